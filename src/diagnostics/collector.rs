@@ -1,0 +1,199 @@
+//! Observers of a run.
+
+use std::fmt;
+
+use super::{ExcludedItem, IncludedItem, PipelineStage, SelectionReport, TraceEvent};
+use crate::error::CupelError;
+use crate::model::ContextBudget;
+use crate::slicer::CountRequirementShortfall;
+
+/// How much a collector records. Higher levels include the lower ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum TraceDetailLevel {
+    /// One event a stage.
+    #[default]
+    Stage,
+    /// Also one event for every score and every decision about an item.
+    Item,
+}
+
+/// Receives what a run observes. Only the first three methods are required.
+///
+/// The pipeline asks [`is_enabled`](Self::is_enabled) first and builds nothing when it is off.
+/// Item-level events of a stage come before the stage's own event.
+pub trait TraceCollector {
+    /// Whether anything should be recorded.
+    fn is_enabled(&self) -> bool;
+
+    /// A stage has completed.
+    fn record_stage_event(&mut self, event: TraceEvent);
+
+    /// An item was scored, included or excluded.
+    fn record_item_event(&mut self, event: TraceEvent);
+
+    /// Whether item-level events are wanted; they are not built otherwise.
+    fn detail_level(&self) -> TraceDetailLevel {
+        TraceDetailLevel::Item
+    }
+
+    /// A run begins.
+    fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {
+        let _ = (candidates, budget);
+    }
+
+    /// An item was selected. Called in final order.
+    fn record_included(&mut self, included: IncludedItem) {
+        let _ = included;
+    }
+
+    /// An item was left out by `stage`.
+    fn record_excluded(&mut self, stage: &PipelineStage, excluded: ExcludedItem) {
+        let _ = (stage, excluded);
+    }
+
+    /// A required count could not be met.
+    fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {
+        let _ = shortfall;
+    }
+
+    /// The run is over.
+    fn end_run(&mut self, outcome: Result<(), &CupelError>) {
+        let _ = outcome;
+    }
+}
+
+/// Records nothing, at no cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NullTraceCollector;
+
+impl TraceCollector for NullTraceCollector {
+    #[inline]
+    fn is_enabled(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn record_stage_event(&mut self, _event: TraceEvent) {}
+
+    #[inline]
+    fn record_item_event(&mut self, _event: TraceEvent) {}
+}
+
+type EventCallback = Box<dyn FnMut(&TraceEvent) + Send>;
+
+/// Buffers everything and turns it into a [`SelectionReport`].
+///
+/// The detail level governs the *events*. The report always lists every item with its reason.
+///
+/// ```
+/// use cupel::{
+///     ContextBudget, ContextItem, DiagnosticTraceCollector, GreedySlice, Pipeline,
+///     ReflexiveScorer, TraceDetailLevel, UShapedPlacer,
+/// };
+///
+/// let pipeline = Pipeline::builder()
+///     .scorer(ReflexiveScorer)
+///     .slicer(GreedySlice)
+///     .placer(UShapedPlacer)
+///     .build()?;
+/// let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
+/// let items = [ContextItem::new("hello", 2)?];
+/// pipeline.run_traced(&items, &ContextBudget::builder(10).build()?, &mut collector)?;
+/// let report = collector.into_report();
+/// assert_eq!((report.events.len(), report.total_candidates), (5, 1));
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Default)]
+pub struct DiagnosticTraceCollector {
+    detail_level: TraceDetailLevel,
+    on_event: Option<EventCallback>,
+    events: Vec<TraceEvent>,
+    included: Vec<IncludedItem>,
+    excluded: Vec<ExcludedItem>,
+    shortfalls: Vec<CountRequirementShortfall>,
+}
+
+impl DiagnosticTraceCollector {
+    /// Creates an empty collector.
+    #[must_use]
+    pub fn new(detail_level: TraceDetailLevel) -> Self {
+        Self { detail_level, ..Self::default() }
+    }
+
+    /// Calls `callback` at once for every event that is recorded.
+    #[must_use]
+    pub fn on_event(mut self, callback: impl FnMut(&TraceEvent) + Send + 'static) -> Self {
+        self.on_event = Some(Box::new(callback));
+        self
+    }
+
+    /// The events recorded so far.
+    #[must_use]
+    pub fn events(&self) -> &[TraceEvent] {
+        &self.events
+    }
+
+    /// The report on the last run.
+    #[must_use]
+    pub fn into_report(self) -> SelectionReport {
+        SelectionReport::new(self.events, self.included, self.excluded, self.shortfalls)
+    }
+
+    fn record(&mut self, event: TraceEvent) {
+        if let Some(callback) = &mut self.on_event {
+            callback(&event);
+        }
+        self.events.push(event);
+    }
+}
+
+impl TraceCollector for DiagnosticTraceCollector {
+    fn is_enabled(&self) -> bool {
+        true
+    }
+
+    fn record_stage_event(&mut self, event: TraceEvent) {
+        self.record(event);
+    }
+
+    fn record_item_event(&mut self, event: TraceEvent) {
+        if self.detail_level >= TraceDetailLevel::Item {
+            self.record(event);
+        }
+    }
+
+    fn detail_level(&self) -> TraceDetailLevel {
+        self.detail_level
+    }
+
+    /// Forgets an earlier run, so that a reused collector never mixes two.
+    fn begin_run(&mut self, _candidates: usize, _budget: &ContextBudget) {
+        self.events.clear();
+        self.included.clear();
+        self.excluded.clear();
+        self.shortfalls.clear();
+    }
+
+    fn record_included(&mut self, included: IncludedItem) {
+        self.included.push(included);
+    }
+
+    fn record_excluded(&mut self, _stage: &PipelineStage, excluded: ExcludedItem) {
+        self.excluded.push(excluded);
+    }
+
+    fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {
+        self.shortfalls.push(shortfall);
+    }
+}
+
+impl fmt::Debug for DiagnosticTraceCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiagnosticTraceCollector")
+            .field("detail_level", &self.detail_level)
+            .field("events", &self.events)
+            .field("included", &self.included.len())
+            .field("excluded", &self.excluded.len())
+            .finish_non_exhaustive()
+    }
+}

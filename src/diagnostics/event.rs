@@ -1,0 +1,113 @@
+//! What the pipeline tells while it runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::model::{ContextBudget, ContextItem};
+
+/// A stage that reports. Sorting has no boundary a user could see, so it has none here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PipelineStage {
+    /// Partition into pinned and scoreable items.
+    Classify,
+    /// Scoring.
+    Score,
+    /// Removal of duplicate content.
+    Deduplicate,
+    /// Fitting to the budget.
+    Slice,
+    /// Merging, overflow handling and final order.
+    Place,
+    /// A stage of another implementation, by its name.
+    Other(Arc<str>),
+}
+
+impl PipelineStage {
+    /// The five stages, in the order they run.
+    pub const ALL: [Self; 5] =
+        [Self::Classify, Self::Score, Self::Deduplicate, Self::Slice, Self::Place];
+
+    /// The stage's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Classify => "Classify",
+            Self::Score => "Score",
+            Self::Deduplicate => "Deduplicate",
+            Self::Slice => "Slice",
+            Self::Place => "Place",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for PipelineStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl From<&str> for PipelineStage {
+    fn from(name: &str) -> Self {
+        let known = Self::ALL.into_iter().find(|stage| stage.name() == name);
+        known.unwrap_or_else(|| Self::Other(Arc::from(name)))
+    }
+}
+
+/// One observation: a stage that has completed, or a decision about one item.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct TraceEvent {
+    /// The stage that tells.
+    pub stage: PipelineStage,
+    /// How long the stage took; 0.0 for a single item.
+    pub duration_ms: f64,
+    /// How many items entered the stage; 1 for a single item.
+    pub item_count: usize,
+    /// More detail, where there is some. Never an item's content.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub message: Option<String>,
+    /// How many items left the stage; not part of the serialised form.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub item_count_out: Option<usize>,
+    /// When the stage began; not part of the serialised form.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub started_at: Option<SystemTime>,
+}
+
+impl TraceEvent {
+    /// A stage that has completed.
+    #[must_use]
+    pub fn stage(stage: PipelineStage, duration_ms: f64, item_count: usize) -> Self {
+        Self {
+            stage,
+            duration_ms,
+            item_count,
+            message: None,
+            item_count_out: None,
+            started_at: None,
+        }
+    }
+
+    /// A decision about one item.
+    #[must_use]
+    pub fn item(stage: PipelineStage, message: impl Into<String>) -> Self {
+        Self { message: Some(message.into()), ..Self::stage(stage, 0.0, 1) }
+    }
+}
+
+/// The selection exceeded its target and went on, as
+/// [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OverflowEvent {
+    /// Tokens above the target.
+    pub tokens_over_budget: i64,
+    /// Everything selected, pinned items first.
+    pub overflowing_items: Vec<ContextItem>,
+    /// The budget that was exceeded.
+    pub budget: ContextBudget,
+}

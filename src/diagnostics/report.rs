@@ -1,0 +1,98 @@
+//! The complete account of one selection.
+
+use super::{ExclusionReason, InclusionReason, TraceEvent};
+use crate::model::ContextItem;
+use crate::order;
+use crate::slicer::CountRequirementShortfall;
+
+/// What a run selected, what it left out, and why.
+///
+/// ```
+/// use cupel::{ContextBudget, ContextItem, ExclusionReason, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
+///
+/// let pipeline = Pipeline::builder()
+///     .scorer(ReflexiveScorer)
+///     .slicer(GreedySlice)
+///     .placer(UShapedPlacer)
+///     .build()?;
+/// let items = [
+///     ContextItem::builder("fits", 150).future_relevance_hint(1.0).build()?,
+///     ContextItem::builder("too big", 400).future_relevance_hint(0.5).build()?,
+/// ];
+/// let report = pipeline.dry_run(&items, &ContextBudget::builder(200).build()?)?;
+/// assert_eq!(report.included[0].item.content(), "fits");
+/// assert_eq!(
+///     report.excluded[0].reason,
+///     ExclusionReason::BudgetExceeded { item_tokens: 400, available_tokens: 50 },
+/// );
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct SelectionReport {
+    /// All recorded events, in the order they happened.
+    pub events: Vec<TraceEvent>,
+    /// The selection, in its final order.
+    pub included: Vec<IncludedItem>,
+    /// Everything else, by score from the highest down; equal scores in the order of exclusion.
+    pub excluded: Vec<ExcludedItem>,
+    /// How many items were considered: all included and excluded ones.
+    pub total_candidates: usize,
+    /// The tokens of all included and excluded items together, negative counts among them.
+    pub total_tokens_considered: i64,
+    /// Kinds whose required count could not be met.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub count_requirement_shortfalls: Vec<CountRequirementShortfall>,
+}
+
+impl SelectionReport {
+    /// Puts a report together, with `excluded` in the order the items were excluded.
+    #[must_use]
+    pub fn new(
+        events: Vec<TraceEvent>,
+        included: Vec<IncludedItem>,
+        mut excluded: Vec<ExcludedItem>,
+        count_requirement_shortfalls: Vec<CountRequirementShortfall>,
+    ) -> Self {
+        excluded.sort_by_key(|excluded| order::descending(excluded.score));
+        let items = included.iter().map(|included| &included.item);
+        let total_tokens_considered = items
+            .chain(excluded.iter().map(|excluded| &excluded.item))
+            .fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
+        Self {
+            total_candidates: included.len() + excluded.len(),
+            total_tokens_considered,
+            events,
+            included,
+            excluded,
+            count_requirement_shortfalls,
+        }
+    }
+}
+
+/// A selected item.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct IncludedItem {
+    /// The item.
+    pub item: ContextItem,
+    /// The score it was placed with; 1.0 for pinned items.
+    #[cfg_attr(feature = "serde", serde(with = "crate::wire::float"))]
+    pub score: f64,
+    /// Why it was selected.
+    pub reason: InclusionReason,
+}
+
+/// An item that was left out.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ExcludedItem {
+    /// The item.
+    pub item: ContextItem,
+    /// The score it had; 0.0 when it was excluded before scoring.
+    #[cfg_attr(feature = "serde", serde(with = "crate::wire::float"))]
+    pub score: f64,
+    /// Why it was left out.
+    pub reason: ExclusionReason,
+}

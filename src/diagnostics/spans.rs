@@ -1,0 +1,75 @@
+//! `tracing` spans and events of a run: kinds, counts, scores and reasons, never content.
+
+use tracing::{Level, Span, field};
+
+use super::{ExcludedItem, IncludedItem, PipelineStage};
+use crate::model::ContextBudget;
+
+const TARGET: &str = "cupel";
+
+/// The span around a whole run.
+pub(crate) fn pipeline(candidates: usize, budget: &ContextBudget) -> Span {
+    // Counts go out as i64: other integer types reach OpenTelemetry as strings.
+    tracing::info_span!(
+        target: TARGET,
+        "cupel.pipeline",
+        cupel.budget.max_tokens = budget.max_tokens(),
+        cupel.candidates = candidates as i64,
+    )
+}
+
+/// Span names are static, so each stage has a callsite of its own.
+macro_rules! stage_span {
+    ($name:literal, $count:expr) => {
+        tracing::info_span!(
+            target: TARGET,
+            concat!("cupel.stage.", $name),
+            cupel.stage.name = $name,
+            cupel.stage.item_count_in = $count as i64,
+            cupel.stage.item_count_out = field::Empty,
+        )
+    };
+}
+
+/// The span around one stage.
+pub(crate) fn stage(stage: &PipelineStage, items_in: usize) -> Span {
+    match stage {
+        PipelineStage::Classify => stage_span!("classify", items_in),
+        PipelineStage::Score => stage_span!("score", items_in),
+        PipelineStage::Deduplicate => stage_span!("deduplicate", items_in),
+        PipelineStage::Slice => stage_span!("slice", items_in),
+        PipelineStage::Place => stage_span!("place", items_in),
+        PipelineStage::Other(_) => Span::none(),
+    }
+}
+
+pub(crate) fn record_items_out(span: &Span, items_out: usize) {
+    span.record("cupel.stage.item_count_out", items_out as i64);
+}
+
+/// Whether anybody listens to events about single items.
+pub(crate) fn items_enabled() -> bool {
+    tracing::enabled!(target: TARGET, Level::DEBUG)
+}
+
+pub(crate) fn excluded(excluded: &ExcludedItem) {
+    tracing::event!(
+        name: "cupel.exclusion",
+        target: TARGET,
+        Level::DEBUG,
+        cupel.exclusion.reason = excluded.reason.name(),
+        cupel.exclusion.item_kind = excluded.item.kind().as_str(),
+        cupel.exclusion.item_tokens = excluded.item.tokens(),
+    );
+}
+
+pub(crate) fn included(included: &IncludedItem) {
+    tracing::event!(
+        name: "cupel.item.included",
+        target: TARGET,
+        Level::TRACE,
+        cupel.item.kind = included.item.kind().as_str(),
+        cupel.item.tokens = included.item.tokens(),
+        cupel.item.score = included.score,
+    );
+}

@@ -1,0 +1,139 @@
+//! The one error type of the synchronous core.
+
+use crate::model::ContextKind;
+
+/// Everything that can go wrong while building or running a selection.
+///
+/// Each message names what was wrong, the value that was given, and what would be valid.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CupelError {
+    /// A [`ContextItem`](crate::ContextItem), [`ContextKind`] or
+    /// [`ContextSource`](crate::ContextSource) field holds a value that is not allowed.
+    #[error("invalid {field}: {problem}")]
+    InvalidItem {
+        /// The field, as the specification spells it.
+        field: &'static str,
+        /// The value that was given and what would be valid.
+        problem: String,
+    },
+
+    /// A [`ContextBudget`](crate::ContextBudget) breaks one of the validation rules.
+    #[error("invalid budget: {field} {problem}")]
+    InvalidBudget {
+        /// The field, as the specification spells it.
+        field: String,
+        /// The value that was given and what would be valid.
+        problem: String,
+    },
+
+    /// A scorer was configured with a value it cannot work with.
+    #[error("scorer configuration: {0}")]
+    ScorerConfig(String),
+
+    /// A scorer is part of its own dependency graph.
+    #[error(
+        "scorer configuration: cycle detected: {scorer} appears in its own dependency graph; \
+         build the scorers as a tree"
+    )]
+    ScorerCycle {
+        /// Name of the scorer that closes the cycle.
+        scorer: String,
+    },
+
+    /// A slicer was configured with a value it cannot work with.
+    #[error("slicer configuration: {0}")]
+    SlicerConfig(String),
+
+    /// A pipeline, policy or analysis was asked for something it cannot do.
+    #[error("{0}")]
+    PipelineConfig(String),
+
+    /// The pinned items alone do not fit the model's window.
+    #[error(
+        "Pinned items require {pinned_tokens} tokens, but only {available_tokens} are available"
+    )]
+    PinnedExceedsBudget {
+        /// Tokens of all pinned items together.
+        pinned_tokens: i64,
+        /// `maxTokens - outputReserve`.
+        available_tokens: i64,
+    },
+
+    /// Pinned and sliced items together exceed the target under
+    /// [`OverflowStrategy::Throw`](crate::OverflowStrategy::Throw).
+    #[error(
+        "Selected items require {merged_tokens} tokens, exceeding target budget of {target_tokens}"
+    )]
+    Overflow {
+        /// Tokens of the merged selection.
+        merged_tokens: i64,
+        /// The budget's target.
+        target_tokens: i64,
+    },
+
+    /// The knapsack table would be larger than the guard allows.
+    #[error(
+        "knapsack table too large: {candidates} candidates x {capacity} capacity = {cells} cells, \
+         at most {limit} are allowed; use a larger bucket size, a smaller budget or GreedySlice"
+    )]
+    TableTooLarge {
+        /// Items with at least one token.
+        candidates: usize,
+        /// Columns of the table: the budget in buckets, plus one for the empty knapsack.
+        capacity: u64,
+        /// `candidates * capacity`.
+        cells: u64,
+        /// The largest number of cells allowed.
+        limit: u64,
+    },
+
+    /// A count requirement cannot be met under
+    /// [`ScarcityBehavior::Throw`](crate::ScarcityBehavior::Throw).
+    #[error(
+        "{slicer}: candidate pool for kind '{kind}' has {available} items but RequireCount is {required}."
+    )]
+    CountRequirementUnmet {
+        /// The slicer that refused.
+        slicer: &'static str,
+        /// The kind that is short.
+        kind: ContextKind,
+        /// How many candidates there are.
+        available: usize,
+        /// How many the configuration requires.
+        required: usize,
+    },
+
+    /// A slicer or placer answered with indices that break its contract.
+    #[error("{component} {problem}")]
+    Contract {
+        /// The slicer or placer, by name.
+        component: String,
+        /// What it answered and what it may answer.
+        problem: String,
+    },
+}
+
+impl CupelError {
+    pub(crate) fn budget(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::InvalidBudget { field: field.into(), problem: problem.into() }
+    }
+
+    pub(crate) fn out_of_range(component: &str, index: usize, len: usize) -> Self {
+        let valid = match len.checked_sub(1) {
+            Some(last) => format!("0 to {last} are valid"),
+            None => "there were no items".to_owned(),
+        };
+        Self::Contract {
+            component: component.to_owned(),
+            problem: format!("answered with position {index}, but {valid}"),
+        }
+    }
+
+    pub(crate) fn named_twice(component: &str, index: usize) -> Self {
+        Self::Contract {
+            component: component.to_owned(),
+            problem: format!("answered with position {index} twice; each may appear once"),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The token budget and the effective budget that slicing sees.
+
+use std::collections::HashMap;
+
+use super::ContextKind;
+use crate::error::CupelError;
+
+/// How many tokens a selection may use, validated when it is built.
+///
+/// ```
+/// use cupel::{ContextBudget, ContextKind};
+///
+/// let budget = ContextBudget::builder(8_192)
+///     .target_tokens(6_000)
+///     .output_reserve(1_024)
+///     .reserve_slot(ContextKind::document(), 200)
+///     .estimation_safety_margin_percent(5.0)
+///     .build()?;
+/// assert_eq!(budget.max_tokens(), 8_192);
+///
+/// let error = ContextBudget::builder(100).target_tokens(101).build().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "invalid budget: targetTokens must be between 0 and maxTokens (100), got 101",
+/// );
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextBudget {
+    max_tokens: i64,
+    target_tokens: i64,
+    output_reserve: i64,
+    reserved_slots: HashMap<ContextKind, i64>,
+    estimation_safety_margin_percent: f64,
+}
+
+impl ContextBudget {
+    /// Creates a budget from all five fields.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::InvalidBudget`] names the first field that breaks a rule.
+    pub fn new(
+        max_tokens: i64,
+        target_tokens: i64,
+        output_reserve: i64,
+        reserved_slots: HashMap<ContextKind, i64>,
+        estimation_safety_margin_percent: f64,
+    ) -> Result<Self, CupelError> {
+        let budget = Self {
+            max_tokens,
+            target_tokens,
+            output_reserve,
+            reserved_slots,
+            estimation_safety_margin_percent,
+        };
+        budget.validate()?;
+        Ok(budget)
+    }
+
+    /// Starts a budget for a model window of `max_tokens`.
+    pub fn builder(max_tokens: i64) -> ContextBudgetBuilder {
+        ContextBudgetBuilder {
+            max_tokens,
+            target_tokens: None,
+            output_reserve: 0,
+            reserved_slots: HashMap::new(),
+            estimation_safety_margin_percent: 0.0,
+        }
+    }
+
+    /// A budget for a slicer: both values are known to be valid.
+    pub(crate) fn bare(max_tokens: i64, target_tokens: i64) -> Self {
+        Self {
+            max_tokens,
+            target_tokens,
+            output_reserve: 0,
+            reserved_slots: HashMap::new(),
+            estimation_safety_margin_percent: 0.0,
+        }
+    }
+
+    fn validate(&self) -> Result<(), CupelError> {
+        let max = self.max_tokens;
+        if max < 0 {
+            return Err(CupelError::budget("maxTokens", format!("must be at least 0, got {max}")));
+        }
+        for (field, value) in
+            [("targetTokens", self.target_tokens), ("outputReserve", self.output_reserve)]
+        {
+            if !(0..=max).contains(&value) {
+                let problem = format!("must be between 0 and maxTokens ({max}), got {value}");
+                return Err(CupelError::budget(field, problem));
+            }
+        }
+        let margin = self.estimation_safety_margin_percent;
+        if !(0.0..=100.0).contains(&margin) {
+            let problem = format!("must be between 0 and 100, got {margin}");
+            return Err(CupelError::budget("estimationSafetyMarginPercent", problem));
+        }
+        // The smallest kind first, so that the same bad map always gives the same message.
+        if let Some((kind, slots)) =
+            self.reserved_slots.iter().filter(|(_, slots)| **slots < 0).min()
+        {
+            return Err(CupelError::budget(
+                format!("reservedSlots[{kind}]"),
+                format!("must be at least 0, got {slots}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The hard ceiling: the model's context window.
+    #[must_use]
+    pub fn max_tokens(&self) -> i64 {
+        self.max_tokens
+    }
+
+    /// The soft goal the slicer aims for.
+    #[must_use]
+    pub fn target_tokens(&self) -> i64 {
+        self.target_tokens
+    }
+
+    /// Tokens kept free for the model's answer.
+    #[must_use]
+    pub fn output_reserve(&self) -> i64 {
+        self.output_reserve
+    }
+
+    /// Capacity set aside for each kind; the sum is taken off the effective budget.
+    #[must_use]
+    pub fn reserved_slots(&self) -> &HashMap<ContextKind, i64> {
+        &self.reserved_slots
+    }
+
+    /// How much the effective budget shrinks because token counts are estimates, in percent.
+    #[must_use]
+    pub fn estimation_safety_margin_percent(&self) -> f64 {
+        self.estimation_safety_margin_percent
+    }
+
+    /// What is left for the items that are not pinned: the budget a slicer receives.
+    ///
+    /// ```
+    /// use cupel::ContextBudget;
+    ///
+    /// let budget = ContextBudget::builder(1_000)
+    ///     .target_tokens(800)
+    ///     .output_reserve(300)
+    ///     .estimation_safety_margin_percent(10.0)
+    ///     .build()?;
+    /// // max: (1000 - 300 - 50) * 0.9 = 585; target: min(800 - 50, 650) * 0.9 = 585
+    /// let effective = budget.effective(50);
+    /// assert_eq!((effective.max_tokens(), effective.target_tokens()), (585, 585));
+    /// # Ok::<(), cupel::CupelError>(())
+    /// ```
+    #[must_use]
+    pub fn effective(&self, pinned_tokens: i64) -> Self {
+        let committed = self
+            .reserved_slots
+            .values()
+            .fold(pinned_tokens, |sum, slots| sum.saturating_add(*slots));
+        let max =
+            self.max_tokens.saturating_sub(self.output_reserve).saturating_sub(committed).max(0);
+        let target = self.target_tokens.saturating_sub(committed).max(0).min(max);
+        if self.estimation_safety_margin_percent <= 0.0 {
+            return Self::bare(max, target);
+        }
+        let multiplier = 1.0 - self.estimation_safety_margin_percent / 100.0;
+        // `as` saturates and the product is finite and not negative, so this is a plain floor.
+        let max = (max as f64 * multiplier).floor() as i64;
+        let target = (target as f64 * multiplier).floor() as i64;
+        Self::bare(max, target.min(max))
+    }
+}
+
+/// Builds a [`ContextBudget`].
+#[derive(Debug, Clone)]
+#[must_use = "a budget exists only after build()"]
+pub struct ContextBudgetBuilder {
+    max_tokens: i64,
+    target_tokens: Option<i64>,
+    output_reserve: i64,
+    reserved_slots: HashMap<ContextKind, i64>,
+    estimation_safety_margin_percent: f64,
+}
+
+impl ContextBudgetBuilder {
+    /// Sets the soft goal. Without it, the goal is all that the output reserve leaves.
+    pub fn target_tokens(mut self, tokens: i64) -> Self {
+        self.target_tokens = Some(tokens);
+        self
+    }
+
+    /// Keeps tokens free for the model's answer.
+    pub fn output_reserve(mut self, tokens: i64) -> Self {
+        self.output_reserve = tokens;
+        self
+    }
+
+    /// Sets capacity aside for one kind.
+    pub fn reserve_slot(mut self, kind: ContextKind, slots: i64) -> Self {
+        self.reserved_slots.insert(kind, slots);
+        self
+    }
+
+    /// Sets capacity aside for several kinds.
+    pub fn reserved_slots(mut self, slots: impl IntoIterator<Item = (ContextKind, i64)>) -> Self {
+        self.reserved_slots = slots.into_iter().collect();
+        self
+    }
+
+    /// Shrinks the effective budget by this percentage.
+    pub fn estimation_safety_margin_percent(mut self, percent: f64) -> Self {
+        self.estimation_safety_margin_percent = percent;
+        self
+    }
+
+    /// Finishes the budget.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::InvalidBudget`] names the first field that breaks a rule.
+    pub fn build(self) -> Result<ContextBudget, CupelError> {
+        // An invalid reserve is reported as such, not as the target derived from it.
+        let derived = self.max_tokens.saturating_sub(self.output_reserve);
+        let target = self.target_tokens.unwrap_or(derived.clamp(0, self.max_tokens.max(0)));
+        ContextBudget::new(
+            self.max_tokens,
+            target,
+            self.output_reserve,
+            self.reserved_slots,
+            self.estimation_safety_margin_percent,
+        )
+    }
+}

@@ -1,0 +1,205 @@
+//! The six stages: classify, score, deduplicate, sort, slice, place.
+//!
+//! ```
+//! use cupel::{
+//!     ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer,
+//! };
+//!
+//! let pipeline = Pipeline::builder()
+//!     .scorer(ReflexiveScorer)
+//!     .slicer(GreedySlice)
+//!     .placer(UShapedPlacer)
+//!     .build()?;
+//!
+//! let items = [
+//!     ContextItem::builder("You answer briefly.", 5)
+//!         .kind(ContextKind::system_prompt())
+//!         .pinned(true)
+//!         .build()?,
+//!     ContextItem::builder("a close match", 40).future_relevance_hint(0.9).build()?,
+//!     ContextItem::builder("a distant match", 40).future_relevance_hint(0.2).build()?,
+//! ];
+//! let budget = ContextBudget::builder(60).build()?;
+//! let selected = pipeline.run(&items, &budget)?;
+//! let texts: Vec<_> = selected.iter().map(ContextItem::content).collect();
+//! assert_eq!(texts, ["You answer briefly.", "a close match"]);
+//! # Ok::<(), cupel::CupelError>(())
+//! ```
+
+mod builder;
+mod classify;
+mod deduplicate;
+mod observe;
+mod place;
+mod rank;
+mod slice;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::diagnostics::{
+    DiagnosticTraceCollector, NullTraceCollector, OverflowEvent, SelectionReport, TraceCollector,
+    TraceDetailLevel, spans,
+};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
+use crate::placer::Placer;
+use crate::scorer::Scorer;
+use crate::slicer::Slicer;
+
+pub use builder::PipelineBuilder;
+use observe::Observer;
+
+type OverflowObserver = Arc<dyn Fn(&OverflowEvent) + Send + Sync>;
+
+/// Selects the items that fit a budget. Cheap to clone, and shared between threads.
+///
+/// The same items, budget and configuration always give the same selection in the same order.
+#[derive(Clone)]
+pub struct Pipeline {
+    scorer: Arc<dyn Scorer>,
+    slicer: Arc<dyn Slicer>,
+    placer: Arc<dyn Placer>,
+    overflow_strategy: OverflowStrategy,
+    deduplication: bool,
+    overflow_observer: Option<OverflowObserver>,
+}
+
+impl Pipeline {
+    /// Starts a pipeline.
+    pub fn builder() -> PipelineBuilder {
+        PipelineBuilder::default()
+    }
+
+    /// Selects from `items` what fits `budget`, in presentation order.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::PinnedExceedsBudget`] when the pinned items alone do not fit,
+    /// [`CupelError::Overflow`] when the selection exceeds the target under
+    /// [`OverflowStrategy::Throw`], and whatever the slicer refuses.
+    pub fn run(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        self.run_traced(items, budget, &mut NullTraceCollector)
+    }
+
+    /// As [`run`](Self::run), telling `collector` about every stage and decision.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_traced<C: TraceCollector + ?Sized>(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut C,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        self.execute(items, budget, collector, self.overflow_observer.as_deref())
+    }
+
+    /// What [`run`](Self::run) would select, with the reasons.
+    ///
+    /// The overflow observer is not told: nothing has happened yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn dry_run(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<SelectionReport, CupelError> {
+        let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
+        self.execute(items, budget, &mut collector, None)?;
+        Ok(collector.into_report())
+    }
+
+    /// The scorer.
+    #[must_use]
+    pub fn scorer(&self) -> &Arc<dyn Scorer> {
+        &self.scorer
+    }
+
+    /// The slicer.
+    #[must_use]
+    pub fn slicer(&self) -> &Arc<dyn Slicer> {
+        &self.slicer
+    }
+
+    /// The placer.
+    #[must_use]
+    pub fn placer(&self) -> &Arc<dyn Placer> {
+        &self.placer
+    }
+
+    /// What happens when the selection exceeds the target.
+    #[must_use]
+    pub fn overflow_strategy(&self) -> OverflowStrategy {
+        self.overflow_strategy
+    }
+
+    /// Whether items with equal content are reduced to one.
+    #[must_use]
+    pub fn deduplication(&self) -> bool {
+        self.deduplication
+    }
+
+    /// The one code path behind every public way to run.
+    fn execute<C: TraceCollector + ?Sized>(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut C,
+        on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        if items.len() >= u32::MAX as usize {
+            return Err(CupelError::PipelineConfig(format!(
+                "at most {} items can be selected from, got {}",
+                u32::MAX - 1,
+                items.len()
+            )));
+        }
+        let span = spans::pipeline(items.len(), budget);
+        let _entered = span.enter();
+        let mut observer = Observer::begin(collector, items.len(), budget);
+        let outcome = self.stages(items, budget, &mut observer, on_overflow);
+        observer.end(outcome.as_ref().map(|_| ()));
+        outcome
+    }
+
+    fn stages<C: TraceCollector + ?Sized>(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        observer: &mut Observer<'_, C>,
+        on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        let classified = classify::classify(items, Some(budget), observer)?;
+        let scored = rank::score(&*self.scorer, &classified, observer);
+        let unique = deduplicate::deduplicate(scored, self.deduplication, observer);
+        let sorted = rank::sort(&unique);
+        let sliced = slice::slice(&*self.slicer, &sorted, budget, &classified, observer)?;
+        let place = place::Place {
+            placer: &*self.placer,
+            strategy: self.overflow_strategy,
+            budget,
+            on_overflow,
+        };
+        place.place(&classified, sliced, observer)
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline")
+            .field("scorer", &self.scorer)
+            .field("slicer", &self.slicer)
+            .field("placer", &self.placer)
+            .field("overflow_strategy", &self.overflow_strategy)
+            .field("deduplication", &self.deduplication)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,131 @@
+//! Passes what happens in a run to its collector and to `tracing`.
+
+use std::time::{Instant, SystemTime};
+
+use tracing::span::EnteredSpan;
+
+use crate::diagnostics::{
+    ExcludedItem, ExclusionReason, IncludedItem, InclusionReason, PipelineStage, TraceCollector,
+    TraceDetailLevel, TraceEvent, spans,
+};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ScoredItem};
+use crate::slicer::CountRequirementShortfall;
+
+/// Who watches a run. Asked once, so that an unwatched run does nothing for watchers.
+pub(super) struct Observer<'c, C: ?Sized> {
+    collector: &'c mut C,
+    recording: bool,
+    item_events: bool,
+    tracing_items: bool,
+}
+
+/// A stage under way.
+pub(super) struct Running {
+    stage: PipelineStage,
+    items_in: usize,
+    span: EnteredSpan,
+    started: Option<(SystemTime, Instant)>,
+}
+
+impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
+    pub(super) fn begin(collector: &'c mut C, candidates: usize, budget: &ContextBudget) -> Self {
+        let recording = collector.is_enabled();
+        if recording {
+            collector.begin_run(candidates, budget);
+        }
+        Self {
+            recording,
+            item_events: recording && collector.detail_level() >= TraceDetailLevel::Item,
+            tracing_items: spans::items_enabled(),
+            collector,
+        }
+    }
+
+    pub(super) fn end(self, outcome: Result<(), &CupelError>) {
+        if self.recording {
+            self.collector.end_run(outcome);
+        }
+    }
+
+    /// Whether anybody wants to know about single items.
+    pub(super) fn wants_items(&self) -> bool {
+        self.recording || self.tracing_items
+    }
+
+    pub(super) fn enter(&self, stage: PipelineStage, items_in: usize) -> Running {
+        Running {
+            span: spans::stage(&stage, items_in).entered(),
+            started: self.recording.then(|| (SystemTime::now(), Instant::now())),
+            stage,
+            items_in,
+        }
+    }
+
+    pub(super) fn leave(&mut self, running: Running, items_out: usize) {
+        spans::record_items_out(&running.span, items_out);
+        if let Some((started_at, started)) = running.started {
+            let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
+            self.collector.record_stage_event(TraceEvent {
+                item_count_out: Some(items_out),
+                started_at: Some(started_at),
+                ..TraceEvent::stage(running.stage, duration_ms, running.items_in)
+            });
+        }
+    }
+
+    pub(super) fn scored(&mut self, scored: &[ScoredItem<'_>]) {
+        if self.item_events {
+            for scored in scored {
+                let message = format!("Scored: {}", scored.score());
+                self.collector.record_item_event(TraceEvent::item(PipelineStage::Score, message));
+            }
+        }
+    }
+
+    pub(super) fn excluded(
+        &mut self,
+        stage: &PipelineStage,
+        scored: ScoredItem<'_>,
+        reason: ExclusionReason,
+    ) {
+        let excluded = ExcludedItem { item: scored.item().clone(), score: scored.score(), reason };
+        if self.tracing_items {
+            spans::excluded(&excluded);
+        }
+        if self.item_events {
+            let event = TraceEvent::item(stage.clone(), excluded.reason.to_string());
+            self.collector.record_item_event(event);
+        }
+        if self.recording {
+            self.collector.record_excluded(stage, excluded);
+        }
+    }
+
+    pub(super) fn included(&mut self, scored: ScoredItem<'_>) {
+        let reason = match scored.item() {
+            item if item.pinned() => InclusionReason::Pinned,
+            item if item.tokens() == 0 => InclusionReason::ZeroToken,
+            _ => InclusionReason::Scored,
+        };
+        let included = IncludedItem { item: scored.item().clone(), score: scored.score(), reason };
+        if self.tracing_items {
+            spans::included(&included);
+        }
+        if self.item_events {
+            let message = format!("Included: {reason}, score {}", included.score);
+            self.collector.record_item_event(TraceEvent::item(PipelineStage::Place, message));
+        }
+        if self.recording {
+            self.collector.record_included(included);
+        }
+    }
+
+    pub(super) fn shortfalls(&mut self, shortfalls: Vec<CountRequirementShortfall>) {
+        if self.recording {
+            for shortfall in shortfalls {
+                self.collector.record_shortfall(shortfall);
+            }
+        }
+    }
+}

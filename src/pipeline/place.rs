@@ -1,0 +1,125 @@
+//! Stage 6: merges pinned and sliced items, handles overflow, and orders the result.
+
+use super::classify::Classified;
+use super::observe::Observer;
+use super::slice::Explain;
+use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
+use crate::placer::Placer;
+
+const STAGE: PipelineStage = PipelineStage::Place;
+
+/// The score a pinned item is placed with.
+const PINNED_SCORE: f64 = 1.0;
+
+pub(super) struct Place<'p> {
+    pub(super) placer: &'p dyn Placer,
+    pub(super) strategy: OverflowStrategy,
+    pub(super) budget: &'p ContextBudget,
+    pub(super) on_overflow: Option<&'p (dyn Fn(&OverflowEvent) + Send + Sync)>,
+}
+
+impl Place<'_> {
+    pub(super) fn place<'a, C: TraceCollector + ?Sized>(
+        &self,
+        classified: &Classified<'a>,
+        sliced: Vec<ScoredItem<'a>>,
+        observer: &mut Observer<'_, C>,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        let pinned = classified.pinned.iter().map(|item| ScoredItem::new(item, PINNED_SCORE));
+        let mut merged: Vec<ScoredItem<'a>> = pinned.collect();
+        merged.extend(sliced);
+        let running = observer.enter(STAGE, merged.len());
+
+        let tokens = merged.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
+        if tokens > self.budget.target_tokens() {
+            merged = self.handle_overflow(merged, tokens, classified, observer)?;
+        }
+        let order = self.placer.place(&merged);
+        check_permutation(self.placer, &order, merged.len())?;
+        let placed: Vec<ScoredItem<'a>> =
+            order.iter().filter_map(|&position| merged.get(position).copied()).collect();
+        if observer.wants_items() {
+            for scored in &placed {
+                observer.included(*scored);
+            }
+        }
+        observer.leave(running, placed.len());
+        Ok(placed.into_iter().map(|scored| scored.item().clone()).collect())
+    }
+
+    fn handle_overflow<'a, C: TraceCollector + ?Sized>(
+        &self,
+        merged: Vec<ScoredItem<'a>>,
+        merged_tokens: i64,
+        classified: &Classified<'a>,
+        observer: &mut Observer<'_, C>,
+    ) -> Result<Vec<ScoredItem<'a>>, CupelError> {
+        let target_tokens = self.budget.target_tokens();
+        match self.strategy {
+            OverflowStrategy::Throw => Err(CupelError::Overflow { merged_tokens, target_tokens }),
+            OverflowStrategy::Truncate => Ok(self.truncate(merged, classified, observer)),
+            OverflowStrategy::Proceed => {
+                if let Some(notify) = self.on_overflow {
+                    notify(&OverflowEvent {
+                        tokens_over_budget: merged_tokens.saturating_sub(target_tokens),
+                        overflowing_items: merged.iter().map(|s| s.item().clone()).collect(),
+                        budget: self.budget.clone(),
+                    });
+                }
+                Ok(merged)
+            }
+        }
+    }
+
+    /// Keeps pinned items, and others from the front as long as they fit.
+    fn truncate<'a, C: TraceCollector + ?Sized>(
+        &self,
+        merged: Vec<ScoredItem<'a>>,
+        classified: &Classified<'a>,
+        observer: &mut Observer<'_, C>,
+    ) -> Vec<ScoredItem<'a>> {
+        let target = self.budget.target_tokens();
+        let mut kept_tokens = 0_i64;
+        let (kept, dropped): (Vec<_>, Vec<_>) = merged.into_iter().partition(|scored| {
+            let with = kept_tokens.saturating_add(scored.tokens());
+            let keep = scored.item().pinned() || with <= target;
+            if keep {
+                kept_tokens = with;
+            }
+            keep
+        });
+        if observer.wants_items() {
+            let effective = self.budget.effective(classified.pinned_tokens);
+            let explain = Explain::new(self.budget, &effective, classified);
+            let available = target.saturating_sub(kept_tokens);
+            for scored in dropped {
+                observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));
+            }
+        }
+        kept
+    }
+}
+
+fn check_permutation(placer: &dyn Placer, order: &[usize], len: usize) -> Result<(), CupelError> {
+    let mut seen = vec![false; len];
+    for &position in order {
+        let flag = seen
+            .get_mut(position)
+            .ok_or_else(|| CupelError::out_of_range(placer.name(), position, len))?;
+        if std::mem::replace(flag, true) {
+            return Err(CupelError::named_twice(placer.name(), position));
+        }
+    }
+    if order.len() != len {
+        return Err(CupelError::Contract {
+            component: placer.name().to_owned(),
+            problem: format!(
+                "placed {} of {len} items; it must place each exactly once",
+                order.len()
+            ),
+        });
+    }
+    Ok(())
+}

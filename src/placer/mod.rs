@@ -1,0 +1,71 @@
+//! Placers decide in which order the selected items are presented.
+//!
+//! A placer of your own answers with a permutation of the positions it was given:
+//!
+//! ```
+//! use cupel::{ContextItem, Placer, ScoredItem};
+//!
+//! struct LongestLast;
+//!
+//! impl Placer for LongestLast {
+//!     fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize> {
+//!         let mut order: Vec<usize> = (0..items.len()).collect();
+//!         order.sort_by_key(|&position| items[position].tokens());
+//!         order
+//!     }
+//! }
+//!
+//! let items = [ContextItem::new("long", 9)?, ContextItem::new("short", 2)?];
+//! let scored: Vec<_> = items.iter().map(|item| ScoredItem::new(item, 0.5)).collect();
+//! assert_eq!(LongestLast.place(&scored), [1, 0]);
+//! # Ok::<(), cupel::CupelError>(())
+//! ```
+//!
+//! An answer that is not a permutation makes the pipeline return
+//! [`CupelError::Contract`](crate::CupelError::Contract).
+
+mod chronological;
+mod u_shaped;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::ScoredItem;
+
+pub use chronological::ChronologicalPlacer;
+pub use u_shaped::UShapedPlacer;
+
+/// Orders the selected items.
+pub trait Placer: Send + Sync {
+    /// The positions of `items` in presentation order, each exactly once.
+    ///
+    /// Pinned items come first in `items` and carry a score of 1.0.
+    fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize>;
+
+    /// The name to use in messages; the type's name unless overridden.
+    fn name(&self) -> &str {
+        crate::names::short_type_name::<Self>()
+    }
+}
+
+impl fmt::Debug for dyn Placer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! forward_placer {
+    ($($handle:ident),+) => {$(
+        impl<P: Placer + ?Sized> Placer for $handle<P> {
+            fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize> {
+                (**self).place(items)
+            }
+
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+        }
+    )+};
+}
+
+forward_placer!(Arc, Box);

@@ -1,0 +1,140 @@
+//! Combines several scorers into a weighted average.
+
+use std::sync::Arc;
+
+use super::{Scorer, detect_cycles};
+use crate::error::CupelError;
+use crate::model::ContextItem;
+
+/// The weighted average of its children, weights normalised to add up to 1.
+///
+/// ```
+/// use cupel::{CompositeScorer, ContextItem, KindScorer, ReflexiveScorer, Scorer};
+///
+/// let scorer = CompositeScorer::builder()
+///     .add(ReflexiveScorer, 3.0)
+///     .add(KindScorer::default(), 1.0)
+///     .build()?;
+/// let item = ContextItem::builder("hit", 2).future_relevance_hint(0.8).build()?;
+/// // 0.8 * 0.75 + 0.2 * 0.25
+/// assert!((scorer.score(&item, &[]) - 0.65).abs() < 1e-12);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CompositeScorer {
+    children: Vec<Child>,
+}
+
+#[derive(Debug, Clone)]
+struct Child {
+    scorer: Arc<dyn Scorer>,
+    weight: f64,
+    /// The share of the total weight.
+    share: f64,
+}
+
+impl CompositeScorer {
+    /// Creates a composite from scorers and their relative weights.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when there are no entries, a weight is not a finite number
+    /// above zero, or the weights add up to infinity; [`CupelError::ScorerCycle`] when a scorer
+    /// is part of its own dependency graph.
+    pub fn new(entries: Vec<(Arc<dyn Scorer>, f64)>) -> Result<Self, CupelError> {
+        let problem =
+            |text: String| Err(CupelError::ScorerConfig(format!("CompositeScorer: {text}")));
+        if entries.is_empty() {
+            return problem("at least one scorer entry is required, got none".to_owned());
+        }
+        let mut total = 0.0;
+        for (position, (scorer, weight)) in entries.iter().enumerate() {
+            if !weight.is_finite() || *weight <= 0.0 {
+                return problem(format!(
+                    "the weight of entry {position} ({}) must be finite and positive, got {weight}",
+                    scorer.name()
+                ));
+            }
+            total += weight;
+        }
+        if !total.is_finite() {
+            return problem(format!("the weights must add up to a finite number, got {total}"));
+        }
+        let children = entries.into_iter().map(|(scorer, weight)| Child {
+            scorer,
+            weight,
+            share: weight / total,
+        });
+        let composite = Self { children: children.collect() };
+        detect_cycles(&composite)?;
+        Ok(composite)
+    }
+
+    /// Starts a composite.
+    pub fn builder() -> CompositeScorerBuilder {
+        CompositeScorerBuilder::default()
+    }
+
+    /// The children with the weights they were given, in order.
+    pub fn children(&self) -> impl Iterator<Item = (&Arc<dyn Scorer>, f64)> {
+        self.children.iter().map(|child| (&child.scorer, child.weight))
+    }
+}
+
+impl Scorer for CompositeScorer {
+    fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
+        self.children
+            .iter()
+            .fold(0.0, |sum, child| sum + child.scorer.score(item, all) * child.share)
+    }
+
+    fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
+        scores.fill(0.0);
+        let mut own = vec![0.0; items.len()];
+        for child in &self.children {
+            child.scorer.score_all(items, &mut own);
+            for (sum, score) in scores.iter_mut().zip(&own) {
+                *sum += score * child.share;
+            }
+        }
+    }
+
+    fn is_absolute(&self) -> bool {
+        self.children.iter().all(|child| child.scorer.is_absolute())
+    }
+
+    fn depends_on_time(&self) -> bool {
+        self.children.iter().any(|child| child.scorer.depends_on_time())
+    }
+
+    fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
+        for child in &self.children {
+            visit(&*child.scorer);
+        }
+    }
+}
+
+/// Builds a [`CompositeScorer`].
+#[derive(Debug, Clone, Default)]
+#[must_use = "a scorer exists only after build()"]
+pub struct CompositeScorerBuilder {
+    entries: Vec<(Arc<dyn Scorer>, f64)>,
+}
+
+impl CompositeScorerBuilder {
+    /// Adds a scorer with its relative weight.
+    #[allow(clippy::should_implement_trait)] // "add a scorer", not arithmetic
+    pub fn add(mut self, scorer: impl Scorer + 'static, weight: f64) -> Self {
+        self.entries.push((Arc::new(scorer), weight));
+        self
+    }
+
+    /// Finishes the composite.
+    ///
+    /// # Errors
+    ///
+    /// As [`CompositeScorer::new`].
+    pub fn build(self) -> Result<CompositeScorer, CupelError> {
+        CompositeScorer::new(self.entries)
+    }
+}

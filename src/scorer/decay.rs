@@ -1,0 +1,240 @@
+//! Scores by age, on an injected clock.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::Scorer;
+use crate::error::CupelError;
+use crate::model::ContextItem;
+
+/// Tells a [`DecayScorer`] what time it is.
+pub trait TimeProvider: Send + Sync {
+    /// The current time.
+    fn now(&self) -> DateTime<Utc>;
+}
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SystemTimeProvider;
+
+impl TimeProvider for SystemTimeProvider {
+    fn now(&self) -> DateTime<Utc> {
+        Utc::now()
+    }
+}
+
+/// A clock that stands still: for tests, and to freeze one request's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FixedTimeProvider(DateTime<Utc>);
+
+impl FixedTimeProvider {
+    /// A clock that always shows `now`.
+    #[must_use]
+    pub fn new(now: DateTime<Utc>) -> Self {
+        Self(now)
+    }
+}
+
+impl TimeProvider for FixedTimeProvider {
+    fn now(&self) -> DateTime<Utc> {
+        self.0
+    }
+}
+
+impl<T: TimeProvider + ?Sized> TimeProvider for Arc<T> {
+    fn now(&self) -> DateTime<Utc> {
+        (**self).now()
+    }
+}
+
+impl<T: TimeProvider + ?Sized> TimeProvider for Box<T> {
+    fn now(&self) -> DateTime<Utc> {
+        (**self).now()
+    }
+}
+
+/// How a score falls with age. Built only through constructors that validate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecayCurve(Shape);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Shape {
+    Exponential { half_life: Duration },
+    Step { windows: Vec<(Duration, f64)> },
+    Window { max_age: Duration },
+}
+
+fn positive(parameter: &str, duration: Duration) -> Result<Duration, CupelError> {
+    if duration.is_zero() {
+        return Err(CupelError::ScorerConfig(format!(
+            "DecayScorer: {parameter} must be greater than zero, got {duration:?}"
+        )));
+    }
+    Ok(duration)
+}
+
+impl DecayCurve {
+    /// `2^(-age / half_life)`: 1.0 when fresh, 0.5 after one half-life.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when `half_life` is zero.
+    pub fn exponential(half_life: Duration) -> Result<Self, CupelError> {
+        let half_life = positive("halfLife", half_life)?;
+        Ok(Self(Shape::Exponential { half_life }))
+    }
+
+    /// The score of the first window whose `max_age` is above the age; the last one's beyond.
+    ///
+    /// Windows go from the youngest to the oldest.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when there is no window, a `max_age` is zero or not above
+    /// the one before, or a score is outside `[0.0, 1.0]`.
+    pub fn step(windows: Vec<(Duration, f64)>) -> Result<Self, CupelError> {
+        let problem = |text: String| Err(CupelError::ScorerConfig(format!("DecayScorer: {text}")));
+        if windows.is_empty() {
+            return problem("windows must contain at least one entry, got none".to_owned());
+        }
+        let mut previous = Duration::ZERO;
+        for (position, (max_age, score)) in windows.iter().enumerate() {
+            positive(&format!("windows[{position}].maxAge"), *max_age)?;
+            if *max_age <= previous {
+                return problem(format!(
+                    "windows must go from the youngest to the oldest, but \
+                     windows[{position}].maxAge is {max_age:?} after {previous:?}"
+                ));
+            }
+            if !(0.0..=1.0).contains(score) {
+                return problem(format!(
+                    "windows[{position}].score must be between 0 and 1, got {score}"
+                ));
+            }
+            previous = *max_age;
+        }
+        Ok(Self(Shape::Step { windows }))
+    }
+
+    /// 1.0 below `max_age`, 0.0 from there on.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when `max_age` is zero.
+    pub fn window(max_age: Duration) -> Result<Self, CupelError> {
+        let max_age = positive("maxAge", max_age)?;
+        Ok(Self(Shape::Window { max_age }))
+    }
+
+    /// The score at an age.
+    #[must_use]
+    pub fn at(&self, age: Duration) -> f64 {
+        match &self.0 {
+            Shape::Exponential { half_life } => {
+                (-age.as_secs_f64() / half_life.as_secs_f64()).exp2()
+            }
+            Shape::Step { windows } => windows
+                .iter()
+                .find(|(max_age, _)| *max_age > age)
+                .or(windows.last())
+                .map_or(0.0, |(_, score)| *score),
+            Shape::Window { max_age } => f64::from(u8::from(age < *max_age)),
+        }
+    }
+}
+
+/// Scores by the time since the item's timestamp, along a [`DecayCurve`].
+///
+/// Unlike [`RecencyScorer`](crate::RecencyScorer) it looks at one item only, so the score does
+/// not depend on the other candidates. Items from the future count as fresh.
+///
+/// ```
+/// use std::time::Duration;
+/// use chrono::DateTime;
+/// use cupel::{ContextItem, DecayCurve, DecayScorer, FixedTimeProvider, Scorer};
+///
+/// let at = |secs| DateTime::from_timestamp(secs, 0).unwrap();
+/// let scorer = DecayScorer::new(
+///     FixedTimeProvider::new(at(7_200)),
+///     DecayCurve::exponential(Duration::from_secs(3_600))?,
+/// );
+/// let item = ContextItem::builder("two hours ago", 3).timestamp(at(0)).build()?;
+/// assert_eq!(scorer.score(&item, &[]), 0.25);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+pub struct DecayScorer {
+    clock: Box<dyn TimeProvider>,
+    curve: DecayCurve,
+    null_timestamp_score: f64,
+}
+
+impl DecayScorer {
+    /// Creates a scorer; items without a timestamp score 0.5.
+    pub fn new(clock: impl TimeProvider + 'static, curve: DecayCurve) -> Self {
+        Self { clock: Box::new(clock), curve, null_timestamp_score: 0.5 }
+    }
+
+    /// Sets the score of items without a timestamp.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when `score` is outside `[0.0, 1.0]`.
+    pub fn null_timestamp_score(mut self, score: f64) -> Result<Self, CupelError> {
+        if !(0.0..=1.0).contains(&score) {
+            return Err(CupelError::ScorerConfig(format!(
+                "DecayScorer: nullTimestampScore must be between 0 and 1, got {score}"
+            )));
+        }
+        self.null_timestamp_score = score;
+        Ok(self)
+    }
+
+    /// The curve.
+    #[must_use]
+    pub fn curve(&self) -> &DecayCurve {
+        &self.curve
+    }
+
+    fn score_at(&self, item: &ContextItem, now: DateTime<Utc>) -> f64 {
+        let Some(timestamp) = item.timestamp() else {
+            return self.null_timestamp_score;
+        };
+        // `to_std` fails for negative durations: the item is from the future, so it is fresh.
+        let age = (now - timestamp).to_std().unwrap_or(Duration::ZERO);
+        self.curve.at(age)
+    }
+}
+
+impl Scorer for DecayScorer {
+    fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
+        self.score_at(item, self.clock.now())
+    }
+
+    fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
+        // One reading of the clock for the whole pass, so that equal ages score equally.
+        let now = self.clock.now();
+        for (item, score) in items.iter().zip(scores) {
+            *score = self.score_at(item, now);
+        }
+    }
+
+    fn is_absolute(&self) -> bool {
+        true
+    }
+
+    fn depends_on_time(&self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for DecayScorer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecayScorer")
+            .field("curve", &self.curve)
+            .field("null_timestamp_score", &self.null_timestamp_score)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,82 @@
+//! Scores by what an item is.
+
+use super::Scorer;
+use crate::error::CupelError;
+use crate::model::{ContextItem, ContextKind};
+
+/// Looks the item's kind up in a table of weights; a kind without a weight scores 0.0.
+///
+/// The default table is SystemPrompt 1.0, Memory 0.8, ToolOutput 0.6, Document 0.4, Message 0.2.
+/// Weights are returned as they are, without clamping.
+///
+/// ```
+/// use cupel::{ContextItem, ContextKind, KindScorer, Scorer};
+///
+/// let doc = ContextItem::builder("spec", 9).kind(ContextKind::new("DOCUMENT")?).build()?;
+/// assert_eq!(KindScorer::default().score(&doc, &[]), 0.4);
+///
+/// let custom = KindScorer::new([(ContextKind::document(), 2.5)])?;
+/// assert_eq!(custom.score(&doc, &[]), 2.5);
+/// assert!(KindScorer::new([(ContextKind::document(), -0.1)]).is_err());
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct KindScorer {
+    weights: Vec<(ContextKind, f64)>,
+}
+
+impl KindScorer {
+    /// Creates a scorer from a table of weights; an empty table scores everything 0.0.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when a weight is negative or not finite, or a kind has two.
+    pub fn new(weights: impl IntoIterator<Item = (ContextKind, f64)>) -> Result<Self, CupelError> {
+        let mut table: Vec<(ContextKind, f64)> = Vec::new();
+        for (kind, weight) in weights {
+            if !weight.is_finite() || weight < 0.0 {
+                return Err(CupelError::ScorerConfig(format!(
+                    "KindScorer: the weight for kind {kind} must be finite and at least 0, got {weight}"
+                )));
+            }
+            if table.iter().any(|(known, _)| *known == kind) {
+                return Err(CupelError::ScorerConfig(format!(
+                    "KindScorer: kind {kind} has two weights, expected one (kinds ignore case)"
+                )));
+            }
+            table.push((kind, weight));
+        }
+        Ok(Self { weights: table })
+    }
+
+    /// The table, in the order it was given.
+    #[must_use]
+    pub fn weights(&self) -> &[(ContextKind, f64)] {
+        &self.weights
+    }
+}
+
+impl Default for KindScorer {
+    fn default() -> Self {
+        Self {
+            weights: vec![
+                (ContextKind::system_prompt(), 1.0),
+                (ContextKind::memory(), 0.8),
+                (ContextKind::tool_output(), 0.6),
+                (ContextKind::document(), 0.4),
+                (ContextKind::message(), 0.2),
+            ],
+        }
+    }
+}
+
+impl Scorer for KindScorer {
+    fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
+        // A handful of kinds: a scan of short strings beats hashing them.
+        self.weights.iter().find(|(kind, _)| kind == item.kind()).map_or(0.0, |(_, weight)| *weight)
+    }
+
+    fn is_absolute(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,61 @@
+//! Passes a trust value from the metadata through.
+
+use super::Scorer;
+use crate::error::CupelError;
+use crate::model::ContextItem;
+
+/// The number under the metadata key `cupel:trust`, clamped to `[0.0, 1.0]`.
+///
+/// A missing, unreadable or non-finite value scores the configured default instead.
+///
+/// ```
+/// use cupel::{ContextItem, MetadataTrustScorer, Scorer};
+///
+/// let scorer = MetadataTrustScorer::new(0.5)?;
+/// let vetted = ContextItem::builder("runbook", 4).metadata_entry("cupel:trust", "0.85").build()?;
+/// let vague = ContextItem::builder("forum", 4).metadata_entry("cupel:trust", "high").build()?;
+/// assert_eq!((scorer.score(&vetted, &[]), scorer.score(&vague, &[])), (0.85, 0.5));
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetadataTrustScorer {
+    default_score: f64,
+}
+
+impl MetadataTrustScorer {
+    /// The metadata key this scorer reads.
+    pub const KEY: &'static str = "cupel:trust";
+
+    /// Creates a scorer that answers `default_score` where there is no usable trust value.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when `default_score` is outside `[0.0, 1.0]`.
+    pub fn new(default_score: f64) -> Result<Self, CupelError> {
+        if !(0.0..=1.0).contains(&default_score) {
+            return Err(CupelError::ScorerConfig(format!(
+                "MetadataTrustScorer: defaultScore must be between 0 and 1, got {default_score}"
+            )));
+        }
+        Ok(Self { default_score })
+    }
+
+    /// The score of items without a usable trust value.
+    #[must_use]
+    pub fn default_score(&self) -> f64 {
+        self.default_score
+    }
+}
+
+impl Scorer for MetadataTrustScorer {
+    fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
+        match item.metadata().get(Self::KEY).map(|raw| raw.parse::<f64>()) {
+            Some(Ok(trust)) if trust.is_finite() => trust.clamp(0.0, 1.0),
+            _ => self.default_score,
+        }
+    }
+
+    fn is_absolute(&self) -> bool {
+        true
+    }
+}

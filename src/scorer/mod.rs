@@ -1,0 +1,146 @@
+//! Scorers give every candidate a relevance score.
+//!
+//! A scorer of your own needs one method. This one prefers short texts:
+//!
+//! ```
+//! use cupel::{ContextItem, Scorer};
+//!
+//! struct Brevity;
+//!
+//! impl Scorer for Brevity {
+//!     fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
+//!         1.0 / (1.0 + item.content().len() as f64)
+//!     }
+//!
+//!     // The score depends on the item alone, so it can be given while items still arrive.
+//!     fn is_absolute(&self) -> bool {
+//!         true
+//!     }
+//! }
+//!
+//! let items = [ContextItem::new("hi", 1)?, ContextItem::new("good evening", 3)?];
+//! let mut scores = [0.0; 2];
+//! Brevity.score_all(&items, &mut scores);
+//! assert!(scores[0] > scores[1]);
+//! # Ok::<(), cupel::CupelError>(())
+//! ```
+//!
+//! A score of NaN is allowed and orders after every number.
+
+mod composite;
+mod cycle;
+mod decay;
+mod frequency;
+mod kind;
+mod metadata_key;
+mod metadata_trust;
+mod rank;
+mod reflexive;
+mod scaled;
+mod tag;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::ContextItem;
+
+pub use composite::{CompositeScorer, CompositeScorerBuilder};
+pub(crate) use cycle::detect_cycles;
+pub use decay::{DecayCurve, DecayScorer, FixedTimeProvider, SystemTimeProvider, TimeProvider};
+pub use frequency::FrequencyScorer;
+pub use kind::KindScorer;
+pub use metadata_key::MetadataKeyScorer;
+pub use metadata_trust::MetadataTrustScorer;
+pub use rank::{PriorityScorer, RecencyScorer};
+pub use reflexive::ReflexiveScorer;
+pub use scaled::ScaledScorer;
+pub use tag::TagScorer;
+
+/// Gives an item a relevance score, alone or among its peers.
+///
+/// A scorer is a pure function: same input, same score, no side effects.
+pub trait Scorer: Send + Sync {
+    /// Scores `item`, which is one of `all`, the whole list of candidates.
+    fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64;
+
+    /// Scores every item of a list at once, into a slice of the same length.
+    ///
+    /// Override it when scoring together is cheaper than one by one; the scores must agree.
+    fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
+        for (item, score) in items.iter().zip(scores) {
+            *score = self.score(item, items);
+        }
+    }
+
+    /// Whether the score depends on the item alone, and not on the other candidates.
+    ///
+    /// Selecting while items arrive needs an absolute scorer. The default is `false`.
+    fn is_absolute(&self) -> bool {
+        false
+    }
+
+    /// Whether the score depends on the time of scoring.
+    fn depends_on_time(&self) -> bool {
+        false
+    }
+
+    /// Calls `visit` for every scorer this one delegates to, so that cycles can be found.
+    fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
+        let _ = visit;
+    }
+
+    /// The name to use in messages; the type's name unless overridden.
+    fn name(&self) -> &str {
+        crate::names::short_type_name::<Self>()
+    }
+
+    /// Tells scorers apart by where they live. Handles answer for what they point to.
+    #[doc(hidden)]
+    fn identity(&self) -> (usize, &'static str) {
+        let address = std::ptr::from_ref(self).cast::<()>().addr();
+        // The type as well: a struct and its first field share an address.
+        (address, std::any::type_name::<Self>())
+    }
+}
+
+impl fmt::Debug for dyn Scorer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! forward_scorer {
+    ($($handle:ident),+) => {$(
+        impl<S: Scorer + ?Sized> Scorer for $handle<S> {
+            fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
+                (**self).score(item, all)
+            }
+
+            fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
+                (**self).score_all(items, scores);
+            }
+
+            fn is_absolute(&self) -> bool {
+                (**self).is_absolute()
+            }
+
+            fn depends_on_time(&self) -> bool {
+                (**self).depends_on_time()
+            }
+
+            fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
+                (**self).visit_children(visit);
+            }
+
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+
+            fn identity(&self) -> (usize, &'static str) {
+                (**self).identity()
+            }
+        }
+    )+};
+}
+
+forward_scorer!(Arc, Box);

@@ -1,0 +1,130 @@
+//! The two scorers that rank an item among its peers: by timestamp and by priority.
+
+use chrono::{DateTime, Utc};
+
+use super::Scorer;
+use crate::model::ContextItem;
+
+/// Scores newer items higher: the share of the other timestamped items that are strictly older.
+///
+/// Items without a timestamp score 0.0; a single timestamped item scores 1.0.
+///
+/// ```
+/// use chrono::DateTime;
+/// use cupel::{ContextItem, RecencyScorer, Scorer};
+///
+/// let at = |secs| DateTime::from_timestamp(secs, 0).unwrap();
+/// let items = [
+///     ContextItem::builder("old", 1).timestamp(at(0)).build()?,
+///     ContextItem::builder("new", 1).timestamp(at(60)).build()?,
+///     ContextItem::new("undated", 1)?,
+/// ];
+/// let scores = items.each_ref().map(|item| RecencyScorer.score(item, &items));
+/// assert_eq!(scores, [0.0, 1.0, 0.0]);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RecencyScorer;
+
+/// Scores higher priorities higher: the share of the other prioritised items strictly below.
+///
+/// Items without a priority score 0.0; a single prioritised item scores 1.0.
+///
+/// ```
+/// use cupel::{ContextItem, PriorityScorer, Scorer};
+///
+/// let items = [
+///     ContextItem::builder("low", 1).priority(1).build()?,
+///     ContextItem::builder("mid", 1).priority(5).build()?,
+///     ContextItem::builder("high", 1).priority(9).build()?,
+/// ];
+/// assert_eq!(PriorityScorer.score(&items[1], &items), 0.5);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PriorityScorer;
+
+/// A number whose order is the field's order, with the low 32 bits free for an index.
+type RankKey = u128;
+
+/// Orders timestamps as chrono does, by second and then by the fraction of it.
+fn timestamp_key(timestamp: DateTime<Utc>) -> RankKey {
+    let nanos = u128::from(timestamp.timestamp_subsec_nanos());
+    ordered(timestamp.timestamp()) | (nanos << 32)
+}
+
+fn ordered(value: i64) -> RankKey {
+    // Flipping the sign bit makes the unsigned order the signed one.
+    u128::from((value as u64) ^ (1 << 63)) << 64
+}
+
+fn score_one(
+    item: &ContextItem,
+    all: &[ContextItem],
+    key: impl Fn(&ContextItem) -> Option<RankKey>,
+) -> f64 {
+    let Some(own) = key(item) else {
+        return 0.0;
+    };
+    let (mut count, mut below) = (0_usize, 0_usize);
+    for other in all.iter().filter_map(key) {
+        count += 1;
+        below += usize::from(other < own);
+    }
+    rank_score(below, count)
+}
+
+fn rank_score(below: usize, count: usize) -> f64 {
+    if count <= 1 {
+        return 1.0;
+    }
+    below as f64 / (count - 1) as f64
+}
+
+/// Sorts the keys once, then reads every rank off the sorted list.
+fn score_many(
+    items: &[ContextItem],
+    scores: &mut [f64],
+    key: impl Fn(&ContextItem) -> Option<RankKey>,
+) {
+    scores.fill(0.0);
+    let mut ranked: Vec<u128> = (0_u32..)
+        .zip(items)
+        .filter_map(|(index, item)| key(item).map(|key| key | u128::from(index)))
+        .collect();
+    // Conversations usually arrive in order already; then there is nothing to sort.
+    if !ranked.is_sorted() {
+        ranked.sort_unstable();
+    }
+    let count = ranked.len();
+    let (mut previous, mut below) = (None, 0);
+    for (position, ranked) in ranked.into_iter().enumerate() {
+        let key = ranked >> 32;
+        if previous != Some(key) {
+            (previous, below) = (Some(key), position);
+        }
+        if let Some(score) = scores.get_mut(ranked as u32 as usize) {
+            *score = rank_score(below, count);
+        }
+    }
+}
+
+impl Scorer for RecencyScorer {
+    fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
+        score_one(item, all, |item| item.timestamp().map(timestamp_key))
+    }
+
+    fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
+        score_many(items, scores, |item| item.timestamp().map(timestamp_key));
+    }
+}
+
+impl Scorer for PriorityScorer {
+    fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
+        score_one(item, all, |item| item.priority().map(ordered))
+    }
+
+    fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
+        score_many(items, scores, |item| item.priority().map(ordered));
+    }
+}

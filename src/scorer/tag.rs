@@ -1,0 +1,118 @@
+//! Scores by how much of a weighted set of tags an item carries.
+
+use super::Scorer;
+use crate::error::CupelError;
+use crate::model::ContextItem;
+
+/// The weight of the item's matching tags over the weight of all configured tags, at most 1.0.
+///
+/// Tags match exactly unless the scorer is built with [`TagScorer::case_insensitive`].
+///
+/// ```
+/// use cupel::{ContextItem, Scorer, TagScorer};
+///
+/// let scorer = TagScorer::new([("billing", 3.0), ("refund", 1.0)])?;
+/// let item = ContextItem::builder("invoice 17", 4).tag("billing").build()?;
+/// assert_eq!(scorer.score(&item, &[]), 0.75);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct TagScorer {
+    /// Sorted by (folded) tag, so that the sum does not depend on the order they were given in.
+    weights: Vec<(String, f64)>,
+    total: f64,
+    ignore_case: bool,
+}
+
+impl TagScorer {
+    /// Creates a scorer whose tags match exactly.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when a weight is negative or not finite, the weights add up
+    /// to infinity, or a tag has two weights.
+    pub fn new<T: Into<String>>(
+        weights: impl IntoIterator<Item = (T, f64)>,
+    ) -> Result<Self, CupelError> {
+        let weights = weights.into_iter().map(|(tag, weight)| (tag.into(), weight));
+        Self::build(weights.collect(), false)
+    }
+
+    /// Creates a scorer whose tags match without regard to ASCII case.
+    ///
+    /// # Errors
+    ///
+    /// As [`TagScorer::new`]; tags that differ only in case count as the same tag.
+    pub fn case_insensitive<T: Into<String>>(
+        weights: impl IntoIterator<Item = (T, f64)>,
+    ) -> Result<Self, CupelError> {
+        let fold = |tag: T| {
+            let mut tag = tag.into();
+            tag.make_ascii_lowercase();
+            tag
+        };
+        let weights = weights.into_iter().map(|(tag, weight)| (fold(tag), weight));
+        Self::build(weights.collect(), true)
+    }
+
+    fn build(mut weights: Vec<(String, f64)>, ignore_case: bool) -> Result<Self, CupelError> {
+        if let Some((tag, weight)) = weights.iter().find(|(_, w)| !w.is_finite() || *w < 0.0) {
+            return Err(CupelError::ScorerConfig(format!(
+                "TagScorer: the weight for tag {tag:?} must be finite and at least 0, got {weight}"
+            )));
+        }
+        weights.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let twice = weights.iter().zip(weights.iter().skip(1)).find(|((a, _), (b, _))| a == b);
+        if let Some(((tag, _), _)) = twice {
+            return Err(CupelError::ScorerConfig(format!(
+                "TagScorer: tag {tag:?} has two weights, expected one"
+            )));
+        }
+        let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        if !total.is_finite() {
+            return Err(CupelError::ScorerConfig(format!(
+                "TagScorer: the weights must add up to a finite number, got {total}"
+            )));
+        }
+        Ok(Self { weights, total, ignore_case })
+    }
+
+    /// The weights, sorted by tag.
+    #[must_use]
+    pub fn weights(&self) -> &[(String, f64)] {
+        &self.weights
+    }
+
+    /// Whether tags match without regard to ASCII case.
+    #[must_use]
+    pub fn ignores_case(&self) -> bool {
+        self.ignore_case
+    }
+
+    fn weight_of(&self, tag: &str) -> f64 {
+        let position = if self.ignore_case {
+            let tag = tag.to_ascii_lowercase();
+            self.weights.binary_search_by(|(known, _)| known.cmp(&tag))
+        } else {
+            self.weights.binary_search_by(|(known, _)| known.as_str().cmp(tag))
+        };
+        position
+            .ok()
+            .and_then(|position| self.weights.get(position))
+            .map_or(0.0, |(_, weight)| *weight)
+    }
+}
+
+impl Scorer for TagScorer {
+    fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
+        if self.total == 0.0 || item.tags().is_empty() {
+            return 0.0;
+        }
+        let matched = item.tags().iter().map(|tag| self.weight_of(tag)).fold(0.0, |sum, w| sum + w);
+        (matched / self.total).min(1.0)
+    }
+
+    fn is_absolute(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,252 @@
+//! Item counts per kind: the configuration and the phases both count slicers share.
+
+use std::fmt;
+
+use super::{Sliced, Slicer};
+use crate::diagnostics::ExclusionReason;
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextKind, ScoredItem};
+use crate::order;
+
+/// How many items of a kind a selection must and may have.
+///
+/// ```
+/// use cupel::{ContextKind, CountQuotaEntry};
+///
+/// let entry = CountQuotaEntry::new(ContextKind::tool_output(), 1, 3)?;
+/// assert_eq!((entry.require_count(), entry.cap_count()), (1, 3));
+/// assert!(CountQuotaEntry::new(ContextKind::tool_output(), 2, 1).is_err());
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountQuotaEntry {
+    kind: ContextKind,
+    require_count: usize,
+    cap_count: usize,
+}
+
+impl CountQuotaEntry {
+    /// Creates an entry: at least `require_count` and at most `cap_count` items of `kind`.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::SlicerConfig`] when `require_count` is above `cap_count`.
+    pub fn new(
+        kind: ContextKind,
+        require_count: usize,
+        cap_count: usize,
+    ) -> Result<Self, CupelError> {
+        if require_count > cap_count {
+            return Err(CupelError::SlicerConfig(format!(
+                "CountQuotaEntry: requireCount for kind {kind} must not exceed its capCount of \
+                 {cap_count}, got {require_count}"
+            )));
+        }
+        Ok(Self { kind, require_count, cap_count })
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> &ContextKind {
+        &self.kind
+    }
+
+    /// How many items of the kind are committed first.
+    #[must_use]
+    pub fn require_count(&self) -> usize {
+        self.require_count
+    }
+
+    /// How many items of the kind may be selected.
+    #[must_use]
+    pub fn cap_count(&self) -> usize {
+        self.cap_count
+    }
+}
+
+/// What happens when a kind has fewer candidates than it requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ScarcityBehavior {
+    /// Take all there are and record a [`CountRequirementShortfall`].
+    #[default]
+    Degrade,
+    /// Return [`CupelError::CountRequirementUnmet`].
+    Throw,
+}
+
+/// A kind that had fewer candidates than its configuration requires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CountRequirementShortfall {
+    /// The kind that is short.
+    pub kind: ContextKind,
+    /// The configured count.
+    pub required_count: usize,
+    /// How many candidates were committed.
+    pub satisfied_count: usize,
+}
+
+impl fmt::Display for CountRequirementShortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, required_count, satisfied_count } = self;
+        write!(f, "{kind}: {satisfied_count} of {required_count} required items")
+    }
+}
+
+/// Rejects two entries for one kind, since it is not clear which one should hold.
+pub(super) fn check_entries(slicer: &str, entries: &[CountQuotaEntry]) -> Result<(), CupelError> {
+    for (position, entry) in entries.iter().enumerate() {
+        if entries.iter().take(position).any(|earlier| earlier.kind == entry.kind) {
+            return Err(CupelError::SlicerConfig(format!(
+                "{slicer}: kind {} has two entries, expected one (kinds ignore case)",
+                entry.kind
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The phases both count slicers go through; they differ in what fills the rest of the budget.
+pub(super) struct CountPhases<'a> {
+    pub(super) slicer: &'static str,
+    pub(super) entries: &'a [CountQuotaEntry],
+    pub(super) scarcity: ScarcityBehavior,
+    pub(super) inner: &'a dyn Slicer,
+    /// Whether the inner selection is put back into score order before caps are counted.
+    pub(super) sort_inner: bool,
+}
+
+impl CountPhases<'_> {
+    pub(super) fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        budget: &ContextBudget,
+    ) -> Result<Sliced, CupelError> {
+        if items.is_empty() || budget.target_tokens() <= 0 {
+            return Ok(Sliced::default());
+        }
+        let mut counts = vec![0_usize; self.entries.len()];
+        let mut result = self.commit_required(items, &mut counts)?;
+
+        let mut committed = vec![false; items.len()];
+        let mut committed_tokens = 0_i64;
+        for &position in &result.indices {
+            if let (Some(flag), Some(scored)) = (committed.get_mut(position), items.get(position)) {
+                *flag = true;
+                committed_tokens = committed_tokens.saturating_add(scored.tokens());
+            }
+        }
+        let (positions, residual): (Vec<usize>, Vec<ScoredItem<'_>>) = items
+            .iter()
+            .enumerate()
+            .zip(&committed)
+            .filter(|(_, committed)| !**committed)
+            .map(|((position, scored), _)| (position, *scored))
+            .unzip();
+        let target = budget.target_tokens().saturating_sub(committed_tokens).max(0);
+        let rest = ContextBudget::bare(budget.max_tokens(), target.min(budget.max_tokens()));
+
+        let mut filled = Sliced::default();
+        filled.absorb(self.inner.slice(&residual, &rest)?, &positions, self.inner.name())?;
+        if self.sort_inner {
+            let score = |&position: &usize| items.get(position).map_or(f64::NAN, ScoredItem::score);
+            filled.indices = order::by_score_descending(filled.indices.iter().map(score))
+                .into_iter()
+                .filter_map(|rank| filled.indices.get(rank as usize).copied())
+                .collect();
+        }
+        self.enforce_caps(items, filled, &mut counts, &mut result);
+        Ok(result)
+    }
+
+    fn entry(&self, kind: &ContextKind) -> Option<(usize, &CountQuotaEntry)> {
+        self.entries.iter().enumerate().find(|(_, entry)| entry.kind == *kind)
+    }
+
+    /// Phase 1: the best candidates of every kind that requires some, whatever they cost.
+    fn commit_required(
+        &self,
+        items: &[ScoredItem<'_>],
+        counts: &mut [usize],
+    ) -> Result<Sliced, CupelError> {
+        // Through the pipeline the items are sorted already; called directly they may not be.
+        let by_score = order::by_score_descending(items.iter().map(ScoredItem::score));
+        let mut result = Sliced::default();
+        for (entry, count) in self.entries.iter().zip(counts) {
+            if entry.require_count == 0 {
+                continue;
+            }
+            let best = by_score
+                .iter()
+                .map(|&position| position as usize)
+                .filter(|&position| {
+                    items.get(position).is_some_and(|s| s.item().kind() == &entry.kind)
+                })
+                .take(entry.require_count);
+            let before = result.indices.len();
+            result.indices.extend(best);
+            *count = result.indices.len() - before;
+            if *count < entry.require_count {
+                self.record_shortage(entry, *count, &mut result)?;
+            }
+        }
+        Ok(result)
+    }
+
+    fn record_shortage(
+        &self,
+        entry: &CountQuotaEntry,
+        available: usize,
+        result: &mut Sliced,
+    ) -> Result<(), CupelError> {
+        match self.scarcity {
+            ScarcityBehavior::Throw => Err(CupelError::CountRequirementUnmet {
+                slicer: self.slicer,
+                kind: entry.kind.clone(),
+                available,
+                required: entry.require_count,
+            }),
+            ScarcityBehavior::Degrade => {
+                result.shortfalls.push(CountRequirementShortfall {
+                    kind: entry.kind.clone(),
+                    required_count: entry.require_count,
+                    satisfied_count: available,
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// Phase 3: what the inner slicer chose, as far as the caps allow. Counts go on from phase 1.
+    fn enforce_caps(
+        &self,
+        items: &[ScoredItem<'_>],
+        filled: Sliced,
+        counts: &mut [usize],
+        result: &mut Sliced,
+    ) {
+        result.shortfalls.extend(filled.shortfalls);
+        result.exclusions.extend(filled.exclusions);
+        for position in filled.indices {
+            let entry = items.get(position).and_then(|scored| self.entry(scored.item().kind()));
+            let Some((count, entry)) =
+                entry.and_then(|(slot, entry)| Some((counts.get_mut(slot)?, entry)))
+            else {
+                result.indices.push(position);
+                continue;
+            };
+            if *count >= entry.cap_count {
+                let reason = ExclusionReason::CountCapExceeded {
+                    kind: entry.kind.clone(),
+                    cap: entry.cap_count,
+                    count: *count,
+                };
+                result.exclusions.push((position, reason));
+            } else {
+                *count += 1;
+                result.indices.push(position);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Item counts per kind over any slicer but the knapsack.
+
+use std::sync::Arc;
+
+use super::count::{CountPhases, check_entries};
+use super::{CountQuotaEntry, Monotonicity, ScarcityBehavior, Sliced, Slicer};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ScoredItem};
+
+/// Commits the best required items of every kind, fills the rest with an inner slicer, and drops
+/// what that one chose beyond a kind's cap.
+///
+/// ```
+/// use cupel::{
+///     ContextBudget, ContextItem, ContextKind, CountQuotaEntry, CountQuotaSlice, GreedySlice,
+///     ScarcityBehavior, ScoredItem, Slicer,
+/// };
+///
+/// let entries = vec![CountQuotaEntry::new(ContextKind::tool_output(), 1, 1)?];
+/// let slicer = CountQuotaSlice::new(entries, GreedySlice, ScarcityBehavior::Degrade)?;
+///
+/// let tool = |text| ContextItem::builder(text, 10).kind(ContextKind::tool_output()).build();
+/// let items = [tool("newest")?, tool("older")?];
+/// let scored = [ScoredItem::new(&items[0], 0.9), ScoredItem::new(&items[1], 0.8)];
+/// let budget = ContextBudget::builder(100).build()?;
+/// assert_eq!(slicer.slice(&scored, &budget)?.indices, [0]);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CountQuotaSlice {
+    entries: Vec<CountQuotaEntry>,
+    inner: Arc<dyn Slicer>,
+    scarcity: ScarcityBehavior,
+}
+
+const NAME: &str = "CountQuotaSlice";
+
+impl CountQuotaSlice {
+    /// Creates a slicer.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::SlicerConfig`] when `inner` is a knapsack slicer (use
+    /// [`CountConstrainedKnapsackSlice`](crate::CountConstrainedKnapsackSlice)) or a kind has two
+    /// entries.
+    pub fn new(
+        entries: Vec<CountQuotaEntry>,
+        inner: impl Slicer + 'static,
+        scarcity: ScarcityBehavior,
+    ) -> Result<Self, CupelError> {
+        if inner.is_knapsack() {
+            return Err(CupelError::SlicerConfig(format!(
+                "{NAME} does not support KnapsackSlice as its inner slicer; use GreedySlice, or \
+                 CountConstrainedKnapsackSlice instead of {NAME}"
+            )));
+        }
+        check_entries(NAME, &entries)?;
+        Ok(Self { entries, inner: Arc::new(inner), scarcity })
+    }
+
+    /// The entries, in configuration order.
+    #[must_use]
+    pub fn entries(&self) -> &[CountQuotaEntry] {
+        &self.entries
+    }
+
+    /// The slicer that fills the rest of the budget.
+    #[must_use]
+    pub fn inner(&self) -> &Arc<dyn Slicer> {
+        &self.inner
+    }
+
+    /// What happens when a kind is short of candidates.
+    #[must_use]
+    pub fn scarcity(&self) -> ScarcityBehavior {
+        self.scarcity
+    }
+}
+
+impl Slicer for CountQuotaSlice {
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        budget: &ContextBudget,
+    ) -> Result<Sliced, CupelError> {
+        let phases = CountPhases {
+            slicer: NAME,
+            entries: &self.entries,
+            scarcity: self.scarcity,
+            inner: &*self.inner,
+            sort_inner: false,
+        };
+        phases.slice(items, budget)
+    }
+
+    fn monotonicity(&self) -> Monotonicity {
+        Monotonicity::NonMonotonic
+    }
+
+    fn is_count_quota(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,192 @@
+//! Slicers choose which scored items fit the budget.
+//!
+//! A slicer of your own answers with positions in the list it was given, so it cannot invent,
+//! copy or change an item. This one takes items in score order and stops at the first that does
+//! not fit:
+//!
+//! ```
+//! use cupel::{ContextBudget, ContextItem, CupelError, ScoredItem, Sliced, Slicer};
+//!
+//! struct StopAtFirst;
+//!
+//! impl Slicer for StopAtFirst {
+//!     fn slice(
+//!         &self,
+//!         items: &[ScoredItem<'_>],
+//!         budget: &ContextBudget,
+//!     ) -> Result<Sliced, CupelError> {
+//!         let mut left = budget.target_tokens();
+//!         let fits = items.iter().take_while(|scored| {
+//!             left = left.saturating_sub(scored.tokens());
+//!             left >= 0
+//!         });
+//!         Ok(Sliced::from((0..fits.count()).collect::<Vec<_>>()))
+//!     }
+//! }
+//!
+//! let items = [ContextItem::new("a", 60)?, ContextItem::new("b", 60)?, ContextItem::new("c", 1)?];
+//! let scored: Vec<_> = items.iter().map(|item| ScoredItem::new(item, 0.5)).collect();
+//! let budget = ContextBudget::builder(100).build()?;
+//! assert_eq!(StopAtFirst.slice(&scored, &budget)?.indices, [0]);
+//! # Ok::<(), cupel::CupelError>(())
+//! ```
+//!
+//! A position that is out of range or named twice makes the pipeline return
+//! [`CupelError::Contract`](crate::CupelError::Contract).
+
+mod count;
+mod count_knapsack;
+mod count_quota;
+mod greedy;
+mod knapsack;
+mod quota;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::diagnostics::ExclusionReason;
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ScoredItem};
+
+pub use count::{CountQuotaEntry, CountRequirementShortfall, ScarcityBehavior};
+pub use count_knapsack::CountConstrainedKnapsackSlice;
+pub use count_quota::CountQuotaSlice;
+pub use greedy::GreedySlice;
+pub use knapsack::KnapsackSlice;
+pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
+
+/// What a slicer decided.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sliced {
+    /// Positions of the selected items, in the slicer's own order.
+    pub indices: Vec<usize>,
+    /// Kinds whose required count could not be met.
+    pub shortfalls: Vec<CountRequirementShortfall>,
+    /// Positions of items that were left out for another reason than the budget.
+    pub exclusions: Vec<(usize, ExclusionReason)>,
+}
+
+impl From<Vec<usize>> for Sliced {
+    fn from(indices: Vec<usize>) -> Self {
+        Self { indices, ..Self::default() }
+    }
+}
+
+impl Sliced {
+    /// Adds what an inner slicer decided about the items at `positions` of the outer list.
+    pub(crate) fn absorb(
+        &mut self,
+        inner: Sliced,
+        positions: &[usize],
+        slicer: &str,
+    ) -> Result<(), CupelError> {
+        let outer = |index: usize| {
+            positions
+                .get(index)
+                .copied()
+                .ok_or_else(|| CupelError::out_of_range(slicer, index, positions.len()))
+        };
+        for index in inner.indices {
+            self.indices.push(outer(index)?);
+        }
+        for (index, reason) in inner.exclusions {
+            self.exclusions.push((outer(index)?, reason));
+        }
+        self.shortfalls.extend(inner.shortfalls);
+        Ok(())
+    }
+}
+
+/// Whether a larger budget can only add items to a slicer's selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Monotonicity {
+    /// The slicer does not say: budget simulation refuses it.
+    #[default]
+    Undeclared,
+    /// Budget simulation may rely on it.
+    Monotonic,
+    /// Selected items can disappear when the budget grows: budget simulation refuses it.
+    NonMonotonic,
+}
+
+/// Selects a subset of the items that fits the budget.
+pub trait Slicer: Send + Sync {
+    /// Chooses from `items`, which are sorted by score, highest first.
+    ///
+    /// `budget` is the effective one: pinned items, output reserve, reserved slots and safety
+    /// margin are already off. The selection should stay within its target.
+    ///
+    /// # Errors
+    ///
+    /// Whatever makes a selection impossible; the pipeline returns it unchanged.
+    fn slice(&self, items: &[ScoredItem<'_>], budget: &ContextBudget)
+    -> Result<Sliced, CupelError>;
+
+    /// Whether a larger budget can only add items.
+    fn monotonicity(&self) -> Monotonicity {
+        Monotonicity::Undeclared
+    }
+
+    /// Whether this is a [`QuotaSlice`].
+    fn is_quota(&self) -> bool {
+        false
+    }
+
+    /// Whether this slicer enforces item counts per kind.
+    fn is_count_quota(&self) -> bool {
+        false
+    }
+
+    /// Whether this is a [`KnapsackSlice`].
+    fn is_knapsack(&self) -> bool {
+        false
+    }
+
+    /// The name to use in messages; the type's name unless overridden.
+    fn name(&self) -> &str {
+        crate::names::short_type_name::<Self>()
+    }
+}
+
+impl fmt::Debug for dyn Slicer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! forward_slicer {
+    ($($handle:ident),+) => {$(
+        impl<S: Slicer + ?Sized> Slicer for $handle<S> {
+            fn slice(
+                &self,
+                items: &[ScoredItem<'_>],
+                budget: &ContextBudget,
+            ) -> Result<Sliced, CupelError> {
+                (**self).slice(items, budget)
+            }
+
+            fn monotonicity(&self) -> Monotonicity {
+                (**self).monotonicity()
+            }
+
+            fn is_quota(&self) -> bool {
+                (**self).is_quota()
+            }
+
+            fn is_count_quota(&self) -> bool {
+                (**self).is_count_quota()
+            }
+
+            fn is_knapsack(&self) -> bool {
+                (**self).is_knapsack()
+            }
+
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+        }
+    )+};
+}
+
+forward_slicer!(Arc, Box);

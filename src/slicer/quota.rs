@@ -1,0 +1,275 @@
+//! Shares the budget among kinds by percentages.
+
+use std::sync::Arc;
+
+use super::{Monotonicity, Sliced, Slicer};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextKind, ScoredItem};
+
+/// The smallest and largest share of the budget for each kind, in percent.
+///
+/// ```
+/// use cupel::{ContextKind, QuotaSet};
+///
+/// let quotas = QuotaSet::builder()
+///     .require(ContextKind::document(), 40.0)
+///     .cap(ContextKind::tool_output(), 25.0)
+///     .build()?;
+/// assert_eq!(quotas.require_of(&ContextKind::document()), 40.0);
+/// assert_eq!(quotas.cap_of(&ContextKind::message()), 100.0);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct QuotaSet {
+    quotas: Vec<Quota>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Quota {
+    kind: ContextKind,
+    require: f64,
+    cap: f64,
+}
+
+impl QuotaSet {
+    /// Starts an empty set.
+    pub fn builder() -> QuotaSetBuilder {
+        QuotaSetBuilder::default()
+    }
+
+    fn find(&self, kind: &ContextKind) -> Option<&Quota> {
+        self.quotas.iter().find(|quota| quota.kind == *kind)
+    }
+
+    /// The guaranteed share of a kind; 0 unless configured.
+    #[must_use]
+    pub fn require_of(&self, kind: &ContextKind) -> f64 {
+        self.find(kind).map_or(0.0, |quota| quota.require)
+    }
+
+    /// The largest share of a kind; 100 unless configured.
+    #[must_use]
+    pub fn cap_of(&self, kind: &ContextKind) -> f64 {
+        self.find(kind).map_or(100.0, |quota| quota.cap)
+    }
+
+    /// The configured kinds with their required and largest shares, in configuration order.
+    pub fn iter(&self) -> impl Iterator<Item = (&ContextKind, f64, f64)> {
+        self.quotas.iter().map(|quota| (&quota.kind, quota.require, quota.cap))
+    }
+}
+
+/// Builds a [`QuotaSet`].
+#[derive(Debug, Clone, Default)]
+#[must_use = "a quota set exists only after build()"]
+pub struct QuotaSetBuilder {
+    set: QuotaSet,
+}
+
+impl QuotaSetBuilder {
+    fn quota(&mut self, kind: ContextKind) -> Option<&mut Quota> {
+        let quotas = &mut self.set.quotas;
+        let position = quotas.iter().position(|quota| quota.kind == kind).unwrap_or(quotas.len());
+        if position == quotas.len() {
+            quotas.push(Quota { kind, require: 0.0, cap: 100.0 });
+        }
+        quotas.get_mut(position)
+    }
+
+    /// Guarantees a kind at least this share of the budget.
+    pub fn require(mut self, kind: ContextKind, percent: f64) -> Self {
+        if let Some(quota) = self.quota(kind) {
+            quota.require = percent;
+        }
+        self
+    }
+
+    /// Limits a kind to this share of the budget.
+    pub fn cap(mut self, kind: ContextKind, percent: f64) -> Self {
+        if let Some(quota) = self.quota(kind) {
+            quota.cap = percent;
+        }
+        self
+    }
+
+    /// Finishes the set.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::SlicerConfig`] when a percentage is outside 0 to 100, a kind requires more
+    /// than its cap, or the required shares add up to more than 100.
+    pub fn build(self) -> Result<QuotaSet, CupelError> {
+        let problem = |text: String| Err(CupelError::SlicerConfig(format!("QuotaSlice: {text}")));
+        let mut total = 0.0;
+        for Quota { kind, require, cap } in &self.set.quotas {
+            for (what, percent) in [("require", require), ("cap", cap)] {
+                if !(0.0..=100.0).contains(percent) {
+                    return problem(format!(
+                        "{what} for kind {kind} must be between 0 and 100 percent, got {percent}"
+                    ));
+                }
+            }
+            if require > cap {
+                return problem(format!(
+                    "require for kind {kind} must not exceed its cap of {cap} percent, got {require}"
+                ));
+            }
+            total += require;
+        }
+        // Decimal percentages such as 33.3 + 33.3 + 33.4 may add up to a hair above 100.
+        if total > 100.0 + 1e-9 {
+            return problem(format!(
+                "the required shares must not add up to more than 100 percent, got {total}"
+            ));
+        }
+        Ok(self.set)
+    }
+}
+
+/// Splits the budget among the kinds and lets an inner slicer fill each part.
+///
+/// Every kind gets its required share, the rest goes by the tokens each kind has on offer, and no
+/// kind gets more than its cap. All conversions to tokens round down.
+///
+/// ```
+/// use cupel::{
+///     ContextBudget, ContextItem, ContextKind, GreedySlice, QuotaSet, QuotaSlice, ScoredItem, Slicer,
+/// };
+///
+/// let quotas = QuotaSet::builder().cap(ContextKind::tool_output(), 50.0).build()?;
+/// let slicer = QuotaSlice::new(quotas, GreedySlice);
+///
+/// let tool = |text| ContextItem::builder(text, 40).kind(ContextKind::tool_output()).build();
+/// let items = [tool("log 1")?, tool("log 2")?];
+/// let scored: Vec<_> = items.iter().map(|item| ScoredItem::new(item, 0.9)).collect();
+/// let budget = ContextBudget::builder(100).build()?;
+/// assert_eq!(slicer.slice(&scored, &budget)?.indices, [0]); // the second would pass 50 tokens
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct QuotaSlice {
+    quotas: QuotaSet,
+    inner: Arc<dyn Slicer>,
+}
+
+impl QuotaSlice {
+    /// Creates a slicer that shares the budget by `quotas` and fills each part with `inner`.
+    pub fn new(quotas: QuotaSet, inner: impl Slicer + 'static) -> Self {
+        Self { quotas, inner: Arc::new(inner) }
+    }
+
+    /// The quotas.
+    #[must_use]
+    pub fn quotas(&self) -> &QuotaSet {
+        &self.quotas
+    }
+
+    /// The slicer that fills each part.
+    #[must_use]
+    pub fn inner(&self) -> &Arc<dyn Slicer> {
+        &self.inner
+    }
+}
+
+/// The items of one kind, by position, in order.
+struct Partition<'a> {
+    kind: &'a ContextKind,
+    positions: Vec<usize>,
+    tokens: i64,
+}
+
+/// Groups items by kind; kinds come in the order in which they first appear.
+fn partition<'a>(items: &[ScoredItem<'a>]) -> Vec<Partition<'a>> {
+    let mut partitions: Vec<Partition<'a>> = Vec::new();
+    for (position, scored) in items.iter().enumerate() {
+        let kind = scored.item().kind();
+        let found = partitions.iter_mut().find(|partition| partition.kind == kind);
+        if let Some(partition) = found {
+            partition.positions.push(position);
+            partition.tokens = partition.tokens.saturating_add(scored.tokens());
+        } else {
+            partitions.push(Partition { kind, positions: vec![position], tokens: scored.tokens() });
+        }
+    }
+    partitions
+}
+
+fn percent_of(percent: f64, tokens: i64) -> i64 {
+    (percent / 100.0 * tokens as f64).floor() as i64
+}
+
+impl QuotaSlice {
+    /// The budget of every partition, in order.
+    fn distribute(&self, partitions: &[Partition<'_>], target: i64) -> Vec<i64> {
+        let required = self
+            .quotas
+            .iter()
+            .fold(0_i64, |sum, (_, require, _)| sum.saturating_add(percent_of(require, target)));
+        let unassigned = target.saturating_sub(required).max(0);
+        let limits = |partition: &Partition<'_>| {
+            let quota = self.quotas.find(partition.kind);
+            quota.map_or((0, target), |quota| {
+                (percent_of(quota.require, target), percent_of(quota.cap, target))
+            })
+        };
+        let mass: i128 = partitions
+            .iter()
+            .filter(|partition| {
+                let (require, cap) = limits(partition);
+                cap > require
+            })
+            .map(|partition| i128::from(partition.tokens))
+            .sum();
+        partitions
+            .iter()
+            .map(|partition| {
+                let (require, cap) = limits(partition);
+                let mut share = require;
+                if mass > 0 && cap > require {
+                    // At most `unassigned`, so it fits again.
+                    let part = i128::from(unassigned) * i128::from(partition.tokens) / mass;
+                    share = share.saturating_add(i64::try_from(part).unwrap_or(unassigned));
+                }
+                share.min(cap)
+            })
+            .collect()
+    }
+}
+
+impl Slicer for QuotaSlice {
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        budget: &ContextBudget,
+    ) -> Result<Sliced, CupelError> {
+        let target = budget.target_tokens();
+        if items.is_empty() || target <= 0 {
+            return Ok(Sliced::default());
+        }
+        let partitions = partition(items);
+        let shares = self.distribute(&partitions, target);
+        let mut all = Sliced::default();
+        for (partition, share) in partitions.iter().zip(shares) {
+            if share <= 0 {
+                continue;
+            }
+            let cap = percent_of(self.quotas.cap_of(partition.kind), target);
+            let own: Vec<ScoredItem<'_>> = partition
+                .positions
+                .iter()
+                .filter_map(|&position| items.get(position).copied())
+                .collect();
+            let sliced = self.inner.slice(&own, &ContextBudget::bare(cap.max(share), share))?;
+            all.absorb(sliced, &partition.positions, self.inner.name())?;
+        }
+        Ok(all)
+    }
+
+    fn monotonicity(&self) -> Monotonicity {
+        Monotonicity::NonMonotonic
+    }
+
+    fn is_quota(&self) -> bool {
+        true
+    }
+}
