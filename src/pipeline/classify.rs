@@ -11,69 +11,55 @@ use crate::model::{ContextBudget, ContextItem, ScoredItem};
 pub(super) struct Classified<'a> {
     pub(super) pinned: Vec<&'a ContextItem>,
     pub(super) pinned_tokens: i64,
-    /// The items to score. The caller's own list when nothing had to be taken out of it.
-    pub(super) scoreable: Cow<'a, [ContextItem]>,
-    /// Where the scoreable items are in the caller's list; none when it is that list.
-    scoreable_refs: Option<Vec<&'a ContextItem>>,
-    items: &'a [ContextItem],
+    pub(super) scoreable: Vec<Scoreable<'a>>,
+    /// The scoreable items as scorers want them: the caller's own list when that is all of it.
+    pub(super) scoreable_items: Cow<'a, [ContextItem]>,
 }
 
-impl<'a> Classified<'a> {
-    /// The scoreable items as references into the caller's list.
-    pub(super) fn scoreable_refs(&self) -> impl Iterator<Item = &'a ContextItem> {
-        let all = match &self.scoreable_refs {
-            Some(_) => &[],
-            None => self.items,
-        };
-        let some = self.scoreable_refs.iter().flatten().copied();
-        all.iter().chain(some)
-    }
+/// An item to score, with what later stages read of it: memory is walked once, here.
+#[derive(Clone, Copy)]
+pub(super) struct Scoreable<'a> {
+    pub(super) item: &'a ContextItem,
+    pub(super) tokens: i64,
+    /// Hash of the content; 0 when nobody deduplicates.
+    pub(super) hash: u64,
 }
 
-/// Partitions `items`; fails when the pinned ones alone exceed the budget, if there is one.
+/// Partitions `items`; fails when the pinned ones alone exceed the budget.
 pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
     items: &'a [ContextItem],
-    budget: Option<&ContextBudget>,
+    budget: &ContextBudget,
+    with_hashes: bool,
     observer: &mut Observer<'_, C>,
 ) -> Result<Classified<'a>, CupelError> {
     const STAGE: PipelineStage = PipelineStage::Classify;
     let running = observer.enter(STAGE, items.len());
-    // Looking first costs one pass and saves copying the list when all of it is scoreable.
-    let special = |item: &&ContextItem| item.tokens() < 0 || item.pinned();
-    let classified = if items.iter().any(|item| special(&item)) {
-        let (mut pinned, mut scoreable) = (Vec::new(), Vec::with_capacity(items.len()));
-        for item in items {
-            if item.tokens() < 0 {
-                let reason = ExclusionReason::NegativeTokens { tokens: item.tokens() };
+    let mut pinned = Vec::new();
+    let mut pinned_tokens = 0_i64;
+    let mut scoreable = Vec::with_capacity(items.len());
+    for item in items {
+        let tokens = item.tokens();
+        if tokens < 0 {
+            if observer.wants_items() {
+                let reason = ExclusionReason::NegativeTokens { tokens };
                 observer.excluded(&STAGE, ScoredItem::new(item, 0.0), reason);
-            } else if item.pinned() {
-                pinned.push(item);
-            } else {
-                scoreable.push(item);
             }
+        } else if item.pinned() {
+            pinned.push(item);
+            pinned_tokens = pinned_tokens.saturating_add(tokens);
+        } else {
+            let hash = if with_hashes { item.content_hash() } else { 0 };
+            scoreable.push(Scoreable { item, tokens, hash });
         }
-        Classified {
-            pinned_tokens: pinned
-                .iter()
-                .fold(0, |sum: i64, item| sum.saturating_add(item.tokens())),
-            pinned,
-            scoreable: Cow::Owned(scoreable.iter().copied().cloned().collect()),
-            scoreable_refs: Some(scoreable),
-            items,
-        }
-    } else {
-        Classified {
-            pinned: Vec::new(),
-            pinned_tokens: 0,
-            scoreable: Cow::Borrowed(items),
-            scoreable_refs: None,
-            items,
-        }
-    };
-    observer.leave(running, classified.pinned.len() + classified.scoreable.len());
-    if let Some(budget) = budget {
-        classified.check_pinned(budget)?;
     }
+    let scoreable_items = if scoreable.len() == items.len() {
+        Cow::Borrowed(items)
+    } else {
+        scoreable.iter().map(|scoreable| scoreable.item.clone()).collect()
+    };
+    let classified = Classified { pinned, pinned_tokens, scoreable, scoreable_items };
+    observer.leave(running, classified.pinned.len() + classified.scoreable.len());
+    classified.check_pinned(budget)?;
     Ok(classified)
 }
 

@@ -177,10 +177,11 @@ impl Pipeline {
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        let classified = classify::classify(items, Some(budget), observer)?;
-        let scored = rank::score(&*self.scorer, &classified, observer);
-        let unique = deduplicate::deduplicate(scored, self.deduplication, observer);
-        let sorted = rank::sort(&unique);
+        let classified = classify::classify(items, budget, self.deduplication, observer)?;
+        let scores = rank::score(&*self.scorer, &classified, observer);
+        let scoreable = &classified.scoreable;
+        let dropped = deduplicate::deduplicate(scoreable, &scores, self.deduplication, observer);
+        let sorted = rank::sort(scoreable, &scores, &dropped);
         let sliced = slice::slice(&*self.slicer, &sorted, budget, &classified, observer)?;
         let place = place::Place {
             placer: &*self.placer,

@@ -74,10 +74,10 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    pub(super) fn scored(&mut self, scored: &[ScoredItem<'_>]) {
+    pub(super) fn scored(&mut self, scores: &[f64]) {
         if self.item_events {
-            for scored in scored {
-                let message = format!("Scored: {}", scored.score());
+            for score in scores {
+                let message = format!("Scored: {score}");
                 self.collector.record_item_event(TraceEvent::item(PipelineStage::Score, message));
             }
         }

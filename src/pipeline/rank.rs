@@ -1,38 +1,54 @@
 //! Stages 2 and 4: scores, and the order they give.
 
-use super::classify::Classified;
+use super::classify::{Classified, Scoreable};
 use super::observe::Observer;
 use crate::diagnostics::{PipelineStage, TraceCollector};
 use crate::model::ScoredItem;
 use crate::order;
 use crate::scorer::Scorer;
 
-/// Stage 2: every scoreable item with its score, in the caller's order.
-pub(super) fn score<'a, C: TraceCollector + ?Sized>(
+/// Stage 2: the score of every scoreable item, in the caller's order.
+pub(super) fn score<C: TraceCollector + ?Sized>(
     scorer: &dyn Scorer,
-    classified: &Classified<'a>,
+    classified: &Classified<'_>,
     observer: &mut Observer<'_, C>,
-) -> Vec<ScoredItem<'a>> {
-    let items = &*classified.scoreable;
+) -> Vec<f64> {
+    let items = &*classified.scoreable_items;
     let running = observer.enter(PipelineStage::Score, items.len());
     let mut scores = vec![0.0; items.len()];
     if !items.is_empty() {
         scorer.score_all(items, &mut scores);
     }
-    let scored: Vec<ScoredItem<'a>> = classified
-        .scoreable_refs()
-        .zip(scores)
-        .map(|(item, score)| ScoredItem::new(item, score))
-        .collect();
-    observer.scored(&scored);
-    observer.leave(running, scored.len());
-    scored
+    observer.scored(&scores);
+    observer.leave(running, scores.len());
+    scores
 }
 
 /// Stage 4: by score from the highest down, equal scores in their given order.
-pub(super) fn sort<'a>(unique: &[ScoredItem<'a>]) -> Vec<ScoredItem<'a>> {
-    order::by_score_descending(unique.iter().map(ScoredItem::score))
-        .into_iter()
-        .filter_map(|position| unique.get(position as usize).copied())
-        .collect()
+///
+/// `dropped` are the positions, ascending, that deduplication took out.
+pub(super) fn sort<'a>(
+    scoreable: &[Scoreable<'a>],
+    scores: &[f64],
+    dropped: &[u32],
+) -> Vec<ScoredItem<'a>> {
+    let mut keep = Vec::new();
+    if !dropped.is_empty() {
+        keep.resize(scoreable.len(), true);
+        for position in dropped {
+            if let Some(keep) = keep.get_mut(*position as usize) {
+                *keep = false;
+            }
+        }
+    }
+    let mut sorted = Vec::with_capacity(scoreable.len() - dropped.len());
+    for position in order::by_score_descending(scores.iter().copied()) {
+        let position = position as usize;
+        if let (Some(scoreable), Some(score), None | Some(true)) =
+            (scoreable.get(position), scores.get(position), keep.get(position))
+        {
+            sorted.push(ScoredItem::with_tokens(scoreable.item, *score, scoreable.tokens));
+        }
+    }
+    sorted
 }

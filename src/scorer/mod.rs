@@ -38,6 +38,7 @@ mod rank;
 mod reflexive;
 mod scaled;
 mod tag;
+mod tag_groups;
 
 use std::fmt;
 use std::sync::Arc;

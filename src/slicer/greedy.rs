@@ -38,46 +38,28 @@ impl Slicer for GreedySlice {
         if items.is_empty() || remaining <= 0 {
             return Ok(Sliced::default());
         }
-        let (mut positive_tokens, mut smallest, mut free_items) = (0_i64, i64::MAX, 0_usize);
-        let mut keys: Vec<u128> = Vec::with_capacity(items.len());
-        for (index, scored) in (0_u32..).zip(items) {
-            let tokens = scored.tokens();
-            // Negative counts never reach a slicer through the pipeline; called directly, they
-            // are left out rather than allowed to enlarge the budget.
-            if tokens < 0 {
-                continue;
-            }
-            if tokens == 0 {
-                free_items += 1;
-            } else {
-                smallest = smallest.min(tokens);
-                positive_tokens = positive_tokens.saturating_add(tokens);
-            }
-            keys.push(order::keyed(order::descending(density(scored.score(), tokens)), index));
-        }
-
-        // About as many items as the budget holds of average size, and some more.
-        let paid_items = (keys.len() - free_items) as f64;
-        let expected = paid_items * remaining as f64 / positive_tokens.max(1) as f64;
-        let mut ordered = InOrder::new(&mut keys, free_items + (expected * 1.25) as usize + 32);
-
+        let mut left = Left::count(items);
+        let mut by_density = order::Ranking::new(
+            items.iter().map(|scored| density(scored.score(), scored.tokens())),
+        );
         let mut selected = Vec::new();
-        while let Some(chunk) = ordered.next_chunk() {
-            for &key in &*chunk {
-                let index = order::index_of(key) as usize;
-                let Some(scored) = items.get(index) else {
-                    continue;
-                };
-                if scored.tokens() <= remaining {
-                    selected.push(index);
-                    remaining -= scored.tokens();
-                    free_items -= usize::from(scored.tokens() == 0);
+        let mut count = left.likely_selected(remaining);
+        while let Some(best) = by_density.next_best(count) {
+            for position in best {
+                let position = position as usize;
+                let tokens = items.get(position).map_or(-1, ScoredItem::tokens);
+                // Negative counts never reach a slicer through the pipeline; called directly,
+                // they are left out rather than allowed to enlarge the budget.
+                if (0..=remaining).contains(&tokens) {
+                    selected.push(position);
+                    remaining -= tokens;
+                    left.free -= usize::from(tokens == 0);
                 }
             }
-            // Nothing that is left can fit, so its order does not matter.
-            if remaining < smallest && free_items == 0 {
+            if left.nothing_fits(remaining) {
                 break;
             }
+            count = count.saturating_mul(2);
         }
         Ok(Sliced::from(selected))
     }
@@ -87,32 +69,40 @@ impl Slicer for GreedySlice {
     }
 }
 
-/// Hands out keys from the smallest up, sorting no more of them than are asked for.
-struct InOrder<'a> {
-    rest: &'a mut [u128],
-    chunk: usize,
+/// What can still be selected: tells when the order of the rest no longer matters.
+struct Left {
+    /// Items without tokens that are not selected yet.
+    free: usize,
+    /// All items with tokens, and their tokens.
+    paid: usize,
+    paid_tokens: i64,
+    smallest: i64,
 }
 
-impl<'a> InOrder<'a> {
-    fn new(keys: &'a mut [u128], first_chunk: usize) -> Self {
-        Self { rest: keys, chunk: first_chunk.max(1) }
+impl Left {
+    fn count(items: &[ScoredItem<'_>]) -> Self {
+        let mut left = Self { free: 0, paid: 0, paid_tokens: 0, smallest: i64::MAX };
+        for scored in items {
+            match scored.tokens() {
+                0 => left.free += 1,
+                tokens if tokens > 0 => {
+                    left.paid += 1;
+                    left.paid_tokens = left.paid_tokens.saturating_add(tokens);
+                    left.smallest = left.smallest.min(tokens);
+                }
+                _ => {}
+            }
+        }
+        left
     }
 
-    fn next_chunk(&mut self) -> Option<&'a mut [u128]> {
-        let rest = std::mem::take(&mut self.rest);
-        if rest.is_empty() {
-            return None;
-        }
-        // Cutting off a part pays only when it is well below the whole.
-        if self.chunk.saturating_mul(2) > rest.len() {
-            rest.sort_unstable();
-            return Some(rest);
-        }
-        rest.select_nth_unstable(self.chunk);
-        let (chunk, rest) = rest.split_at_mut(self.chunk);
-        chunk.sort_unstable();
-        self.rest = rest;
-        self.chunk *= 2;
-        Some(chunk)
+    /// Somewhat more items than the budget holds of average size.
+    fn likely_selected(&self, remaining: i64) -> usize {
+        let share = remaining as f64 / self.paid_tokens.max(1) as f64;
+        self.free + (self.paid as f64 * share * 1.25) as usize + 32
+    }
+
+    fn nothing_fits(&self, remaining: i64) -> bool {
+        self.free == 0 && remaining < self.smallest
     }
 }

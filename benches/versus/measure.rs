@@ -1,0 +1,96 @@
+//! Medians of alternating rounds.
+
+use std::hash::BuildHasher;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Smoke,
+    Quick,
+    Full,
+}
+
+impl Effort {
+    fn rounds(self) -> usize {
+        match self {
+            Self::Smoke => 1,
+            Self::Quick => 5,
+            Self::Full => 15,
+        }
+    }
+
+    /// How long one round of a fast contestant lasts at least.
+    fn round(self) -> Duration {
+        match self {
+            Self::Smoke => Duration::ZERO,
+            Self::Quick => Duration::from_millis(5),
+            Self::Full => Duration::from_millis(20),
+        }
+    }
+}
+
+/// Something to time. A contestant times itself, so that preparation can stay outside.
+pub(crate) type Contestant<'a> = Box<dyn FnMut() -> Duration + 'a>;
+
+/// Times one call of `work` after another, without preparation.
+pub(crate) fn timed<'a, T>(mut work: impl FnMut() -> T + 'a) -> Contestant<'a> {
+    Box::new(move || {
+        let start = Instant::now();
+        black_box(work());
+        start.elapsed()
+    })
+}
+
+/// Times `work` on an input that is prepared outside the clock.
+pub(crate) fn timed_with<'a, I, T>(
+    mut prepare: impl FnMut() -> I + 'a,
+    mut work: impl FnMut(&I) -> T + 'a,
+) -> Contestant<'a> {
+    Box::new(move || {
+        let input = prepare();
+        let start = Instant::now();
+        black_box(work(&input));
+        start.elapsed()
+    })
+}
+
+/// The median time of each contestant, in milliseconds; they take turns in every round.
+pub(crate) fn medians(effort: Effort, contestants: &mut [Contestant<'_>]) -> Vec<f64> {
+    let mut samples = vec![Vec::new(); contestants.len()];
+    for contestant in contestants.iter_mut() {
+        contestant(); // warm up
+    }
+    for round in 0..effort.rounds() {
+        for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
+            let first = contestant();
+            // A contestant that takes seconds gets fewer rounds: its median is steady anyway.
+            if first > Duration::from_millis(300) && round >= 3 {
+                continue;
+            }
+            let repeats = (effort.round().as_secs_f64() / first.as_secs_f64().max(1e-9)) as u32;
+            let repeats = repeats.clamp(1, 10_000);
+            let total: Duration = (0..repeats).map(|_| contestant()).sum();
+            samples.push(total.as_secs_f64() * 1_000.0 / f64::from(repeats));
+        }
+    }
+    samples.into_iter().map(median).collect()
+}
+
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
+
+/// The least any deduplicating selection must do: read every byte once and sort the scores once.
+pub(crate) fn limit(items: &[cupel::ContextItem]) -> (u64, Vec<(f64, u32)>) {
+    let hasher = foldhash::fast::FixedState::default();
+    let mut hashes = 0;
+    let mut keys = Vec::with_capacity(items.len());
+    for (index, item) in (0_u32..).zip(items) {
+        hashes ^= hasher.hash_one(item.content().as_bytes());
+        keys.push((item.future_relevance_hint().unwrap_or(0.0), index));
+    }
+    keys.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    (hashes, keys)
+}
