@@ -6,13 +6,19 @@ mod order;
 #[cfg(feature = "serde")]
 mod wire;
 
+pub mod analytics;
 pub mod diagnostics;
 pub mod model;
 pub mod pipeline;
 pub mod placer;
+pub mod policy;
 pub mod scorer;
 pub mod slicer;
 
+pub use analytics::{
+    BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,
+    policy_sensitivity, policy_sensitivity_from_pipelines,
+};
 pub use diagnostics::{
     DiagnosticTraceCollector, ExcludedItem, ExclusionReason, IncludedItem, InclusionReason,
     NullTraceCollector, OverflowEvent, PipelineStage, SelectionReport, TraceCollector,
@@ -25,6 +31,7 @@ pub use model::{
 };
 pub use pipeline::{Pipeline, PipelineBuilder};
 pub use placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+pub use policy::{Policy, PolicyBuilder};
 pub use scorer::{
     CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
     FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
@@ -33,6 +40,6 @@ pub use scorer::{
 };
 pub use slicer::{
     CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, CountRequirementShortfall,
-    GreedySlice, KnapsackSlice, Monotonicity, QuotaSet, QuotaSetBuilder, QuotaSlice,
-    ScarcityBehavior, Sliced, Slicer,
+    GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet, QuotaSetBuilder,
+    QuotaSlice, QuotaUnit, ScarcityBehavior, Sliced, Slicer,
 };

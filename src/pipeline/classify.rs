@@ -25,13 +25,12 @@ pub(super) struct Scoreable<'a> {
     pub(super) hash: u64,
 }
 
-/// Partitions `items`; fails when the pinned ones alone exceed the budget.
+/// Partitions `items`.
 pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
     items: &'a [ContextItem],
-    budget: &ContextBudget,
     with_hashes: bool,
     observer: &mut Observer<'_, C>,
-) -> Result<Classified<'a>, CupelError> {
+) -> Classified<'a> {
     const STAGE: PipelineStage = PipelineStage::Classify;
     let running = observer.enter(STAGE, items.len());
     let mut pinned = Vec::new();
@@ -59,8 +58,7 @@ pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
     };
     let classified = Classified { pinned, pinned_tokens, scoreable, scoreable_items };
     observer.leave(running, classified.pinned.len() + classified.scoreable.len());
-    classified.check_pinned(budget)?;
-    Ok(classified)
+    classified
 }
 
 impl Classified<'_> {

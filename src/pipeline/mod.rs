@@ -32,6 +32,7 @@ mod deduplicate;
 mod observe;
 mod place;
 mod rank;
+mod simulate;
 mod slice;
 
 use std::fmt;
@@ -42,13 +43,23 @@ use crate::diagnostics::{
     TraceDetailLevel, spans,
 };
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
 use crate::placer::Placer;
 use crate::scorer::Scorer;
 use crate::slicer::Slicer;
 
 pub use builder::PipelineBuilder;
+use classify::Classified;
 use observe::Observer;
+use place::Place;
+pub(crate) use simulate::Simulation;
+
+/// What the first four stages make of the candidates, whatever the budget.
+pub(crate) struct Ranked<'a> {
+    classified: Classified<'a>,
+    /// Scored, unique, by score from the highest down.
+    sorted: Vec<ScoredItem<'a>>,
+}
 
 type OverflowObserver = Arc<dyn Fn(&OverflowEvent) + Send + Sync>;
 
@@ -69,6 +80,23 @@ impl Pipeline {
     /// Starts a pipeline.
     pub fn builder() -> PipelineBuilder {
         PipelineBuilder::default()
+    }
+
+    /// For parts that are known to be valid.
+    pub(crate) fn from_parts(
+        scorer: impl Scorer + 'static,
+        slicer: impl Slicer + 'static,
+        placer: impl Placer + 'static,
+        overflow_strategy: OverflowStrategy,
+    ) -> Self {
+        Self {
+            scorer: Arc::new(scorer),
+            slicer: Arc::new(slicer),
+            placer: Arc::new(placer),
+            overflow_strategy,
+            deduplication: true,
+            overflow_observer: None,
+        }
     }
 
     /// Selects from `items` what fits `budget`, in presentation order.
@@ -155,13 +183,7 @@ impl Pipeline {
         collector: &mut C,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        if items.len() >= u32::MAX as usize {
-            return Err(CupelError::PipelineConfig(format!(
-                "at most {} items can be selected from, got {}",
-                u32::MAX - 1,
-                items.len()
-            )));
-        }
+        check_count(items)?;
         let span = spans::pipeline(items.len(), budget);
         let _entered = span.enter();
         let mut observer = Observer::begin(collector, items.len(), budget);
@@ -177,20 +199,39 @@ impl Pipeline {
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        let classified = classify::classify(items, budget, self.deduplication, observer)?;
+        let classified = classify::classify(items, self.deduplication, observer);
+        classified.check_pinned(budget)?;
+        let ranked = self.rank(classified, observer);
+        let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
+        let sliced = slice::slice(&slice, self.slicer.name(), &ranked, budget, observer)?;
+        let place = Place { pipeline: self, ranked: &ranked, budget, on_overflow };
+        place.place(sliced, observer)
+    }
+
+    /// Stages 2 to 4, which do not depend on the budget.
+    fn rank<'a, C: TraceCollector + ?Sized>(
+        &self,
+        classified: Classified<'a>,
+        observer: &mut Observer<'_, C>,
+    ) -> Ranked<'a> {
         let scores = rank::score(&*self.scorer, &classified, observer);
         let scoreable = &classified.scoreable;
         let dropped = deduplicate::deduplicate(scoreable, &scores, self.deduplication, observer);
         let sorted = rank::sort(scoreable, &scores, &dropped);
-        let sliced = slice::slice(&*self.slicer, &sorted, budget, &classified, observer)?;
-        let place = place::Place {
-            placer: &*self.placer,
-            strategy: self.overflow_strategy,
-            budget,
-            on_overflow,
-        };
-        place.place(&classified, sliced, observer)
+        Ranked { classified, sorted }
     }
+}
+
+/// Positions are counted in 32 bits.
+fn check_count(items: &[ContextItem]) -> Result<(), CupelError> {
+    let most = u32::MAX as usize - 1;
+    if items.len() > most {
+        return Err(CupelError::PipelineConfig(format!(
+            "at most {most} items can be selected from, got {}",
+            items.len()
+        )));
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Pipeline {

@@ -2,6 +2,7 @@
 
 use std::time::{Instant, SystemTime};
 
+use tracing::Span;
 use tracing::span::EnteredSpan;
 
 use crate::diagnostics::{
@@ -17,6 +18,7 @@ pub(super) struct Observer<'c, C: ?Sized> {
     collector: &'c mut C,
     recording: bool,
     item_events: bool,
+    tracing: bool,
     tracing_items: bool,
 }
 
@@ -37,7 +39,19 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         Self {
             recording,
             item_events: recording && collector.detail_level() >= TraceDetailLevel::Item,
+            tracing: true,
             tracing_items: spans::items_enabled(),
+            collector,
+        }
+    }
+
+    /// For what-if runs: they are not selections, so nobody is told.
+    pub(super) fn silent(collector: &'c mut C) -> Self {
+        Self {
+            recording: false,
+            item_events: false,
+            tracing: false,
+            tracing_items: false,
             collector,
         }
     }
@@ -55,7 +69,8 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
 
     pub(super) fn enter(&self, stage: PipelineStage, items_in: usize) -> Running {
         Running {
-            span: spans::stage(&stage, items_in).entered(),
+            span: if self.tracing { spans::stage(&stage, items_in) } else { Span::none() }
+                .entered(),
             started: self.recording.then(|| (SystemTime::now(), Instant::now())),
             stage,
             items_in,

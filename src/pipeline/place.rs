@@ -1,8 +1,8 @@
 //! Stage 6: merges pinned and sliced items, handles overflow, and orders the result.
 
-use super::classify::Classified;
 use super::observe::Observer;
 use super::slice::Explain;
+use super::{Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
@@ -13,53 +13,63 @@ const STAGE: PipelineStage = PipelineStage::Place;
 /// The score a pinned item is placed with.
 const PINNED_SCORE: f64 = 1.0;
 
-pub(super) struct Place<'p> {
-    pub(super) placer: &'p dyn Placer,
-    pub(super) strategy: OverflowStrategy,
+pub(super) struct Place<'p, 'a> {
+    pub(super) pipeline: &'p Pipeline,
+    pub(super) ranked: &'p Ranked<'a>,
     pub(super) budget: &'p ContextBudget,
     pub(super) on_overflow: Option<&'p (dyn Fn(&OverflowEvent) + Send + Sync)>,
 }
 
-impl Place<'_> {
-    pub(super) fn place<'a, C: TraceCollector + ?Sized>(
+impl<'a> Place<'_, 'a> {
+    pub(super) fn place<C: TraceCollector + ?Sized>(
         &self,
-        classified: &Classified<'a>,
         sliced: Vec<ScoredItem<'a>>,
         observer: &mut Observer<'_, C>,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        let pinned = classified.pinned.iter().map(|item| ScoredItem::new(item, PINNED_SCORE));
-        let mut merged: Vec<ScoredItem<'a>> = pinned.collect();
-        merged.extend(sliced);
-        let running = observer.enter(STAGE, merged.len());
-
-        let tokens = merged.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
-        if tokens > self.budget.target_tokens() {
-            merged = self.handle_overflow(merged, tokens, classified, observer)?;
-        }
-        let order = self.placer.place(&merged);
-        check_permutation(self.placer, &order, merged.len())?;
-        let placed: Vec<ScoredItem<'a>> =
-            order.iter().filter_map(|&position| merged.get(position).copied()).collect();
-        if observer.wants_items() {
-            for scored in &placed {
+        let items_in = self.ranked.classified.pinned.len() + sliced.len();
+        let running = observer.enter(STAGE, items_in);
+        let merged = self.merge(sliced, observer)?;
+        let placer = &*self.pipeline.placer;
+        let order = placer.place(&merged);
+        check_permutation(placer, &order, merged.len())?;
+        let mut placed = Vec::with_capacity(merged.len());
+        for scored in order.iter().filter_map(|&position| merged.get(position)) {
+            if observer.wants_items() {
                 observer.included(*scored);
             }
+            placed.push(scored.item().clone());
         }
         observer.leave(running, placed.len());
-        Ok(placed.into_iter().map(|scored| scored.item().clone()).collect())
+        Ok(placed)
     }
 
-    fn handle_overflow<'a, C: TraceCollector + ?Sized>(
+    /// Pinned items, then the sliced ones, as far as the overflow strategy allows.
+    pub(super) fn merge<C: TraceCollector + ?Sized>(
+        &self,
+        sliced: Vec<ScoredItem<'a>>,
+        observer: &mut Observer<'_, C>,
+    ) -> Result<Vec<ScoredItem<'a>>, CupelError> {
+        let pinned = &self.ranked.classified.pinned;
+        let mut merged = Vec::with_capacity(pinned.len() + sliced.len());
+        merged.extend(pinned.iter().map(|item| ScoredItem::new(item, PINNED_SCORE)));
+        merged.extend(sliced);
+        let tokens = merged.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
+        if tokens > self.budget.target_tokens() {
+            merged = self.handle_overflow(merged, tokens, observer)?;
+        }
+        Ok(merged)
+    }
+
+    fn handle_overflow<C: TraceCollector + ?Sized>(
         &self,
         merged: Vec<ScoredItem<'a>>,
         merged_tokens: i64,
-        classified: &Classified<'a>,
         observer: &mut Observer<'_, C>,
     ) -> Result<Vec<ScoredItem<'a>>, CupelError> {
         let target_tokens = self.budget.target_tokens();
-        match self.strategy {
+        match self.pipeline.overflow_strategy {
             OverflowStrategy::Throw => Err(CupelError::Overflow { merged_tokens, target_tokens }),
-            OverflowStrategy::Truncate => Ok(self.truncate(merged, classified, observer)),
+            OverflowStrategy::Truncate => Ok(self.truncate(merged, observer)),
             OverflowStrategy::Proceed => {
                 if let Some(notify) = self.on_overflow {
                     notify(&OverflowEvent {
@@ -74,10 +84,9 @@ impl Place<'_> {
     }
 
     /// Keeps pinned items, and others from the front as long as they fit.
-    fn truncate<'a, C: TraceCollector + ?Sized>(
+    fn truncate<C: TraceCollector + ?Sized>(
         &self,
         merged: Vec<ScoredItem<'a>>,
-        classified: &Classified<'a>,
         observer: &mut Observer<'_, C>,
     ) -> Vec<ScoredItem<'a>> {
         let target = self.budget.target_tokens();
@@ -91,6 +100,7 @@ impl Place<'_> {
             keep
         });
         if observer.wants_items() {
+            let classified = &self.ranked.classified;
             let effective = self.budget.effective(classified.pinned_tokens);
             let explain = Explain::new(self.budget, &effective, classified);
             let available = target.saturating_sub(kept_tokens);

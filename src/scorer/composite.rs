@@ -60,14 +60,20 @@ impl CompositeScorer {
         if !total.is_finite() {
             return problem(format!("the weights must add up to a finite number, got {total}"));
         }
+        let composite = Self::unchecked(entries);
+        detect_cycles(&composite)?;
+        Ok(composite)
+    }
+
+    /// For entries that are known to be valid.
+    pub(crate) fn unchecked(entries: Vec<(Arc<dyn Scorer>, f64)>) -> Self {
+        let total = entries.iter().fold(0.0, |total, (_, weight)| total + weight);
         let children = entries.into_iter().map(|(scorer, weight)| Child {
             scorer,
             weight,
             share: weight / total,
         });
-        let composite = Self { children: children.collect() };
-        detect_cycles(&composite)?;
-        Ok(composite)
+        Self { children: children.collect() }
     }
 
     /// Starts a composite.

@@ -87,6 +87,11 @@ impl DecayCurve {
         Ok(Self(Shape::Exponential { half_life }))
     }
 
+    /// For a half-life that is known not to be zero.
+    pub(crate) fn half_life_unchecked(half_life: Duration) -> Self {
+        Self(Shape::Exponential { half_life })
+    }
+
     /// The score of the first window whose `max_age` is above the age; the last one's beyond.
     ///
     /// Windows go from the youngest to the oldest.

@@ -49,6 +49,11 @@ impl KindScorer {
         Ok(Self { weights: table })
     }
 
+    /// For weights that are known to be valid.
+    pub(crate) fn unchecked(weights: Vec<(ContextKind, f64)>) -> Self {
+        Self { weights }
+    }
+
     /// The table, in the order it was given.
     #[must_use]
     pub fn weights(&self) -> &[(ContextKind, f64)] {

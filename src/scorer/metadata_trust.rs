@@ -40,6 +40,11 @@ impl MetadataTrustScorer {
         Ok(Self { default_score })
     }
 
+    /// For a default that is known to be valid.
+    pub(crate) fn unchecked(default_score: f64) -> Self {
+        Self { default_score }
+    }
+
     /// The score of items without a usable trust value.
     #[must_use]
     pub fn default_score(&self) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Sliced, Slicer};
+use super::{KindQuota, QuotaUnit, Sliced, Slicer};
 use crate::diagnostics::ExclusionReason;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ScoredItem};
@@ -43,6 +43,20 @@ impl CountQuotaEntry {
             )));
         }
         Ok(Self { kind, require_count, cap_count })
+    }
+
+    /// For counts that are known to be valid.
+    pub(crate) fn unchecked(kind: ContextKind, require_count: usize, cap_count: usize) -> Self {
+        Self { kind, require_count, cap_count }
+    }
+
+    pub(super) fn as_quota(&self) -> KindQuota {
+        KindQuota {
+            kind: self.kind.clone(),
+            unit: QuotaUnit::Items,
+            require: self.require_count as f64,
+            cap: self.cap_count as f64,
+        }
     }
 
     /// The kind.

@@ -1,7 +1,9 @@
 //! Item counts per kind over the knapsack.
 
 use super::count::{CountPhases, check_entries};
-use super::{CountQuotaEntry, KnapsackSlice, Monotonicity, ScarcityBehavior, Sliced, Slicer};
+use super::{
+    CountQuotaEntry, KindQuota, KnapsackSlice, Monotonicity, ScarcityBehavior, Sliced, Slicer,
+};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 
@@ -88,6 +90,10 @@ impl Slicer for CountConstrainedKnapsackSlice {
 
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
+    }
+
+    fn quotas(&self) -> Vec<KindQuota> {
+        self.entries.iter().map(CountQuotaEntry::as_quota).collect()
     }
 
     fn is_count_quota(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::count::{CountPhases, check_entries};
-use super::{CountQuotaEntry, Monotonicity, ScarcityBehavior, Sliced, Slicer};
+use super::{CountQuotaEntry, KindQuota, Monotonicity, ScarcityBehavior, Sliced, Slicer};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 
@@ -58,6 +58,15 @@ impl CountQuotaSlice {
         Ok(Self { entries, inner: Arc::new(inner), scarcity })
     }
 
+    /// For an inner slicer and entries that are known to be valid.
+    pub(crate) fn unchecked(
+        entries: Vec<CountQuotaEntry>,
+        inner: impl Slicer + 'static,
+        scarcity: ScarcityBehavior,
+    ) -> Self {
+        Self { entries, inner: Arc::new(inner), scarcity }
+    }
+
     /// The entries, in configuration order.
     #[must_use]
     pub fn entries(&self) -> &[CountQuotaEntry] {
@@ -95,6 +104,10 @@ impl Slicer for CountQuotaSlice {
 
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
+    }
+
+    fn quotas(&self) -> Vec<KindQuota> {
+        self.entries.iter().map(CountQuotaEntry::as_quota).collect()
     }
 
     fn is_count_quota(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Takes items by score per token until the budget is full.
 
-use super::{Monotonicity, Sliced, Slicer};
+use super::{Monotonicity, PreparedSlice, Sliced, Slicer};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 use crate::order;
@@ -34,34 +34,40 @@ impl Slicer for GreedySlice {
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
     ) -> Result<Sliced, CupelError> {
-        let mut remaining = budget.target_tokens();
-        if items.is_empty() || remaining <= 0 {
+        if items.is_empty() || budget.target_tokens() <= 0 {
             return Ok(Sliced::default());
         }
-        let mut left = Left::count(items);
+        let left = Left::count(items);
         let mut by_density = order::Ranking::new(
             items.iter().map(|scored| density(scored.score(), scored.tokens())),
         );
-        let mut selected = Vec::new();
-        let mut count = left.likely_selected(remaining);
+        let mut filling = Filling::new(items, budget, left);
+        let mut count = left.likely_selected(filling.remaining);
         while let Some(best) = by_density.next_best(count) {
-            for position in best {
-                let position = position as usize;
-                let tokens = items.get(position).map_or(-1, ScoredItem::tokens);
-                // Negative counts never reach a slicer through the pipeline; called directly,
-                // they are left out rather than allowed to enlarge the budget.
-                if (0..=remaining).contains(&tokens) {
-                    selected.push(position);
-                    remaining -= tokens;
-                    left.free -= usize::from(tokens == 0);
-                }
-            }
-            if left.nothing_fits(remaining) {
+            best.into_iter().for_each(|position| filling.take(position));
+            if filling.is_full() {
                 break;
             }
             count = count.saturating_mul(2);
         }
-        Ok(Sliced::from(selected))
+        Ok(Sliced::from(filling.selected))
+    }
+
+    fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
+        let by_density = order::by_score_descending(
+            items.iter().map(|scored| density(scored.score(), scored.tokens())),
+        );
+        let left = Left::count(items);
+        Box::new(move |budget| {
+            let mut filling = Filling::new(items, budget, left);
+            if filling.remaining > 0 {
+                let _ = by_density.iter().all(|&position| {
+                    filling.take(position);
+                    !filling.is_full()
+                });
+            }
+            Ok(Sliced::from(filling.selected))
+        })
     }
 
     fn monotonicity(&self) -> Monotonicity {
@@ -69,7 +75,40 @@ impl Slicer for GreedySlice {
     }
 }
 
-/// What can still be selected: tells when the order of the rest no longer matters.
+/// A budget being filled.
+struct Filling<'s> {
+    items: &'s [ScoredItem<'s>],
+    left: Left,
+    remaining: i64,
+    selected: Vec<usize>,
+}
+
+impl<'s> Filling<'s> {
+    fn new(items: &'s [ScoredItem<'s>], budget: &ContextBudget, left: Left) -> Self {
+        Self { items, left, remaining: budget.target_tokens(), selected: Vec::new() }
+    }
+
+    /// Takes the item at a position if it fits.
+    fn take(&mut self, position: u32) {
+        let position = position as usize;
+        let tokens = self.items.get(position).map_or(-1, ScoredItem::tokens);
+        // Negative counts never reach a slicer through the pipeline; called directly, they are
+        // left out rather than allowed to enlarge the budget.
+        if (0..=self.remaining).contains(&tokens) {
+            self.selected.push(position);
+            self.remaining -= tokens;
+            self.left.free -= usize::from(tokens == 0);
+        }
+    }
+
+    /// Whether nothing that is left can fit.
+    fn is_full(&self) -> bool {
+        self.left.free == 0 && self.remaining < self.left.smallest
+    }
+}
+
+/// What there is to select: tells when the order of the rest no longer matters.
+#[derive(Clone, Copy)]
 struct Left {
     /// Items without tokens that are not selected yet.
     free: usize,
@@ -100,9 +139,5 @@ impl Left {
     fn likely_selected(&self, remaining: i64) -> usize {
         let share = remaining as f64 / self.paid_tokens.max(1) as f64;
         self.free + (self.paid as f64 * share * 1.25) as usize + 32
-    }
-
-    fn nothing_fits(&self, remaining: i64) -> bool {
-        self.free == 0 && remaining < self.smallest
     }
 }

@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use crate::diagnostics::ExclusionReason;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ScoredItem};
+use crate::model::{ContextBudget, ContextKind, ScoredItem};
 
 pub use count::{CountQuotaEntry, CountRequirementShortfall, ScarcityBehavior};
 pub use count_knapsack::CountConstrainedKnapsackSlice;
@@ -110,6 +110,32 @@ pub enum Monotonicity {
     NonMonotonic,
 }
 
+/// Slices items it has already seen; see [`Slicer::prepare`].
+pub type PreparedSlice<'s> = Box<dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 's>;
+
+/// What a slicer guarantees and allows one kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KindQuota {
+    /// The kind.
+    pub kind: ContextKind,
+    /// What the numbers count.
+    pub unit: QuotaUnit,
+    /// The least the kind is guaranteed.
+    pub require: f64,
+    /// The most the kind is allowed.
+    pub cap: f64,
+}
+
+/// What a [`KindQuota`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QuotaUnit {
+    /// Percent of the effective target.
+    Percent,
+    /// Items.
+    Items,
+}
+
 /// Selects a subset of the items that fits the budget.
 pub trait Slicer: Send + Sync {
     /// Chooses from `items`, which are sorted by score, highest first.
@@ -123,9 +149,22 @@ pub trait Slicer: Send + Sync {
     fn slice(&self, items: &[ScoredItem<'_>], budget: &ContextBudget)
     -> Result<Sliced, CupelError>;
 
+    /// A function that slices the same items for one budget after another.
+    ///
+    /// Override it when part of the work does not depend on the budget; the answers must be
+    /// those of [`slice`](Self::slice).
+    fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
+        Box::new(move |budget| self.slice(items, budget))
+    }
+
     /// Whether a larger budget can only add items.
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Undeclared
+    }
+
+    /// The shares or counts this slicer gives to kinds; none unless it has quotas.
+    fn quotas(&self) -> Vec<KindQuota> {
+        Vec::new()
     }
 
     /// Whether this is a [`QuotaSlice`].
@@ -166,8 +205,16 @@ macro_rules! forward_slicer {
                 (**self).slice(items, budget)
             }
 
+            fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
+                (**self).prepare(items)
+            }
+
             fn monotonicity(&self) -> Monotonicity {
                 (**self).monotonicity()
+            }
+
+            fn quotas(&self) -> Vec<KindQuota> {
+                (**self).quotas()
             }
 
             fn is_quota(&self) -> bool {

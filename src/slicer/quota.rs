@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Monotonicity, Sliced, Slicer};
+use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ScoredItem};
 
@@ -35,6 +35,12 @@ impl QuotaSet {
     /// Starts an empty set.
     pub fn builder() -> QuotaSetBuilder {
         QuotaSetBuilder::default()
+    }
+
+    /// For kinds with required and largest shares that are known to be valid.
+    pub(crate) fn unchecked(quotas: Vec<(ContextKind, f64, f64)>) -> Self {
+        let quota = |(kind, require, cap)| Quota { kind, require, cap };
+        Self { quotas: quotas.into_iter().map(quota).collect() }
     }
 
     fn find(&self, kind: &ContextKind) -> Option<&Quota> {
@@ -267,6 +273,16 @@ impl Slicer for QuotaSlice {
 
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
+    }
+
+    fn quotas(&self) -> Vec<KindQuota> {
+        let quota = |(kind, require, cap): (&ContextKind, f64, f64)| KindQuota {
+            kind: kind.clone(),
+            unit: QuotaUnit::Percent,
+            require,
+            cap,
+        };
+        self.quotas.iter().map(quota).collect()
     }
 
     fn is_quota(&self) -> bool {

@@ -1,0 +1,136 @@
+//! Numbers read off a report.
+
+use crate::diagnostics::{IncludedItem, InclusionReason, SelectionReport};
+use crate::model::{ContextBudget, ContextKind};
+use crate::slicer::{KindQuota, QuotaUnit, Slicer};
+
+fn tokens<'a>(included: impl Iterator<Item = &'a IncludedItem>) -> i64 {
+    included.fold(0, |sum, included| sum.saturating_add(included.item.tokens()))
+}
+
+/// The tokens of the selection over `maxTokens`; 0.0 for a budget of nothing.
+///
+/// ```
+/// # use cupel::{analytics::budget_utilization, ContextBudget, ContextItem, Policy};
+/// let budget = ContextBudget::builder(200).build()?;
+/// let report = Policy::chat().dry_run(&[ContextItem::new("hello", 50)?], &budget)?;
+/// assert_eq!(budget_utilization(&report, &budget), 0.25);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[must_use]
+pub fn budget_utilization(report: &SelectionReport, budget: &ContextBudget) -> f64 {
+    if budget.max_tokens() == 0 {
+        return 0.0;
+    }
+    tokens(report.included.iter()) as f64 / budget.max_tokens() as f64
+}
+
+/// How many different kinds the selection has.
+///
+/// ```
+/// # use cupel::{analytics::kind_diversity, ContextBudget, ContextItem, Policy};
+/// let budget = ContextBudget::builder(200).build()?;
+/// let report = Policy::chat().dry_run(&[ContextItem::new("hello", 50)?], &budget)?;
+/// assert_eq!(kind_diversity(&report), 1);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[must_use]
+pub fn kind_diversity(report: &SelectionReport) -> usize {
+    let mut kinds: Vec<&ContextKind> = report.included.iter().map(|i| i.item.kind()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.len()
+}
+
+/// The share of selected items that have a timestamp; 0.0 for an empty selection.
+///
+/// ```
+/// # use cupel::{analytics::timestamp_coverage, ContextBudget, ContextItem, Policy};
+/// let budget = ContextBudget::builder(200).build()?;
+/// let now = chrono::Utc::now();
+/// let items = [ContextItem::builder("a", 1).timestamp(now).build()?, ContextItem::new("b", 1)?];
+/// let report = Policy::chat().dry_run(&items, &budget)?;
+/// assert_eq!(timestamp_coverage(&report), 0.5);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[must_use]
+pub fn timestamp_coverage(report: &SelectionReport) -> f64 {
+    if report.included.is_empty() {
+        return 0.0;
+    }
+    let dated = report.included.iter().filter(|i| i.item.timestamp().is_some()).count();
+    dated as f64 / report.included.len() as f64
+}
+
+/// How far a kind used what its quota allows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuotaUtilization {
+    /// The kind's quota, and its unit.
+    pub quota: KindQuota,
+    /// What the selection holds of the kind, in that unit; pinned items are outside of quotas.
+    pub actual: f64,
+}
+
+impl QuotaUtilization {
+    /// The actual amount over the cap; 0.0 where the cap is zero.
+    #[must_use]
+    pub fn of_cap(&self) -> f64 {
+        if self.quota.cap == 0.0 { 0.0 } else { self.actual / self.quota.cap }
+    }
+
+    /// Whether the kind has at least what its quota requires.
+    #[must_use]
+    pub fn meets_requirement(&self) -> bool {
+        self.actual >= self.quota.require
+    }
+}
+
+/// How far each kind used its quota, for the quotas of `slicer`, in their order.
+///
+/// Percentages are of the effective target: what the budget leaves beside pinned items, reserved
+/// slots, the output reserve and the safety margin. Slicers without quotas give an empty list.
+///
+/// ```
+/// use cupel::analytics::quota_utilization;
+/// use cupel::{
+///     ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, QuotaSet, QuotaSlice,
+///     ReflexiveScorer, UShapedPlacer,
+/// };
+///
+/// let quotas = QuotaSet::builder().cap(ContextKind::document(), 50.0).build()?;
+/// let slicer = QuotaSlice::new(quotas, GreedySlice);
+/// let pipeline = Pipeline::builder()
+///     .scorer(ReflexiveScorer)
+///     .slicer(slicer.clone())
+///     .placer(UShapedPlacer)
+///     .build()?;
+/// let doc = ContextItem::builder("doc", 25).kind(ContextKind::document()).build()?;
+/// let budget = ContextBudget::builder(100).build()?;
+/// let report = pipeline.dry_run(&[doc], &budget)?;
+/// let used = quota_utilization(&report, &budget, &slicer);
+/// assert_eq!((used[0].actual, used[0].of_cap()), (25.0, 0.5));
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[must_use]
+pub fn quota_utilization(
+    report: &SelectionReport,
+    budget: &ContextBudget,
+    slicer: &dyn Slicer,
+) -> Vec<QuotaUtilization> {
+    let is_pinned = |included: &&IncludedItem| included.reason == InclusionReason::Pinned;
+    let pinned_tokens = tokens(report.included.iter().filter(is_pinned));
+    let target = budget.effective(pinned_tokens).target_tokens();
+    let measure = |quota: KindQuota| {
+        let own = || {
+            let sliced = report.included.iter().filter(|included| !is_pinned(included));
+            sliced.filter(|included| *included.item.kind() == quota.kind)
+        };
+        let actual = match quota.unit {
+            QuotaUnit::Items => own().count() as f64,
+            QuotaUnit::Percent if target == 0 => 0.0,
+            QuotaUnit::Percent => tokens(own()) as f64 / target as f64 * 100.0,
+        };
+        QuotaUtilization { quota, actual }
+    };
+    slicer.quotas().into_iter().map(measure).collect()
+}

@@ -1,0 +1,147 @@
+//! A selection's configuration as a value: scorer, slicer, placer, overflow, deduplication.
+//!
+//! ```
+//! use cupel::{ContextBudget, ContextItem, Policy};
+//!
+//! let policy = Policy::chat();
+//! let items = [ContextItem::new("hello", 3)?];
+//! let report = policy.dry_run(&items, &ContextBudget::builder(100).build()?)?;
+//! assert_eq!(report.included.len(), 1);
+//! # Ok::<(), cupel::CupelError>(())
+//! ```
+
+mod presets;
+
+use crate::diagnostics::SelectionReport;
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
+use crate::pipeline::{Pipeline, PipelineBuilder};
+use crate::placer::Placer;
+use crate::scorer::Scorer;
+use crate::slicer::Slicer;
+
+/// How to select, without a budget and without observers.
+///
+/// Cheap to clone. [`Policy::to_pipeline`] turns it into something that runs.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pipeline: Pipeline,
+}
+
+impl Policy {
+    /// Starts a policy.
+    pub fn builder() -> PolicyBuilder {
+        PolicyBuilder::new()
+    }
+
+    /// A pipeline that selects by this policy.
+    #[must_use]
+    pub fn to_pipeline(&self) -> Pipeline {
+        self.pipeline.clone()
+    }
+
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// What this policy would select, with the reasons.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pipeline::run`].
+    pub fn dry_run(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<SelectionReport, CupelError> {
+        self.pipeline.dry_run(items, budget)
+    }
+}
+
+impl From<Policy> for Pipeline {
+    fn from(policy: Policy) -> Self {
+        policy.pipeline
+    }
+}
+
+impl Pipeline {
+    /// What another policy would select from the same items under an explicit budget.
+    ///
+    /// ```
+    /// use cupel::{ContextBudget, ContextItem, Policy};
+    ///
+    /// let pipeline = Policy::chat().to_pipeline();
+    /// let items = [ContextItem::new("hello", 3)?];
+    /// let budget = ContextBudget::builder(100).build()?;
+    /// let report = pipeline.dry_run_with_policy(&items, &budget, &Policy::rag())?;
+    /// assert_eq!(report.total_candidates, 1);
+    /// # Ok::<(), cupel::CupelError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Pipeline::run`].
+    pub fn dry_run_with_policy(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        policy: &Policy,
+    ) -> Result<SelectionReport, CupelError> {
+        policy.dry_run(items, budget)
+    }
+}
+
+/// Builds a [`Policy`]. Values, `Arc`s and `Box`es all go in.
+#[derive(Debug, Clone, Default)]
+#[must_use = "a policy exists only after build()"]
+pub struct PolicyBuilder {
+    pipeline: PipelineBuilder,
+}
+
+impl PolicyBuilder {
+    /// Starts a policy.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how items are scored.
+    pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
+        self.pipeline = self.pipeline.scorer(scorer);
+        self
+    }
+
+    /// Sets how the budget is filled.
+    pub fn slicer(mut self, slicer: impl Slicer + 'static) -> Self {
+        self.pipeline = self.pipeline.slicer(slicer);
+        self
+    }
+
+    /// Sets how the selection is ordered.
+    pub fn placer(mut self, placer: impl Placer + 'static) -> Self {
+        self.pipeline = self.pipeline.placer(placer);
+        self
+    }
+
+    /// Sets what happens when the selection exceeds the target; [`OverflowStrategy::Throw`]
+    /// unless set.
+    pub fn overflow_strategy(mut self, strategy: OverflowStrategy) -> Self {
+        self.pipeline = self.pipeline.overflow_strategy(strategy);
+        self
+    }
+
+    /// Sets whether items with equal content are reduced to the best one; on unless set.
+    pub fn deduplication(mut self, enabled: bool) -> Self {
+        self.pipeline = self.pipeline.deduplication(enabled);
+        self
+    }
+
+    /// Finishes the policy.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::PipelineConfig`] when the scorer, slicer or placer is missing;
+    /// [`CupelError::ScorerCycle`] when a scorer is part of its own dependency graph.
+    pub fn build(self) -> Result<Policy, CupelError> {
+        Ok(Policy { pipeline: self.pipeline.build()? })
+    }
+}

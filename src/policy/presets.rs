@@ -1,0 +1,237 @@
+//! Ready-made policies for common agents, with the reason for every number.
+//!
+//! Weights are relative: only their ratios matter. All presets truncate rather than fail, since a
+//! preset should never be the reason a call is not made.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Policy;
+use crate::model::{ContextKind, OverflowStrategy};
+use crate::pipeline::Pipeline;
+use crate::placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+use crate::scorer::{
+    CompositeScorer, DecayCurve, DecayScorer, FrequencyScorer, KindScorer, MetadataTrustScorer,
+    PriorityScorer, RecencyScorer, ReflexiveScorer, Scorer, SystemTimeProvider,
+};
+use crate::slicer::{
+    CountQuotaEntry, CountQuotaSlice, GreedySlice, QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
+};
+
+/// Parts of a weighted average.
+type Parts = Vec<(Arc<dyn Scorer>, f64)>;
+
+fn preset(parts: Parts, slicer: impl Slicer + 'static, placer: impl Placer + 'static) -> Policy {
+    Policy {
+        pipeline: Pipeline::from_parts(
+            CompositeScorer::unchecked(parts),
+            slicer,
+            placer,
+            OverflowStrategy::Truncate,
+        ),
+    }
+}
+
+/// Trust of an item that says nothing about it: neither for nor against.
+const NEUTRAL_TRUST: f64 = 0.5;
+
+/// Tool outputs first, then what was said about them; instructions are pinned in practice.
+fn kinds_for_tools() -> KindScorer {
+    KindScorer::unchecked(vec![
+        (ContextKind::system_prompt(), 1.0),
+        (ContextKind::tool_output(), 0.9),
+        (ContextKind::message(), 0.6),
+        (ContextKind::memory(), 0.5),
+        (ContextKind::document(), 0.4),
+    ])
+}
+
+/// At least `count` tool outputs, however they score, and no upper limit.
+fn at_least_tool_outputs(count: usize) -> CountQuotaSlice {
+    CountQuotaSlice::unchecked(
+        vec![CountQuotaEntry::unchecked(ContextKind::tool_output(), count, usize::MAX)],
+        GreedySlice,
+        ScarcityBehavior::Degrade,
+    )
+}
+
+impl Policy {
+    /// A conversation: what was said last matters most.
+    ///
+    /// - Recency 3: follow-ups refer to the last turns, so recency outweighs the rest together.
+    /// - Priority 1: enough to lift a message the caller marked above its close neighbours.
+    /// - Kind 1: memories and tool outputs get ahead of small talk of the same age.
+    /// - Greedy, in chronological order: a conversation reads forwards.
+    #[must_use]
+    pub fn chat() -> Self {
+        let parts: Parts = vec![
+            (Arc::new(RecencyScorer), 3.0),
+            (Arc::new(PriorityScorer), 1.0),
+            (Arc::new(KindScorer::default()), 1.0),
+        ];
+        preset(parts, GreedySlice, ChronologicalPlacer)
+    }
+
+    /// Retrieval: what the retriever found relevant.
+    ///
+    /// - Reflexive 7: the retriever's or re-ranker's own score decides.
+    /// - Trust 2: between equally relevant texts the vetted one wins; an item without a trust
+    ///   value counts 0.5, neither for nor against.
+    /// - Kind 1: a tie-breaker only.
+    /// - Greedy, best at both ends: models attend least to the middle of a long context.
+    ///
+    /// Every part is absolute, so this policy also works while items still arrive.
+    #[must_use]
+    pub fn rag() -> Self {
+        let parts: Parts = vec![
+            (Arc::new(ReflexiveScorer), 7.0),
+            (Arc::new(MetadataTrustScorer::unchecked(NEUTRAL_TRUST)), 2.0),
+            (Arc::new(KindScorer::default()), 1.0),
+        ];
+        preset(parts, GreedySlice, UShapedPlacer)
+    }
+
+    /// An agent that works through tools.
+    ///
+    /// - Recency 4 and kind 4: the newest tool outputs are the state of the work.
+    /// - Priority 2: lets the loop mark a result as one to keep.
+    /// - At least 2 tool outputs: the current result and the one it is compared with.
+    /// - Chronological: a call makes sense only before its consequences.
+    #[must_use]
+    pub fn tool_use() -> Self {
+        let parts: Parts = vec![
+            (Arc::new(RecencyScorer), 4.0),
+            (Arc::new(kinds_for_tools()), 4.0),
+            (Arc::new(PriorityScorer), 2.0),
+        ];
+        preset(parts, at_least_tool_outputs(2), ChronologicalPlacer)
+    }
+
+    /// A review of a change: the diff, the files around it, and what the checks said.
+    ///
+    /// - Reflexive 4: how close a file is to the change.
+    /// - Priority 3: lets the caller rank the changed files above their neighbours.
+    /// - Kind 2 and recency 1: tie-breakers; files carry no meaningful age.
+    /// - Documents get at least 50 % (the code), tool outputs at least 15 % (compiler and test
+    ///   output), messages at most 25 %: talk must not push code out.
+    /// - Best at both ends.
+    #[must_use]
+    pub fn code_review() -> Self {
+        let parts: Parts = vec![
+            (Arc::new(ReflexiveScorer), 4.0),
+            (Arc::new(PriorityScorer), 3.0),
+            (Arc::new(KindScorer::default()), 2.0),
+            (Arc::new(RecencyScorer), 1.0),
+        ];
+        let quotas = QuotaSet::unchecked(vec![
+            (ContextKind::document(), 50.0, 100.0),
+            (ContextKind::tool_output(), 15.0, 100.0),
+            (ContextKind::message(), 0.0, 25.0),
+        ]);
+        preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+    }
+
+    /// Questions about documents: relevance, and little else.
+    ///
+    /// - Reflexive 8: the passage that answers wins.
+    /// - Trust 1 and frequency 1: tie-breakers for vetted passages, and for passages on the topic
+    ///   most of the others share.
+    /// - Documents get at least 60 %, messages at most 20 %: enough for the question and the last
+    ///   exchange.
+    /// - Best at both ends.
+    #[must_use]
+    pub fn document_qa() -> Self {
+        let parts: Parts = vec![
+            (Arc::new(ReflexiveScorer), 8.0),
+            (Arc::new(MetadataTrustScorer::unchecked(NEUTRAL_TRUST)), 1.0),
+            (Arc::new(FrequencyScorer), 1.0),
+        ];
+        let quotas = QuotaSet::unchecked(vec![
+            (ContextKind::document(), 60.0, 100.0),
+            (ContextKind::message(), 0.0, 20.0),
+        ]);
+        preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+    }
+
+    /// An agent that runs for hours or days.
+    ///
+    /// - Decay 4 with a half-life of 6 hours: age counts by the clock, so that a pause of a night
+    ///   fades yesterday's details (four half-lives leave 6 %) whatever was said since.
+    /// - Priority 3: decisions the agent marked outlive their age.
+    /// - Kind 3: memories and tool outputs over chatter.
+    /// - Memories get at least 10 %, so that what the agent chose to remember is always there;
+    ///   messages at most 60 %.
+    /// - Chronological.
+    #[must_use]
+    pub fn long_running() -> Self {
+        let half_life = DecayCurve::half_life_unchecked(Duration::from_secs(6 * 60 * 60));
+        let parts: Parts = vec![
+            (Arc::new(DecayScorer::new(SystemTimeProvider, half_life)), 4.0),
+            (Arc::new(PriorityScorer), 3.0),
+            (Arc::new(KindScorer::default()), 3.0),
+        ];
+        let quotas = QuotaSet::unchecked(vec![
+            (ContextKind::memory(), 10.0, 100.0),
+            (ContextKind::message(), 0.0, 60.0),
+        ]);
+        preset(parts, QuotaSlice::new(quotas, GreedySlice), ChronologicalPlacer)
+    }
+
+    /// A hunt for a fault: the latest outputs, and what they have in common.
+    ///
+    /// - Recency 4: the last attempt is the one under the lamp.
+    /// - Frequency 2: items on the topic most others share point at the cause.
+    /// - Reflexive 2: what a search ranked as related.
+    /// - Kind 2: outputs over opinions.
+    /// - At least 3 tool outputs: the failure, the attempt before, and the one that worked.
+    /// - Chronological: causes before effects.
+    #[must_use]
+    pub fn debugging() -> Self {
+        let parts: Parts = vec![
+            (Arc::new(RecencyScorer), 4.0),
+            (Arc::new(FrequencyScorer), 2.0),
+            (Arc::new(ReflexiveScorer), 2.0),
+            (Arc::new(kinds_for_tools()), 2.0),
+        ];
+        preset(parts, at_least_tool_outputs(3), ChronologicalPlacer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ContextBudget, ContextItem};
+
+    /// The presets skip validation, so their parts must pass it.
+    #[test]
+    fn every_preset_is_what_the_validating_constructors_accept() {
+        let composite = CompositeScorer::new(vec![(Arc::new(RecencyScorer), 3.0)]).unwrap();
+        let unchecked = CompositeScorer::unchecked(vec![(Arc::new(RecencyScorer), 3.0)]);
+        assert_eq!(format!("{composite:?}"), format!("{unchecked:?}"));
+        let item = ContextItem::builder("x", 3).build().unwrap();
+        let budget = ContextBudget::builder(10).build().unwrap();
+        for policy in [
+            Policy::chat(),
+            Policy::rag(),
+            Policy::tool_use(),
+            Policy::code_review(),
+            Policy::document_qa(),
+            Policy::long_running(),
+            Policy::debugging(),
+        ] {
+            let mut total = 0.0;
+            policy.pipeline.scorer().visit_children(&mut |_| total += 1.0);
+            assert!(total >= 3.0);
+            let report = policy.dry_run(std::slice::from_ref(&item), &budget).unwrap();
+            assert_eq!(report.total_candidates, 1);
+            for quota in policy.pipeline.slicer().quotas() {
+                assert!(0.0 <= quota.require && quota.require <= quota.cap, "{quota:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rag_can_select_while_items_arrive() {
+        assert!(Policy::rag().pipeline.scorer().is_absolute());
+    }
+}
