@@ -8,12 +8,18 @@ mod wire;
 
 pub mod analytics;
 pub mod diagnostics;
+#[cfg(feature = "layer")]
+pub mod gather;
+#[cfg(feature = "layer")]
+pub mod layer;
 pub mod model;
 pub mod pipeline;
 pub mod placer;
 pub mod policy;
 pub mod scorer;
 pub mod slicer;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use analytics::{
     BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,

@@ -125,7 +125,25 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        self.execute(items, budget, collector, self.overflow_observer.as_deref())
+        let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
+        Ok(placed.into_iter().cloned().collect())
+    }
+
+    /// As [`run_traced`](Self::run_traced), as positions in `items`.
+    #[cfg(feature = "layer")]
+    pub(crate) fn run_positions<C: TraceCollector>(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut C,
+    ) -> Result<Vec<usize>, CupelError> {
+        let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
+        // The pipeline hands out references into the list, so where they point is the position.
+        let start = items.as_ptr().addr();
+        let position = |item: &ContextItem| {
+            (std::ptr::from_ref(item).addr() - start) / std::mem::size_of::<ContextItem>()
+        };
+        Ok(placed.into_iter().map(position).collect())
     }
 
     /// What [`run`](Self::run) would select, with the reasons.
@@ -176,13 +194,13 @@ impl Pipeline {
     }
 
     /// The one code path behind every public way to run.
-    fn execute<C: TraceCollector + ?Sized>(
+    fn execute<'a, C: TraceCollector + ?Sized>(
         &self,
-        items: &[ContextItem],
+        items: &'a [ContextItem],
         budget: &ContextBudget,
         collector: &mut C,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
-    ) -> Result<Vec<ContextItem>, CupelError> {
+    ) -> Result<Vec<&'a ContextItem>, CupelError> {
         check_count(items)?;
         let span = spans::pipeline(items.len(), budget);
         let _entered = span.enter();
@@ -192,13 +210,13 @@ impl Pipeline {
         outcome
     }
 
-    fn stages<C: TraceCollector + ?Sized>(
+    fn stages<'a, C: TraceCollector + ?Sized>(
         &self,
-        items: &[ContextItem],
+        items: &'a [ContextItem],
         budget: &ContextBudget,
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
-    ) -> Result<Vec<ContextItem>, CupelError> {
+    ) -> Result<Vec<&'a ContextItem>, CupelError> {
         let classified = classify::classify(items, self.deduplication, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);

@@ -25,7 +25,7 @@ impl<'a> Place<'_, 'a> {
         &self,
         sliced: Vec<ScoredItem<'a>>,
         observer: &mut Observer<'_, C>,
-    ) -> Result<Vec<ContextItem>, CupelError> {
+    ) -> Result<Vec<&'a ContextItem>, CupelError> {
         let items_in = self.ranked.classified.pinned.len() + sliced.len();
         let running = observer.enter(STAGE, items_in);
         let merged = self.merge(sliced, observer)?;
@@ -37,7 +37,7 @@ impl<'a> Place<'_, 'a> {
             if observer.wants_items() {
                 observer.included(*scored);
             }
-            placed.push(scored.item().clone());
+            placed.push(scored.item());
         }
         observer.leave(running, placed.len());
         Ok(placed)

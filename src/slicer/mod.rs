@@ -167,6 +167,14 @@ pub trait Slicer: Send + Sync {
         Vec::new()
     }
 
+    /// About how long slicing takes, in steps of roughly a nanosecond.
+    ///
+    /// The layer moves long selections to the blocking pool. The default is that of a sort.
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        let _ = target_tokens;
+        (candidates as u64).saturating_mul(64)
+    }
+
     /// Whether this is a [`QuotaSlice`].
     fn is_quota(&self) -> bool {
         false
@@ -215,6 +223,10 @@ macro_rules! forward_slicer {
 
             fn quotas(&self) -> Vec<KindQuota> {
                 (**self).quotas()
+            }
+
+            fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+                (**self).steps(candidates, target_tokens)
             }
 
             fn is_quota(&self) -> bool {
