@@ -6,6 +6,7 @@ use super::{Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
+use crate::order;
 use crate::placer::Placer;
 
 const STAGE: PipelineStage = PipelineStage::Place;
@@ -83,13 +84,17 @@ impl<'a> Place<'_, 'a> {
         }
     }
 
-    /// Keeps pinned items, and others from the front as long as they fit.
+    /// Keeps pinned items, and others from the highest score down as long as they fit.
     fn truncate<C: TraceCollector + ?Sized>(
         &self,
-        merged: Vec<ScoredItem<'a>>,
+        mut merged: Vec<ScoredItem<'a>>,
         observer: &mut Observer<'_, C>,
     ) -> Vec<ScoredItem<'a>> {
         let target = self.budget.target_tokens();
+        // A slicer has its own order, by density for one; what is dropped goes by score.
+        if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
+            sliced.sort_by_key(|scored| order::descending(scored.score()));
+        }
         let mut kept_tokens = 0_i64;
         let (kept, dropped): (Vec<_>, Vec<_>) = merged.into_iter().partition(|scored| {
             let with = kept_tokens.saturating_add(scored.tokens());

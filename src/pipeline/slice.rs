@@ -11,7 +11,7 @@ use crate::slicer::Sliced;
 /// A slicer with the items it is to choose from.
 pub(super) type SliceFn<'f> = dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 'f;
 
-/// Lets the slicer choose and explains what it left out.
+/// Lets the slicer choose and explains what it left out; the result is in the slicer's order.
 pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
     slice: &SliceFn<'_>,
     slicer: &str,
@@ -26,9 +26,8 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
     let sliced = slice(&effective)?;
 
     let chosen = mark(slicer, &sliced.indices, sorted.len())?;
-    let flagged = sorted.iter().zip(&chosen);
-    let selected: Vec<ScoredItem<'a>> =
-        flagged.filter(|(_, chosen)| **chosen).map(|(scored, _)| *scored).collect();
+    let mut selected: Vec<ScoredItem<'a>> = Vec::with_capacity(sliced.indices.len());
+    selected.extend(sliced.indices.iter().filter_map(|&index| sorted.get(index).copied()));
 
     if observer.wants_items() {
         let used = selected.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));

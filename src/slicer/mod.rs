@@ -32,7 +32,7 @@
 //! ```
 //!
 //! A position that is out of range or named twice makes the pipeline return
-//! [`CupelError::Contract`](crate::CupelError::Contract).
+//! [`CupelError::Contract`].
 
 mod count;
 mod count_knapsack;
