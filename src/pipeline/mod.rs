@@ -217,7 +217,7 @@ impl Pipeline {
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
     ) -> Result<Vec<&'a ContextItem>, CupelError> {
-        let classified = classify::classify(items, self.deduplication, observer);
+        let classified = classify::classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
