@@ -13,6 +13,12 @@ pub(crate) fn config() -> ProptestConfig {
     ProptestConfig { cases: if chosen { default.cases } else { 50_000 }, ..default }
 }
 
+/// Fewer cases, for what takes longer or has less that could go wrong.
+pub(crate) fn one_in(divisor: u32) -> ProptestConfig {
+    let config = config();
+    ProptestConfig { cases: config.cases.div_ceil(divisor), ..config }
+}
+
 /// What arrives next.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
@@ -21,9 +27,8 @@ pub(crate) enum Step {
     Pin(i64),
 }
 
-const SCORES: [f64; 12] = [
-    0.5, 0.5, 1.0, 2.0, 0.25, 0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-320,
-];
+const SCORES: [f64; 12] =
+    [0.5, 0.5, 1.0, 2.0, 0.25, 0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-320];
 
 /// A score for an item of this size: mostly one that gives one of a few densities.
 fn score(code: u8, tokens: i64) -> f64 {

@@ -9,7 +9,7 @@ use cupel::{
 use proptest::prelude::*;
 
 use crate::batch::{Candidate, batch, by_score, selected};
-use crate::cases::{Step, config, steps};
+use crate::cases::{Step, config, one_in, steps};
 
 /// Of each content the best candidate, and of equal ones the earliest.
 fn unique(arrived: &[Candidate]) -> Vec<Candidate> {
@@ -120,6 +120,10 @@ proptest! {
             prop_assert_eq!(selected(&slice), expected);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(one_in(5))]
 
     #[test]
     fn every_copy_is_kept_or_handed_back_once(

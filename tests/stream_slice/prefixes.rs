@@ -4,7 +4,7 @@ use cupel::{StreamPush, StreamSlice};
 use proptest::prelude::*;
 
 use crate::batch::{batch, batch_for, selected};
-use crate::cases::{Step, config, steps};
+use crate::cases::{Step, config, one_in, steps};
 
 proptest! {
     #![proptest_config(config())]
@@ -55,6 +55,10 @@ proptest! {
             prop_assert_eq!(slice.remaining_tokens(), left - tokens);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(one_in(5))]
 
     #[test]
     fn every_item_is_kept_or_handed_back_once(
