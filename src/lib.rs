@@ -76,7 +76,8 @@ pub use scorer::{
 pub use slicer::{
     CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, CountRequirementShortfall,
     GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet, QuotaSetBuilder,
-    QuotaSlice, QuotaUnit, ScarcityBehavior, Sliced, Slicer,
+    QuotaSlice, QuotaUnit, ScarcityBehavior, Sequence, Sliced, Slicer, SourceBounds, StreamContent,
+    StreamItem, StreamPush, StreamSelection, StreamSlice,
 };
 
 /// The README's examples are tests too.

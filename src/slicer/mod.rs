@@ -40,6 +40,7 @@ mod count_quota;
 mod greedy;
 mod knapsack;
 mod quota;
+pub mod stream;
 
 use std::fmt;
 use std::sync::Arc;
@@ -54,6 +55,9 @@ pub use count_quota::CountQuotaSlice;
 pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
+pub use stream::{
+    Sequence, SourceBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
+};
 
 /// What a slicer decided.
 #[derive(Debug, Clone, Default, PartialEq)]
