@@ -119,7 +119,8 @@ fn versus(name: &str, n: usize, pair: &Pair, goal: Goal, effort: Effort) -> Row 
     let selected = pair.ours.run(&ours, &budget).unwrap();
     let their_selected = pair.published.run(&theirs, &their_budget).unwrap();
     let contents: Vec<_> = selected.iter().map(cupel::ContextItem::content).collect();
-    let their_contents: Vec<_> = their_selected.iter().map(published::ContextItem::content).collect();
+    let their_contents: Vec<_> =
+        their_selected.iter().map(published::ContextItem::content).collect();
     let differ = contents.iter().zip(&their_contents).filter(|(a, b)| a != b).count();
     assert!(
         differ == 0 && contents.len() == their_contents.len(),

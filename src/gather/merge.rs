@@ -33,10 +33,11 @@ impl Gathered {
     pub(crate) fn merge<Req>(
         own: Vec<ContextItem>,
         arrived: Arrived,
+        mut report: GatherReport,
         sources: &[Source<Req>],
         budget: &ContextBudget,
     ) -> Self {
-        let Arrived { items: by_source, mut report } = arrived;
+        let Arrived(by_source) = arrived;
         let is_optional = |source: &Source<Req>| source.failure != FailurePolicy::Required;
         let promised = own.iter().chain(
             by_source

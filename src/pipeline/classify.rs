@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::observe::Observer;
+use super::slice::Explain;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
@@ -50,7 +51,12 @@ pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
     classified
 }
 
-impl Classified<'_> {
+impl<'a> Classified<'a> {
+    /// Explains why items do not fit beside the pinned ones.
+    pub(super) fn explain(&self, budget: &ContextBudget) -> Explain<'a> {
+        Explain::new(budget, self.pinned_tokens, self.pinned.first().copied())
+    }
+
     /// Fails when the pinned items alone exceed what the budget has for context.
     pub(super) fn check_pinned(&self, budget: &ContextBudget) -> Result<(), CupelError> {
         let available_tokens = budget.max_tokens().saturating_sub(budget.output_reserve());

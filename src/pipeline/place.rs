@@ -1,7 +1,6 @@
 //! Stage 6: merges pinned and sliced items, handles overflow, and orders the result.
 
 use super::observe::Observer;
-use super::slice::Explain;
 use super::{Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
@@ -105,9 +104,7 @@ impl<'a> Place<'_, 'a> {
             keep
         });
         if observer.wants_items() {
-            let classified = &self.ranked.classified;
-            let effective = self.budget.effective(classified.pinned_tokens);
-            let explain = Explain::new(self.budget, &effective, classified);
+            let explain = self.ranked.classified.explain(self.budget);
             let available = target.saturating_sub(kept_tokens);
             for scored in dropped {
                 observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));

@@ -1,7 +1,6 @@
 //! Stage 5: what fits the effective budget.
 
 use super::Ranked;
-use super::classify::Classified;
 use super::observe::Observer;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
@@ -35,7 +34,7 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
         let mut own_reasons = sliced.exclusions;
         own_reasons.sort_by_key(|(position, _)| *position);
         let mut own_reasons = own_reasons.into_iter().peekable();
-        let explain = Explain::new(budget, &effective, &ranked.classified);
+        let explain = ranked.classified.explain(budget);
         for (position, (scored, chosen)) in sorted.iter().zip(&chosen).enumerate() {
             let mut reason = None;
             while let Some((_, own)) = own_reasons.next_if(|(at, _)| *at <= position) {
@@ -66,26 +65,32 @@ fn mark(slicer: &str, indices: &[usize], len: usize) -> Result<Vec<bool>, CupelE
 }
 
 /// Tells a full budget from one that pinned items have used up.
-pub(super) struct Explain<'a> {
+pub(crate) struct Explain<'a> {
     target: i64,
     target_without_pins: i64,
     first_pinned: Option<&'a ContextItem>,
 }
 
 impl<'a> Explain<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         budget: &ContextBudget,
-        effective: &ContextBudget,
-        classified: &Classified<'a>,
+        pinned_tokens: i64,
+        first_pinned: Option<&'a ContextItem>,
     ) -> Self {
         Self {
-            target: effective.target_tokens(),
+            target: budget.effective(pinned_tokens).target_tokens(),
             target_without_pins: budget.effective(0).target_tokens(),
-            first_pinned: classified.pinned.first().copied(),
+            first_pinned,
         }
     }
 
-    pub(super) fn why_not(&self, item_tokens: i64, available_tokens: i64) -> ExclusionReason {
+    /// The effective target.
+    #[cfg(feature = "layer")]
+    pub(crate) fn target(&self) -> i64 {
+        self.target
+    }
+
+    pub(crate) fn why_not(&self, item_tokens: i64, available_tokens: i64) -> ExclusionReason {
         let only_for_pins = item_tokens > self.target && item_tokens <= self.target_without_pins;
         match self.first_pinned {
             Some(pinned) if only_for_pins => {

@@ -179,6 +179,11 @@ pub trait Slicer: Send + Sync {
         (candidates as u64).saturating_mul(64)
     }
 
+    /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
+    fn is_greedy(&self) -> bool {
+        false
+    }
+
     /// Whether this is a [`QuotaSlice`].
     fn is_quota(&self) -> bool {
         false
@@ -231,6 +236,10 @@ macro_rules! forward_slicer {
 
             fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
                 (**self).steps(candidates, target_tokens)
+            }
+
+            fn is_greedy(&self) -> bool {
+                (**self).is_greedy()
             }
 
             fn is_quota(&self) -> bool {
