@@ -239,7 +239,7 @@ impl<Req> Source<Req> {
         self
     }
 
-    /// Promises that no item scores higher, so that a selection made
+    /// Promises that the layer's scorer gives no item a higher score, so that a selection made
     /// [while items arrive](crate::layer::CupelLayerBuilder::streaming) can end early.
     ///
     /// This, [`min_tokens`](Self::min_tokens) and [`descending_density`](Self::descending_density)

@@ -1,5 +1,6 @@
 //! Stage 6: merges pinned and sliced items, handles overflow, and orders the result.
 
+use super::classify::saturated;
 use super::observe::Observer;
 use super::{Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
@@ -53,9 +54,9 @@ impl<'a> Place<'_, 'a> {
         let mut merged = Vec::with_capacity(pinned.len() + sliced.len());
         merged.extend(pinned.iter().map(|item| ScoredItem::new(item, PINNED_SCORE)));
         merged.extend(sliced);
-        let tokens = merged.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
-        if tokens > self.budget.target_tokens() {
-            merged = self.handle_overflow(merged, tokens, observer)?;
+        let tokens: i128 = merged.iter().map(|scored| i128::from(scored.tokens())).sum();
+        if tokens > i128::from(self.budget.target_tokens()) {
+            merged = self.handle_overflow(merged, saturated(tokens), observer)?;
         }
         Ok(merged)
     }

@@ -1,6 +1,7 @@
 //! Stage 5: what fits the effective budget.
 
 use super::Ranked;
+use super::classify::saturated;
 use super::observe::Observer;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
@@ -21,7 +22,7 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
     const STAGE: PipelineStage = PipelineStage::Slice;
     let sorted = &ranked.sorted;
     let running = observer.enter(STAGE, sorted.len());
-    let effective = budget.effective(ranked.classified.pinned_tokens);
+    let effective = budget.effective(saturated(ranked.classified.pinned_tokens));
     let sliced = slice(&effective)?;
 
     let chosen = mark(slicer, &sliced.indices, sorted.len())?;

@@ -25,7 +25,7 @@ impl Pipeline {
         let _entered = span.enter();
         let mut observer = Observer::begin(collector, arrived, budget);
         let (pinned, sliced) = items.split_at(items.len().saturating_sub(scores.len()));
-        let pinned_tokens = pinned.iter().fold(0, |sum: i64, i| sum.saturating_add(i.tokens()));
+        let pinned_tokens = pinned.iter().map(|item| i128::from(item.tokens())).sum();
         let classified = Classified {
             pinned: pinned.iter().collect(),
             pinned_tokens,

@@ -101,7 +101,10 @@ impl Sliced {
     }
 }
 
-/// Whether a larger budget can only add items to a slicer's selection.
+/// Whether budget simulation may take it that what a budget selects, a larger one selects too.
+///
+/// The specification takes it so for [`GreedySlice`] and [`KnapsackSlice`], though both can give
+/// up an item for a better one that only the larger budget holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Monotonicity {
@@ -110,7 +113,7 @@ pub enum Monotonicity {
     Undeclared,
     /// Budget simulation may rely on it.
     Monotonic,
-    /// Selected items can disappear when the budget grows: budget simulation refuses it.
+    /// It may not: budget simulation refuses the slicer.
     NonMonotonic,
 }
 
@@ -161,7 +164,7 @@ pub trait Slicer: Send + Sync {
         Box::new(move |budget| self.slice(items, budget))
     }
 
-    /// Whether a larger budget can only add items.
+    /// Whether budget simulation may take inclusion to be monotonic.
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Undeclared
     }
