@@ -133,8 +133,8 @@ fn a_table_beyond_the_guard_is_its_own_error() {
     let exact = KnapsackSlice::new(1).unwrap();
     let slicer =
         CountConstrainedKnapsackSlice::new(entry(1, 2), exact, ScarcityBehavior::Degrade).unwrap();
-    // One candidate is left after phase 1, so its columns are the cells.
-    let error = slicer.slice(&items, &budget(KnapsackSlice::MAX_CELLS as i64 + 10)).unwrap_err();
+    // One candidate is left after phase 1, so its buckets are the cells.
+    let error = slicer.slice(&items, &budget(KnapsackSlice::MAX_CELLS as i64 + 11)).unwrap_err();
     assert!(matches!(error, CupelError::TableTooLarge { candidates: 1, .. }), "{error}");
     assert_eq!(KnapsackSlice::MAX_CELLS, 50_000_000);
 }
