@@ -1,9 +1,11 @@
-//! Four retrievers, of which one is slow, one breaks and one hangs, under two deadlines.
+//! Four retrievers, of which one is slow, one breaks and one hangs: under two deadlines, and
+//! selected from in two ways.
 //!
 //! Run it with `cargo run --example streaming_rag`. All four search the documentation of this
 //! repository; what a network would do to them is simulated: delays between passages, a broken
 //! connection, a server that never answers. A call goes out with what arrived in time. The same
-//! call with more patience stands beside it.
+//! call with more patience stands beside it. At the end, a call that gathers everything before it
+//! selects stands beside one that selects while passages arrive: the same selection, earlier.
 
 mod docs_index;
 mod retrieval;
@@ -47,6 +49,21 @@ const REMOTES: [Remote; 4] = [
     Remote { name: "archive", fault: Fault::Hangs, deadline: Some(ms(200)), ..Remote::DEFAULT },
 ];
 
+/// The same without the faults, and with an archive that is slow and has only long, old passages.
+const PATIENT: [Remote; 4] = [
+    Remote { hits: 12, ..REMOTES[0] },
+    Remote { hits: 6, ..REMOTES[1] },
+    Remote { fault: Fault::None, hits: 6, ..REMOTES[2] },
+    Remote {
+        name: "archive",
+        first: ms(500),
+        next: ms(100),
+        at_least: 60,
+        weight: 0.3,
+        ..Remote::DEFAULT
+    },
+];
+
 const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
@@ -56,28 +73,38 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let index = Arc::new(DocsIndex::build(&load()?)?);
     let mut outcomes = Vec::new();
     for deadline in DEADLINES {
-        outcomes.push(call(&index, deadline).await?);
+        outcomes.push(call(&index, &REMOTES, deadline, false).await?);
     }
+    let batch = call(&index, &PATIENT, ms(5_000), false).await?;
+    let streaming = call(&index, &PATIENT, ms(5_000), true).await?;
     let paint = Paint::for_stdout();
     let mut view = View { out: BufWriter::new(io::stdout().lock()), paint, question: QUESTION };
-    match view.print(&outcomes).and_then(|()| view.out.flush()) {
+    let printed = view.print(&outcomes).and_then(|()| view.two_ways(&batch, &streaming));
+    match printed.and_then(|()| view.out.flush()) {
         // `| head` has read enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        printed => Ok(printed?),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        printed => printed?,
     }
+    if batch.contents() != streaming.contents() {
+        return Err("selecting while passages arrived gave another selection".into());
+    }
+    Ok(())
 }
 
 /// One call, with every source cut off at the deadline.
 async fn call(
     index: &Arc<DocsIndex>,
+    remotes: &[Remote],
     deadline: Duration,
+    streaming: bool,
 ) -> Result<Outcome, Box<dyn Error + Send + Sync>> {
     let mut layer = CupelLayer::builder()
         .adapter(ContextRequestAdapter)
         .policy(Policy::rag())
         .budget(ContextBudget::builder(600).output_reserve(100).build()?)
-        .gather_deadline(deadline);
-    for remote in REMOTES {
+        .gather_deadline(deadline)
+        .streaming(streaming);
+    for remote in remotes {
         layer = layer.source(remote.source(index)?);
     }
     let model = service_fn(|request: ContextRequest<Search>| async move {

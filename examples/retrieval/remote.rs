@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use cupel::gather::Source;
 use cupel::layer::ContextRequest;
-use cupel::{ContextKind, ContextSource, CupelError};
+use cupel::{ContextItem, ContextKind, ContextSource, CupelError, Policy, Scorer as _};
 use futures::{StreamExt, TryStreamExt};
 use tokio::time::{Instant, sleep};
 
+use crate::docs_index::estimate_tokens;
 use crate::docs_index::index::{BoxError, DocsIndex};
 
 /// A retriever's name, what it searches, and what its network does.
@@ -23,6 +24,10 @@ pub(crate) struct Remote {
     pub(crate) next: Duration,
     /// How many passages it sends.
     pub(crate) hits: usize,
+    /// Only passages of at least this many tokens.
+    pub(crate) at_least: i64,
+    /// What its relevance counts: less than 1 for material that is out of date.
+    pub(crate) weight: f64,
     pub(crate) fault: Fault,
     /// Its own deadline, beside that of the whole call.
     pub(crate) deadline: Option<Duration>,
@@ -81,6 +86,8 @@ impl Remote {
         first: Duration::ZERO,
         next: Duration::ZERO,
         hits: 12,
+        at_least: 0,
+        weight: 1.0,
         fault: Fault::None,
         deadline: None,
     };
@@ -98,14 +105,17 @@ impl Remote {
             let hits = index.hits(question, 20 * self.hits);
             let of_part = hits.try_filter(move |hit| {
                 let path = hit.text.split(':').next().unwrap_or_default();
-                future::ready(path.contains(self.part))
+                let long_enough = estimate_tokens(&hit.text) >= self.at_least;
+                future::ready(path.contains(self.part) && long_enough)
             });
             of_part.take(self.hits).enumerate().then(move |(number, hit)| {
                 let log = Arc::clone(&log);
                 async move {
                     self.network(number).await?;
                     log.arrived(self.name);
-                    Ok::<_, BoxError>(hit?.item()?)
+                    let item = hit?.item()?;
+                    let relevance = item.future_relevance_hint().unwrap_or(0.0) * self.weight;
+                    Ok::<_, BoxError>(item.to_builder().future_relevance_hint(relevance).build()?)
                 }
             })
         });
@@ -113,10 +123,25 @@ impl Remote {
             .default_kind(ContextKind::document())
             .default_source(ContextSource::new(self.name)?)
             .optional();
-        Ok(match self.deadline {
+        let source = match self.deadline {
             Some(deadline) => source.deadline(deadline),
             None => source,
-        })
+        };
+        // Who sends long passages only can say so, and how well they score at best: while items
+        // are selected as they arrive, that tells when this one is not worth waiting for.
+        if self.at_least == 0 {
+            return Ok(source);
+        }
+        Ok(source.min_tokens(self.at_least).max_score(self.best_score()?))
+    }
+
+    /// The score of a passage whose relevance is the highest this retriever gives.
+    fn best_score(self) -> Result<f64, CupelError> {
+        let best = ContextItem::builder("best", self.at_least)
+            .kind(ContextKind::document())
+            .future_relevance_hint(self.weight)
+            .build()?;
+        Ok(Policy::rag().to_pipeline().scorer().score(&best, &[]))
     }
 
     /// What happens on the way to a passage.

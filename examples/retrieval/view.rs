@@ -66,7 +66,7 @@ impl<W: Write> View<'_, W> {
         Ok(())
     }
 
-    fn heading(&mut self, title: &str, note: &str) -> io::Result<()> {
+    pub(super) fn heading(&mut self, title: &str, note: &str) -> io::Result<()> {
         let rule = WIDTH.saturating_sub(title.chars().count() + note.chars().count() + 2);
         let rule = self.paint.faint(&"─".repeat(rule));
         writeln!(self.out, "\n{} {rule} {}\n", self.paint.title(title), self.paint.faint(note))
@@ -188,6 +188,6 @@ impl<W: Write> View<'_, W> {
 }
 
 /// Whole milliseconds: what a network is measured in.
-fn millis(duration: Duration) -> String {
+pub(super) fn millis(duration: Duration) -> String {
     format!("{:.0} ms", duration.as_secs_f64() * 1_000.0)
 }
