@@ -69,7 +69,7 @@ pub(super) struct CallFuture<S: Service<Req>, Req, A: ContextAdapter<Req>> {
     shared: Arc<Shared<Req, A>>,
     wants_report: bool,
     span: Span,
-    /// None once the service has been called.
+    /// None once the service has been called, or never will be.
     service: Option<S>,
     selection: Selection,
     #[pin]
@@ -172,6 +172,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                     ready!(service.poll_ready(cx)).map_err(Error::Inner)?;
                     let Some(request) = request.take() else { return Poll::Pending };
                     let response = service.call(request);
+                    *this.service = None;
                     this.state.set(State::Calling(response));
                     continue;
                 }
@@ -186,13 +187,14 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                     *this.selection = selection;
                     if this.shared.ready_after_gathering {
                         this.state.set(State::AwaitingReady(Some(request)));
-                    } else if let Some(service) = this.service {
+                    } else if let Some(mut service) = this.service.take() {
                         let response = service.call(request);
                         this.state.set(State::Calling(response));
                     }
                 }
                 Err((error, gather)) => {
                     this.state.set(State::Failed(None));
+                    *this.service = None; // with it goes the place it held
                     this.shared.hooks.iter().for_each(|hook| hook.on_failure(&error, &gather));
                     return Poll::Ready(Err(error.into()));
                 }
