@@ -82,10 +82,19 @@ enum State<F, Req, Rest> {
     Failed(Option<ContextError>),
     Gathering(Option<Prepared<Rest>>),
     /// On the blocking pool.
-    Selecting(JoinHandle<Outcome>, Option<Waiting<Rest>>),
+    Selecting(Selecting, Option<Waiting<Rest>>),
     /// Readiness was not asked for before the call.
     AwaitingReady(Option<Req>),
     Calling(#[pin] F),
+}
+
+/// A selection on the blocking pool. One that has not begun is withdrawn with its call.
+struct Selecting(JoinHandle<Outcome>);
+
+impl Drop for Selecting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// What waits while a selection is made elsewhere.
@@ -151,16 +160,16 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                             };
                             let waiting = Waiting { rest, budget, fixed_tokens, gather };
                             if let Some(pool) = this.shared.blocking_pool_for(&job) {
-                                let handle = pool.spawn_blocking(move || job.run());
-                                this.state.set(State::Selecting(handle, Some(waiting)));
+                                let job = Selecting(pool.spawn_blocking(move || job.run()));
+                                this.state.set(State::Selecting(job, Some(waiting)));
                                 continue;
                             }
                             waiting.join(this.shared, job.run())
                         }
                     }
                 }
-                StateProjection::Selecting(handle, waiting) => {
-                    let outcome = ready!(Pin::new(handle).poll(cx));
+                StateProjection::Selecting(job, waiting) => {
+                    let outcome = ready!(Pin::new(&mut job.0).poll(cx));
                     let Some(waiting) = waiting.take() else { return Poll::Pending };
                     match outcome {
                         Ok(outcome) => waiting.join(this.shared, outcome),
