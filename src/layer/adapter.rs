@@ -80,7 +80,7 @@ pub struct Split<Rest> {
     /// The items to select from.
     pub candidates: Vec<ContextItem>,
     /// Tokens of everything that is sent whatever is selected: instructions, tool schemas,
-    /// response format, priming. They come off the budget.
+    /// response format, priming. They come off the budget; a negative number is an error.
     pub fixed_tokens: i64,
     /// The request without its candidates.
     pub rest: Rest,

@@ -68,7 +68,7 @@ pub(super) struct CallFuture<S: Service<Req>, Req, A: ContextAdapter<Req>> {
     shared: Arc<Shared<Req, A>>,
     wants_report: bool,
     span: Span,
-    /// None once the service has been called.
+    /// None once the service has been called, or never will be.
     service: Option<S>,
     selection: Selection,
     #[pin]
@@ -81,10 +81,19 @@ enum State<F, Req, Rest> {
     Failed(Option<ContextError>),
     Gathering(Option<Prepared<Rest>>),
     /// On the blocking pool.
-    Selecting(JoinHandle<Outcome>, Option<(Waiting<Rest>, GatherReport)>),
+    Selecting(Selecting, Option<(Waiting<Rest>, GatherReport)>),
     /// Readiness was not asked for before the call.
     AwaitingReady(Option<Req>),
     Calling(#[pin] F),
+}
+
+/// A selection on the blocking pool. One that has not begun is withdrawn with its call.
+struct Selecting(JoinHandle<Outcome>);
+
+impl Drop for Selecting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl<S: Service<Req>, Req, A: ContextAdapter<Req>> CallFuture<S, Req, A> {
@@ -151,9 +160,10 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                                         None => waiting.join(this.shared, job.run()),
                                         Some(pool) => {
                                             let gather = job.gathered.report.clone();
-                                            let handle = pool.spawn_blocking(move || job.run());
+                                            let job =
+                                                Selecting(pool.spawn_blocking(move || job.run()));
                                             let waiting = Some((waiting, gather));
-                                            this.state.set(State::Selecting(handle, waiting));
+                                            this.state.set(State::Selecting(job, waiting));
                                             continue;
                                         }
                                     }
@@ -162,8 +172,8 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                         }
                     }
                 }
-                StateProjection::Selecting(handle, waiting) => {
-                    let outcome = ready!(Pin::new(handle).poll(cx));
+                StateProjection::Selecting(job, waiting) => {
+                    let outcome = ready!(Pin::new(&mut job.0).poll(cx));
                     let Some((waiting, gather)) = waiting.take() else { return Poll::Pending };
                     match outcome {
                         Ok(outcome) => waiting.join(this.shared, outcome),
@@ -175,6 +185,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                     ready!(service.poll_ready(cx)).map_err(Error::Inner)?;
                     let Some(request) = request.take() else { return Poll::Pending };
                     let response = service.call(request);
+                    *this.service = None;
                     this.state.set(State::Calling(response));
                     continue;
                 }
@@ -189,13 +200,14 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                     *this.selection = selection;
                     if this.shared.ready_after_gathering {
                         this.state.set(State::AwaitingReady(Some(request)));
-                    } else if let Some(service) = this.service {
+                    } else if let Some(mut service) = this.service.take() {
                         let response = service.call(request);
                         this.state.set(State::Calling(response));
                     }
                 }
                 Err((error, gather)) => {
                     this.state.set(State::Failed(None));
+                    *this.service = None; // with it goes the place it held
                     this.shared.hooks.iter().for_each(|hook| hook.on_failure(&error, &gather));
                     return Poll::Ready(Err(error.into()));
                 }

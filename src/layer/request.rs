@@ -79,7 +79,8 @@ impl<T> ContextRequest<T> {
     ///
     /// To the pipeline a group is one item: its tokens are the sum, it is pinned when any member
     /// is, it has the latest timestamp, the highest priority and the highest relevance of its
-    /// members, all their tags, and the first member's kind, source and metadata.
+    /// members, all their tags, and the first member's kind, source and metadata. A member with a
+    /// negative token count makes the whole group one that the pipeline excludes.
     ///
     /// # Errors
     ///
@@ -116,7 +117,9 @@ fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
         });
     };
     let content: Vec<&str> = members.iter().map(ContextItem::content).collect();
-    let tokens = members.iter().fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
+    let sum = members.iter().fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
+    // A count that is not valid must not make the others look cheaper: the group is not valid.
+    let tokens = members.iter().map(ContextItem::tokens).find(|tokens| *tokens < 0).unwrap_or(sum);
     let mut folded = ContextItem::builder(content.join("\n"), tokens)
         .kind(first.kind().clone())
         .source(first.source().clone())

@@ -63,6 +63,11 @@ impl<Rest> Prepared<Rest> {
             .then(|| Gather::open(&shared.sources, &request, shared.gather_deadline));
         let split = shared.adapter.split(request).map_err(ContextError::Adapter)?;
         let fixed_tokens = split.fixed_tokens;
+        if fixed_tokens < 0 {
+            // Taken off the budget they would make it larger than the model's window.
+            let problem = format!("fixed_tokens must be at least 0, got {fixed_tokens}");
+            return Err(ContextError::Adapter(problem.into()));
+        }
         let budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
             let available_tokens = whole.max_tokens().saturating_sub(whole.output_reserve());
             ContextError::FixedTokens { fixed_tokens, available_tokens }

@@ -1,0 +1,37 @@
+//! The layer as its users see it: readiness, stacks, budgets, reports, failures.
+
+#![cfg(feature = "layer")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+#[path = "layer/adapters.rs"]
+mod adapters;
+#[path = "layer/auto_traits.rs"]
+mod auto_traits;
+#[path = "layer/blocking.rs"]
+mod blocking;
+#[path = "layer/budget.rs"]
+mod budget;
+#[path = "layer/builder.rs"]
+mod builder;
+#[path = "layer/cancellation.rs"]
+mod cancellation;
+#[path = "layer/common.rs"]
+mod common;
+#[path = "layer/concurrency.rs"]
+mod concurrency;
+#[path = "layer/groups.rs"]
+mod groups;
+#[path = "layer/hooks.rs"]
+mod hooks;
+#[path = "layer/origins.rs"]
+mod origins;
+#[path = "layer/readiness.rs"]
+mod readiness;
+#[path = "layer/ready_after_gathering.rs"]
+mod ready_after_gathering;
+#[path = "layer/stacks_above.rs"]
+mod stacks_above;
+#[path = "layer/stacks_below.rs"]
+mod stacks_below;
+#[path = "layer/streaming_response.rs"]
+mod streaming_response;

@@ -1,0 +1,164 @@
+//! Requests of other shapes: what an adapter takes out and puts back, and what it refuses.
+
+use std::convert::Infallible;
+use std::error::Error as _;
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cupel::ContextItem;
+use cupel::gather::{BoxError, Source};
+use cupel::layer::{ContextAdapter, ContextError, CupelLayer, Error, Placed, Split};
+use tower::{Layer, ServiceExt, service_fn};
+
+use crate::common::{Recorder, budget, item, pipeline};
+
+/// A request in somebody else's shape.
+#[derive(Debug, Clone, PartialEq)]
+struct Prompt {
+    instructions: String,
+    lines: Vec<String>,
+    temperature: f32,
+    refuse: &'static str,
+}
+
+fn prompt(lines: &[&str]) -> Prompt {
+    Prompt {
+        instructions: "be brief please".to_owned(),
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        temperature: 0.25,
+        refuse: "",
+    }
+}
+
+#[derive(Debug)]
+struct Refused(&'static str);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot {}", self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// A word is a token.
+struct Lines;
+
+fn words(text: &str) -> i64 {
+    text.split_whitespace().count() as i64
+}
+
+impl ContextAdapter<Prompt> for Lines {
+    type Rest = Prompt;
+
+    fn split(&self, mut prompt: Prompt) -> Result<Split<Prompt>, BoxError> {
+        if prompt.refuse == "split" {
+            return Err(Refused("split").into());
+        }
+        let lines = std::mem::take(&mut prompt.lines);
+        let candidates = lines
+            .iter()
+            .map(|line| ContextItem::new(line.as_str(), words(line)))
+            .collect::<Result<_, _>>()?;
+        Ok(Split { candidates, fixed_tokens: words(&prompt.instructions), rest: prompt })
+    }
+
+    fn join(&self, mut rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {
+        if rest.refuse == "join" {
+            return Err(Refused("join").into());
+        }
+        rest.lines = placed.iter().map(|placed| placed.item.content().to_owned()).collect();
+        Ok(rest)
+    }
+}
+
+async fn send<A: ContextAdapter<Prompt> + 'static>(
+    adapter: A,
+    tokens: i64,
+    prompt: Prompt,
+) -> Result<Prompt, Error<Infallible>> {
+    let layer = CupelLayer::builder()
+        .adapter(adapter)
+        .pipeline(pipeline())
+        .budget(budget(tokens))
+        .build()
+        .unwrap();
+    layer.layer(service_fn(|prompt: Prompt| ready(Ok(prompt)))).oneshot(prompt).await
+}
+
+#[tokio::test]
+async fn the_request_is_edited_in_place() {
+    let sent = send(Lines, 8, prompt(&["one two", "three four five", "six"])).await.unwrap();
+    // Three tokens are fixed, so five are left.
+    assert_eq!(sent, prompt(&["one two", "three four five"]));
+}
+
+#[tokio::test]
+async fn an_adapter_can_be_shared() {
+    let adapter: Arc<dyn ContextAdapter<Prompt, Rest = Prompt>> = Arc::new(Lines);
+    assert_eq!(send(adapter, 4, prompt(&["one"])).await.unwrap(), prompt(&["one"]));
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_taken_apart_fails_before_anything_is_gathered() {
+    let polled = Arc::new(AtomicUsize::new(0));
+    let source = Source::stream("rag", {
+        let polled = Arc::clone(&polled);
+        move |_: &Prompt| {
+            let polled = Arc::clone(&polled);
+            futures::stream::poll_fn(move |_| {
+                polled.fetch_add(1, Ordering::SeqCst);
+                std::task::Poll::Ready(None::<Result<ContextItem, BoxError>>)
+            })
+        }
+    });
+    let hook = Recorder::default();
+    let layer = CupelLayer::builder()
+        .adapter(Lines)
+        .pipeline(pipeline())
+        .budget(budget(100))
+        .source(source)
+        .hook(hook.clone())
+        .build()
+        .unwrap();
+    let service = layer.layer(service_fn(|prompt: Prompt| ready(Ok::<_, Infallible>(prompt))));
+    let outcome = service.oneshot(Prompt { refuse: "split", ..prompt(&["one"]) }).await;
+    let Err(Error::Context(error)) = outcome else { panic!("the call went through") };
+    assert_eq!(error.to_string(), "the request could not be adapted: cannot split");
+    assert!(error.source().unwrap().is::<Refused>());
+    assert_eq!(polled.load(Ordering::SeqCst), 0);
+    assert_eq!(hook.failures.lock().unwrap().len(), 1);
+    assert!(hook.selections.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_put_together_is_not_sent() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let model = service_fn({
+        let calls = Arc::clone(&calls);
+        move |_: Prompt| {
+            calls.fetch_add(1, Ordering::SeqCst);
+            ready(Ok::<_, Infallible>(()))
+        }
+    });
+    let hook = Recorder::default();
+    let layer = CupelLayer::builder()
+        .adapter(Lines)
+        .pipeline(pipeline())
+        .budget(budget(100))
+        .source(Source::items("notes", [item("a note", 2)]))
+        .hook(hook.clone())
+        .build()
+        .unwrap();
+    let outcome = layer.layer(model).oneshot(Prompt { refuse: "join", ..prompt(&[]) }).await;
+    let Err(Error::Context(error @ ContextError::Adapter(_))) = outcome else {
+        panic!("the call went through")
+    };
+    assert_eq!(error.to_string(), "the request could not be adapted: cannot join");
+    assert!(error.source().unwrap().is::<Refused>());
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+    // The selection was made and then failed; the hook knows what had been gathered.
+    let failures = hook.failures.lock().unwrap();
+    assert_eq!(failures[0].1.source("notes").unwrap().items, 1);
+}

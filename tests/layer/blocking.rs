@@ -1,0 +1,190 @@
+//! Long selections leave the executor's thread; a panic there is an error of the call.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use cupel::gather::Source;
+use cupel::layer::{ContextError, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
+use cupel::{
+    ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, KnapsackSlice,
+    Pipeline, ReflexiveScorer, ScoredItem, Scorer, Sliced, Slicer,
+};
+use tower::{Layer, Service, ServiceExt};
+
+use crate::common::{
+    Echo, Recorder, Request, context_error, item, layer, layer_with, numbered, report, request,
+};
+
+type Threads = Arc<Mutex<Vec<ThreadId>>>;
+
+/// Takes everything, says how many steps that takes, and remembers where it ran.
+struct Steps {
+    steps: u64,
+    threads: Threads,
+}
+
+impl Slicer for Steps {
+    fn slice(&self, items: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+        self.threads.lock().unwrap().push(thread::current().id());
+        Ok((0..items.len()).collect::<Vec<_>>().into())
+    }
+
+    fn steps(&self, _candidates: usize, _target_tokens: i64) -> u64 {
+        self.steps
+    }
+}
+
+fn selecting(
+    scorer: impl Scorer + 'static,
+    slicer: impl Slicer + 'static,
+) -> CupelLayerBuilder<Request, ContextRequestAdapter> {
+    let pipeline =
+        Pipeline::builder().scorer(scorer).slicer(slicer).placer(ChronologicalPlacer).build();
+    layer().pipeline(pipeline.unwrap())
+}
+
+/// Where a selection of this many steps runs, on a runtime whose only thread is this one.
+async fn ran_here(steps: u64, threshold: Option<u64>) -> bool {
+    let threads = Threads::default();
+    let mut builder = selecting(ReflexiveScorer, Steps { steps, threads: Arc::clone(&threads) });
+    if let Some(threshold) = threshold {
+        builder = builder.blocking_threshold(threshold);
+    }
+    let (sent, _) = report(builder, request().item(item("hello", 1))).await.unwrap();
+    assert_eq!(sent, ["hello"]);
+    let threads = threads.lock().unwrap();
+    assert_eq!(threads.len(), 1);
+    threads[0] == thread::current().id()
+}
+
+#[tokio::test]
+async fn a_selection_runs_off_the_executor_from_the_threshold_on() {
+    let default = CupelLayer::<Request, ContextRequestAdapter>::DEFAULT_BLOCKING_THRESHOLD;
+    assert!(ran_here(default - 1, None).await);
+    assert!(!ran_here(default, None).await);
+    assert!(ran_here(9, Some(10)).await);
+    assert!(!ran_here(10, Some(10)).await);
+    assert!(ran_here(u64::MAX - 1, Some(u64::MAX)).await);
+    assert!(!ran_here(0, Some(0)).await);
+}
+
+/// Remembers where it ran; every item is as good as the next.
+struct Where(Threads);
+
+impl Scorer for Where {
+    fn score(&self, _: &ContextItem, _: &[ContextItem]) -> f64 {
+        self.0.lock().unwrap().push(thread::current().id());
+        0.5
+    }
+}
+
+#[tokio::test]
+async fn a_big_knapsack_runs_off_the_executor_and_a_small_one_does_not() {
+    for (candidates, expected_here) in [(100, true), (2_000, false)] {
+        let threads = Threads::default();
+        let builder = selecting(Where(Arc::clone(&threads)), KnapsackSlice::new(1).unwrap());
+        // 1,000 tokens and a cell a token: 100,000 cells or 2,000,000.
+        let asked = request().with_items(numbered("candidate", candidates));
+        let (sent, _) = report(builder, asked).await.unwrap();
+        assert_eq!(sent.len(), candidates.min(1_000));
+        let here = thread::current().id();
+        assert!(threads.lock().unwrap().iter().all(|id| (*id == here) == expected_here));
+    }
+}
+
+/// Takes nothing, and that only after somebody says so.
+struct Gate(Mutex<Receiver<()>>);
+
+impl Slicer for Gate {
+    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+        let gate = self.0.lock().unwrap();
+        gate.recv_timeout(Duration::from_secs(20)).expect("the executor was held up");
+        Ok(Sliced::default())
+    }
+}
+
+#[tokio::test]
+async fn other_tasks_run_while_a_long_selection_is_made() {
+    let (open, gate) = channel();
+    let builder = selecting(ReflexiveScorer, Gate(Mutex::new(gate))).blocking_threshold(0);
+    let service = builder.build().unwrap().layer(Echo::default());
+    let call = tokio::spawn(service.oneshot(request()));
+    // On a thread that the selection holds, this line would never be reached.
+    tokio::task::yield_now().await;
+    open.send(()).unwrap();
+    call.await.unwrap().unwrap();
+}
+
+struct Panics(fn() -> f64);
+
+impl Scorer for Panics {
+    fn score(&self, _: &ContextItem, _: &[ContextItem]) -> f64 {
+        (self.0)()
+    }
+}
+
+#[tokio::test]
+async fn a_panic_off_the_executor_is_an_error_of_the_call() {
+    let panics: [(fn() -> f64, &str); 3] = [
+        (|| panic!("divided by zero"), "divided by zero"),
+        (|| panic!("bad score {}", 7), "bad score 7"),
+        (|| std::panic::panic_any(7_u8), "no message"),
+    ];
+    for (panic, message) in panics {
+        let hook = Recorder::default();
+        let model = Echo::default();
+        let layer = selecting(Panics(panic), GreedySlice)
+            .blocking_threshold(0)
+            .source(Source::items("notes", [item("note", 1)]))
+            .hook(hook.clone());
+        let mut service = layer.build().unwrap().layer(model.clone());
+        let error = context_error(service.ready().await.unwrap().call(request()).await);
+        assert!(matches!(&error, ContextError::Panicked { message: m } if m == message));
+        assert_eq!(error.to_string(), format!("the selection panicked: {message}"));
+        assert_eq!(model.calls(), 0);
+        // The candidates are gone with the panic, but not the report on the sources.
+        let failures = hook.failures.lock().unwrap();
+        assert_eq!(failures[0].0, error.to_string());
+        assert_eq!(failures[0].1.source("notes").unwrap().items, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_a_long_selection_is_the_same_as_that_of_a_short_one() {
+    for threshold in [0, u64::MAX] {
+        let builder = layer_with([]).blocking_threshold(threshold);
+        let outcome = report(builder, request().item(crate::common::pinned("long", 2_000))).await;
+        assert!(matches!(
+            context_error(outcome),
+            ContextError::Selection(CupelError::PinnedExceedsBudget { .. })
+        ));
+    }
+}
+
+#[test]
+fn a_call_that_is_dropped_takes_its_waiting_selection_along() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        // The pool's one thread is busy.
+        let (open, gate) = channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || gate.recv_timeout(Duration::from_secs(20)));
+        let threads = Threads::default();
+        let slicer = Steps { steps: u64::MAX, threads: Arc::clone(&threads) };
+        let mut service =
+            selecting(ReflexiveScorer, slicer).build().unwrap().layer(Echo::default());
+        let mut call = Box::pin(service.ready().await.unwrap().call(request()));
+        assert!(futures::future::poll_immediate(&mut call).await.is_none());
+        drop(call);
+        open.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+        // Comes after the dropped one on the same thread.
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+        assert!(threads.lock().unwrap().is_empty());
+    });
+}
