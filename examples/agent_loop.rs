@@ -186,7 +186,7 @@ fn docs(index: Arc<DocsIndex>) -> Source<ContextRequest<Turn>> {
     .optional()
 }
 
-/// Relevance first, then recency; the latest tool outputs and a few documents are sure of a place.
+/// Relevance first, then recency; the best tool outputs are sure of a place.
 fn pipeline() -> Result<Pipeline, CupelError> {
     let scorer = CompositeScorer::builder()
         .add(ReflexiveScorer, 0.6)
