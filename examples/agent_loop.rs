@@ -51,7 +51,7 @@ const QUESTIONS: [&str; 8] = [
 /// A model that still has no answer after this many calls never will.
 const CALLS_PER_TURN: usize = 6;
 /// How many passages the index offers for a question.
-const HITS: usize = 20;
+const HITS: usize = 30;
 /// Far more than a search takes. A tight deadline is what `streaming_rag` shows; here the same
 /// passages must arrive on every machine.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -186,7 +186,7 @@ fn docs(index: Arc<DocsIndex>) -> Source<ContextRequest<Turn>> {
     .optional()
 }
 
-/// Relevance first, then recency; the latest tool outputs and a few documents are sure of a place.
+/// Relevance first, then recency; the best tool outputs are sure of a place.
 fn pipeline() -> Result<Pipeline, CupelError> {
     let scorer = CompositeScorer::builder()
         .add(ReflexiveScorer, 0.6)

@@ -46,6 +46,7 @@ impl Audit {
         let items: Vec<&ContextItem> = request.items().collect();
         let is_question = |item: &&ContextItem| {
             role(item) == Some(Role::Question)
+                && item.pinned()
                 && turn(item) == now
                 && item.content() == request.payload.question
         };
@@ -106,7 +107,7 @@ impl Audit {
         let (requests, largest, limit) = (self.requests, self.largest, self.limit);
         [
             (Claim::TurnAnswered, format!("each of the {turns} turns ended with an answer")),
-            (Claim::QuestionPresent, format!("{requests} requests, each with its question")),
+            (Claim::QuestionPresent, format!("{requests} requests, each with its pinned question")),
             (
                 Claim::PairsWhole,
                 "no tool output without its call, no call without output".to_owned(),
