@@ -41,6 +41,7 @@ mod greedy;
 mod knapsack;
 mod quota;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -186,6 +187,14 @@ pub trait Slicer: Send + Sync {
     fn name(&self) -> &str {
         crate::names::short_type_name::<Self>()
     }
+
+    /// The slicer itself, for code that knows its type; handles answer for what they point to.
+    ///
+    /// The built-in slicers answer, so that a policy can be written down as data.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Slicer {
@@ -231,6 +240,10 @@ macro_rules! forward_slicer {
 
             fn name(&self) -> &str {
                 (**self).name()
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                (**self).as_any()
             }
         }
     )+};
