@@ -31,6 +31,8 @@ pub use model::{
 };
 pub use pipeline::{Pipeline, PipelineBuilder};
 pub use placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+#[cfg(feature = "serde")]
+pub use policy::spec::{PolicySpec, PolicySpecError, ScorerRegistry};
 pub use policy::{Policy, PolicyBuilder};
 pub use scorer::{
     CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,

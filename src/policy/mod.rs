@@ -11,6 +11,8 @@
 //! ```
 
 mod presets;
+#[cfg(feature = "serde")]
+pub mod spec;
 
 use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;
