@@ -71,11 +71,23 @@ impl FromTree for Duration {
     fn from_tree(tree: Tree, path: &Path<'_>, problems: &mut Problems) -> Option<Self> {
         let duration = match tree {
             Tree::Whole(seconds) => u64::try_from(seconds).ok().map(Self::from_secs),
-            Tree::Number(seconds) => Self::try_from_secs_f64(seconds).ok(),
+            Tree::Number(seconds) => as_written(seconds),
             _ => None,
         };
         duration.or_else(|| wrong(&tree, path, problems))
     }
+}
+
+/// The duration that the digits of a number say: 13811730.254 seconds have no nanosecond more,
+/// though the closest float is nearer to one that has.
+fn as_written(seconds: f64) -> Option<Duration> {
+    let digits = seconds.to_string();
+    let exact = digits.split_once('.').and_then(|(whole, fraction)| {
+        let nanos = format!("{fraction:0<9}");
+        let fits = nanos.len() == 9;
+        fits.then_some(Duration::new(whole.parse().ok()?, nanos.parse().ok()?))
+    });
+    exact.or_else(|| Duration::try_from_secs_f64(seconds).ok())
 }
 
 impl FromTree for ContextKind {
