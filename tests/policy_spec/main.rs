@@ -1,5 +1,6 @@
 //! Policies as data: what reads back equal, what is refused, and where the refusal points.
 #![cfg(feature = "config")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 mod arbitrary;
 mod files;
@@ -37,7 +38,10 @@ fn samples() -> Vec<Value> {
         { "type": "frequency", "weight": 2.0 },
         { "type": "reflexive", "weight": 3 },
         { "type": "kind", "weight": 1, "weights": { "Document": 1, "My Kind": 0.25 } },
-        { "type": "tag", "weight": 1, "weights": { "billing": 3, "re.fund": 1 }, "ignore_case": true },
+        {
+            "type": "tag", "weight": 1, "ignore_case": true,
+            "weights": { "billing": 3, "re.fund": 1 }
+        },
         { "type": "metadata_trust", "weight": 1, "default_score": 0.5 },
         { "type": "metadata_key", "weight": 1, "key": "k", "value": "v", "boost": 1.5 },
         {

@@ -74,7 +74,8 @@ proptest! {
         let registry = registry();
         let budget = ContextBudget::builder(tokens).build().unwrap();
         for (name, preset) in presets() {
-            let yaml = PolicySpec::from_policy(&preset, &registry).unwrap().to_yaml_string().unwrap();
+            let spec = PolicySpec::from_policy(&preset, &registry).unwrap();
+            let yaml = spec.to_yaml_string().unwrap();
             let again = PolicySpec::from_yaml_str(&yaml).unwrap().to_policy(&registry).unwrap();
             prop_assert_eq!(
                 decisions(&preset, &items, &budget),
