@@ -246,6 +246,14 @@ impl Scorer for DecayScorer {
         true
     }
 
+    fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+        Some(Arc::new(Self {
+            clock: Box::new(FixedTimeProvider::new(self.clock.now())),
+            curve: self.curve.clone(),
+            null_timestamp_score: self.null_timestamp_score,
+        }))
+    }
+
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
     }

@@ -116,6 +116,12 @@ impl Slicer for KnapsackSlice {
         Monotonicity::Monotonic
     }
 
+    /// One step a cell, though the cells of dominated candidates are never computed.
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        let capacity = (target_tokens.max(0) / self.bucket_size) as u64 + 1;
+        (candidates as u64).saturating_mul(capacity.max(64))
+    }
+
     fn is_knapsack(&self) -> bool {
         true
     }

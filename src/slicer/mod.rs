@@ -32,7 +32,7 @@
 //! ```
 //!
 //! A position that is out of range or named twice makes the pipeline return
-//! [`CupelError::Contract`](crate::CupelError::Contract).
+//! [`CupelError::Contract`].
 
 mod count;
 mod count_knapsack;
@@ -40,6 +40,7 @@ mod count_quota;
 mod greedy;
 mod knapsack;
 mod quota;
+pub mod stream;
 
 use std::any::Any;
 use std::fmt;
@@ -55,6 +56,9 @@ pub use count_quota::CountQuotaSlice;
 pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
+pub use stream::{
+    Sequence, SourceBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
+};
 
 /// What a slicer decided.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -168,6 +172,19 @@ pub trait Slicer: Send + Sync {
         Vec::new()
     }
 
+    /// About how long slicing takes, in steps of roughly a nanosecond.
+    ///
+    /// The layer moves long selections to the blocking pool. The default is that of a sort.
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        let _ = target_tokens;
+        (candidates as u64).saturating_mul(64)
+    }
+
+    /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
+    fn is_greedy(&self) -> bool {
+        false
+    }
+
     /// Whether this is a [`QuotaSlice`].
     fn is_quota(&self) -> bool {
         false
@@ -224,6 +241,14 @@ macro_rules! forward_slicer {
 
             fn quotas(&self) -> Vec<KindQuota> {
                 (**self).quotas()
+            }
+
+            fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+                (**self).steps(candidates, target_tokens)
+            }
+
+            fn is_greedy(&self) -> bool {
+                (**self).is_greedy()
             }
 
             fn is_quota(&self) -> bool {

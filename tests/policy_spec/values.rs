@@ -7,13 +7,13 @@ use cupel::{PolicySpec, ScorerRegistry, SystemTimeProvider};
 use serde_json::{Value, json};
 
 /// What is wrong with a policy of this scorer.
-fn scorer_problem(scorer: Value) -> String {
+fn scorer_problem(scorer: &Value) -> String {
     let spec = json!({ "scorer": scorer, "slicer": "greedy", "placer": "u_shaped" });
     PolicySpec::from_json_str(&spec.to_string()).unwrap_err().to_string()
 }
 
 /// What is wrong with a policy of this slicer.
-fn slicer_problem(slicer: Value) -> String {
+fn slicer_problem(slicer: &Value) -> String {
     let spec = json!({ "scorer": "recency", "slicer": slicer, "placer": "u_shaped" });
     PolicySpec::from_json_str(&spec.to_string()).unwrap_err().to_string()
 }
@@ -36,7 +36,7 @@ fn weights_of_a_composite_are_positive_and_add_up() {
         "scorers: the weights must add up to a finite number, got inf"
     );
     assert_eq!(
-        scorer_problem(json!({ "type": "scaled", "scorer": { "type": "composite",
+        scorer_problem(&json!({ "type": "scaled", "scorer": { "type": "composite",
             "scorers": [{ "type": "recency", "weight": -0.5 }] } })),
         "scorer.scorer.scorers[0].weight: must be positive, got -0.5"
     );
@@ -57,36 +57,36 @@ fn weights_of_a_composite_are_positive_and_add_up() {
 #[test]
 fn settings_of_scorers_have_their_ranges() {
     assert_eq!(
-        scorer_problem(json!({ "type": "kind", "weights": { "Document": -1 } })),
+        scorer_problem(&json!({ "type": "kind", "weights": { "Document": -1 } })),
         "scorer.weights.Document: must be finite and at least 0, got -1"
     );
     assert_eq!(
-        scorer_problem(json!({ "type": "kind", "weights": { "Memory": 1, "memory": 2 } })),
+        scorer_problem(&json!({ "type": "kind", "weights": { "Memory": 1, "memory": 2 } })),
         "scorer.weights.memory: the kind is given twice, expected once (kinds ignore case)"
     );
     assert_eq!(
         scorer_problem(
-            json!({ "type": "tag", "weights": { "a": 1, "A": 1 }, "ignore_case": true })
+            &json!({ "type": "tag", "weights": { "a": 1, "A": 1 }, "ignore_case": true })
         ),
         "scorer.weights.a: the tag is given twice, expected once (ignore_case)"
     );
     assert_eq!(
-        scorer_problem(json!({ "type": "metadata_trust", "default_score": 1.5 })),
+        scorer_problem(&json!({ "type": "metadata_trust", "default_score": 1.5 })),
         "scorer.default_score: must be between 0 and 1, got 1.5"
     );
     assert_eq!(
-        scorer_problem(json!({ "type": "metadata_key", "key": "k", "value": "v", "boost": 0 })),
+        scorer_problem(&json!({ "type": "metadata_key", "key": "k", "value": "v", "boost": 0 })),
         "scorer.boost: must be positive, got 0"
     );
     assert_eq!(
-        scorer_problem(json!({ "type": "custom", "name": " " })),
+        scorer_problem(&json!({ "type": "custom", "name": " " })),
         "scorer.name: must not be empty or white space only, got \" \""
     );
 }
 
 #[test]
 fn decay_needs_ages_above_zero_in_ascending_order() {
-    let problem = |curve: Value| scorer_problem(json!({ "type": "decay", "curve": curve }));
+    let problem = |curve: Value| scorer_problem(&json!({ "type": "decay", "curve": curve }));
     assert_eq!(
         problem(json!({ "type": "exponential", "half_life_secs": 0 })),
         "scorer.curve.half_life_secs: must be greater than 0, got 0"
@@ -110,7 +110,7 @@ fn decay_needs_ages_above_zero_in_ascending_order() {
     let undated = json!({ "type": "decay", "curve": { "type": "window", "max_age_secs": 1 },
                           "null_timestamp_score": -0.5 });
     assert_eq!(
-        scorer_problem(undated),
+        scorer_problem(&undated),
         "scorer.null_timestamp_score: must be between 0 and 1, got -0.5"
     );
 }
@@ -118,11 +118,11 @@ fn decay_needs_ages_above_zero_in_ascending_order() {
 #[test]
 fn settings_of_slicers_have_their_ranges() {
     assert_eq!(
-        slicer_problem(json!({ "type": "knapsack", "bucket_size": 0 })),
+        slicer_problem(&json!({ "type": "knapsack", "bucket_size": 0 })),
         "slicer.bucket_size: must be at least 1, got 0"
     );
     let quotas = |quotas: Value| {
-        slicer_problem(json!({ "type": "quota", "quotas": quotas, "inner": "greedy" }))
+        slicer_problem(&json!({ "type": "quota", "quotas": quotas, "inner": "greedy" }))
     };
     assert_eq!(
         quotas(json!([{ "kind": "Memory", "cap": 101 }])),
@@ -142,16 +142,16 @@ fn settings_of_slicers_have_their_ranges() {
     );
     let entries = json!([{ "kind": "Memory", "require_count": 3, "cap_count": 2 }]);
     assert_eq!(
-        slicer_problem(json!({ "type": "count_constrained_knapsack", "entries": entries })),
+        slicer_problem(&json!({ "type": "count_constrained_knapsack", "entries": entries })),
         "slicer.entries[0].require_count: must be at most its cap_count of 2, got 3"
     );
     assert_eq!(
-        slicer_problem(json!({ "type": "count_quota", "entries": [], "inner": "knapsack" })),
+        slicer_problem(&json!({ "type": "count_quota", "entries": [], "inner": "knapsack" })),
         "slicer.inner: must not be a knapsack; use greedy, or count_constrained_knapsack instead \
          of count_quota"
     );
     assert_eq!(
-        slicer_problem(json!({ "type": "quota", "quotas": [], "inner":
+        slicer_problem(&json!({ "type": "quota", "quotas": [], "inner":
             { "type": "knapsack", "bucket_size": 2.5 } })),
         "slicer.inner.bucket_size: must be a whole number, got 2.5"
     );

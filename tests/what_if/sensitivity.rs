@@ -62,7 +62,7 @@ proptest! {
         for (position, item) in items.iter().enumerate() {
             first_seen.entry(item.content()).or_insert(position);
         }
-        let mut expected: Vec<(usize, String, Vec<(String, ItemStatus)>)> = Vec::new();
+        let mut expected = Vec::new();
         for (content, position) in first_seen {
             let status = |run: &cupel::SelectionReport| {
                 let included = run.included.iter().any(|entry| entry.item.content() == content);
