@@ -9,6 +9,8 @@
 //! assert_eq!(report.included.len(), 1);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
+//!
+//! With the feature `serde` a policy is also data: see the module `spec`.
 
 mod presets;
 #[cfg(feature = "serde")]

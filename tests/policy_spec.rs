@@ -1,11 +1,17 @@
 //! Policies as data: what reads back equal, what is refused, and where the refusal points.
+
 #![cfg(feature = "config")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+#[path = "policy_spec/arbitrary.rs"]
 mod arbitrary;
+#[path = "policy_spec/files.rs"]
 mod files;
+#[path = "policy_spec/paths.rs"]
 mod paths;
+#[path = "policy_spec/round_trip.rs"]
 mod round_trip;
+#[path = "policy_spec/values.rs"]
 mod values;
 
 use chrono::DateTime;
