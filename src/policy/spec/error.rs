@@ -1,6 +1,5 @@
 //! What can go wrong between a file, a spec and a policy.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use super::SpecProblem;
@@ -8,41 +7,53 @@ use super::SpecProblem;
 /// Why a spec could not be read, or not be turned into a policy or back.
 ///
 /// ```
+/// use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec};
 /// use cupel::{PolicySpec, PolicySpecError};
 ///
-/// let spec: Result<PolicySpec, _> = serde_json::from_str(
-///     r#"{ "scorers": [{ "type": "recency", "weight": -1 }], "slicer": "greedy", "placer": "u_shaped" }"#,
-/// );
-/// assert!(spec.unwrap_err().to_string().starts_with("scorers[0].weight: must be positive, got -1"));
-/// # let _ = PolicySpecError::Invalid(vec![]);
+/// let slicer = SlicerSpec::Knapsack { bucket_size: 0 };
+/// let spec = PolicySpec::new(ScorerSpec::Recency, slicer, PlacerSpec::UShaped);
+/// let error: PolicySpecError = spec.validate().unwrap_err();
+/// assert_eq!(error.to_string(), "slicer.bucket_size: must be at least 1, got 0");
+/// assert_eq!(error.problems()[0].path, "slicer.bucket_size");
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicySpecError {
     /// The spec says something it cannot mean. Every problem is listed, each with its path.
+    #[error("{}", list(.0))]
     Invalid(Vec<SpecProblem>),
+
     /// The text is not what its format allows.
+    #[error("not valid {format}: {message}")]
     Syntax {
         /// JSON, TOML or YAML.
         format: &'static str,
         /// What the parser said, with the line and column where it knows them.
         message: String,
     },
+
     /// The spec cannot be written in this format.
+    #[error("cannot be written as {format}: {message}")]
     Unwritable {
         /// JSON, TOML or YAML.
         format: &'static str,
         /// What the writer said.
         message: String,
     },
+
     /// The file cannot be read.
+    #[error("cannot be read: {0}")]
     Unreadable(String),
+
     /// The file's name does not say which format it has.
+    #[error("{}, expected json, toml, yaml or yml", name_of(.extension.as_deref()))]
     UnknownFormat {
         /// The extension, if there is one.
         extension: Option<String>,
     },
+
     /// Something is wrong with a file.
+    #[error("{}: {error}", .file.display())]
     File {
         /// Which one.
         file: PathBuf,
@@ -63,31 +74,17 @@ impl PolicySpecError {
     }
 }
 
-impl fmt::Display for PolicySpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid(problems) => match problems.as_slice() {
-                [only] => only.fmt(f),
-                all => {
-                    write!(f, "{} problems:", all.len())?;
-                    all.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
-                }
-            },
-            Self::Syntax { format, message } => write!(f, "not valid {format}: {message}"),
-            Self::Unwritable { format, message } => {
-                write!(f, "cannot be written as {format}: {message}")
-            }
-            Self::Unreadable(problem) => write!(f, "cannot be read: {problem}"),
-            Self::UnknownFormat { extension } => {
-                match extension {
-                    Some(extension) => write!(f, "unknown extension {extension:?}")?,
-                    None => f.write_str("no extension")?,
-                }
-                f.write_str(", expected json, toml, yaml or yml")
-            }
-            Self::File { file, error } => write!(f, "{}: {error}", file.display()),
+/// One problem on its own line of text, several below their number.
+fn list(problems: &[SpecProblem]) -> String {
+    match problems {
+        [only] => only.to_string(),
+        all => {
+            let lines: String = all.iter().map(|problem| format!("\n  {problem}")).collect();
+            format!("{} problems:{lines}", all.len())
         }
     }
 }
 
-impl std::error::Error for PolicySpecError {}
+fn name_of(extension: Option<&str>) -> String {
+    extension.map_or("no extension".to_owned(), |name| format!("unknown extension {name:?}"))
+}

@@ -163,18 +163,18 @@ impl PolicySpec {
     }
 }
 
-/// How a spec is written. Plain values come first, as TOML wants them.
+/// How a spec is written.
 #[derive(Serialize)]
 struct Written<'a> {
-    #[serde(serialize_with = "lower_case")]
-    overflow: OverflowStrategy,
-    deduplication: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     scorer: Option<&'a ScorerSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scorers: Option<&'a [WeightedScorer]>,
     slicer: &'a SlicerSpec,
     placer: PlacerSpec,
+    #[serde(serialize_with = "lower_case")]
+    overflow: OverflowStrategy,
+    deduplication: bool,
 }
 
 impl Serialize for PolicySpec {
@@ -184,12 +184,12 @@ impl Serialize for PolicySpec {
             scorer => (Some(scorer), None),
         };
         let written = Written {
-            overflow: self.overflow,
-            deduplication: self.deduplication,
             scorer,
             scorers,
             slicer: &self.slicer,
             placer: self.placer,
+            overflow: self.overflow,
+            deduplication: self.deduplication,
         };
         written.serialize(serializer)
     }
