@@ -26,7 +26,8 @@
 //! # Features
 //!
 //! - `layer` (default): [`gather`] and [`layer`], on tokio and tower.
-//! - `serde`: reading and writing items, budgets and reports.
+//! - `serde`: reading and writing items, budgets, reports and policies.
+//! - `config`: policies in JSON, TOML and YAML files.
 //! - `testing`: assertions over a report.
 
 mod error;
@@ -66,6 +67,8 @@ pub use model::{
 };
 pub use pipeline::{Pipeline, PipelineBuilder};
 pub use placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+#[cfg(feature = "serde")]
+pub use policy::spec::{PolicySpec, PolicySpecError, ScorerRegistry};
 pub use policy::{Policy, PolicyBuilder};
 pub use scorer::{
     CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
@@ -81,6 +84,6 @@ pub use slicer::{
 };
 
 /// The README's examples are tests too.
-#[cfg(all(doctest, feature = "layer"))]
+#[cfg(all(doctest, feature = "config", feature = "layer"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

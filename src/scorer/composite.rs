@@ -129,6 +129,10 @@ impl Scorer for CompositeScorer {
             visit(&*child.scorer);
         }
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }
 
 /// Builds a [`CompositeScorer`].

@@ -40,6 +40,7 @@ mod scaled;
 mod tag;
 mod tag_groups;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,6 +48,8 @@ use crate::model::ContextItem;
 
 pub use composite::{CompositeScorer, CompositeScorerBuilder};
 pub(crate) use cycle::detect_cycles;
+#[cfg(feature = "serde")]
+pub(crate) use decay::Shape as DecayShape;
 pub use decay::{DecayCurve, DecayScorer, FixedTimeProvider, SystemTimeProvider, TimeProvider};
 pub use frequency::FrequencyScorer;
 pub use kind::KindScorer;
@@ -111,6 +114,14 @@ pub trait Scorer: Send + Sync {
         // The type as well: a struct and its first field share an address.
         (address, std::any::type_name::<Self>())
     }
+
+    /// The scorer itself, for code that knows its type; handles answer for what they point to.
+    ///
+    /// The built-in scorers answer, so that a policy can be written down as data.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Scorer {
@@ -152,6 +163,10 @@ macro_rules! forward_scorer {
 
             fn identity(&self) -> (usize, &'static str) {
                 (**self).identity()
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                (**self).as_any()
             }
         }
     )+};

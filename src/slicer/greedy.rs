@@ -77,6 +77,10 @@ impl Slicer for GreedySlice {
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Monotonic
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }
 
 /// A budget being filled.

@@ -125,6 +125,10 @@ impl Slicer for KnapsackSlice {
     fn is_knapsack(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }
 
 /// Scores are counted in integer steps of one ten-thousandth.

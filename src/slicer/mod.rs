@@ -42,6 +42,7 @@ mod knapsack;
 mod quota;
 pub mod stream;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -206,6 +207,14 @@ pub trait Slicer: Send + Sync {
     fn name(&self) -> &str {
         crate::names::short_type_name::<Self>()
     }
+
+    /// The slicer itself, for code that knows its type; handles answer for what they point to.
+    ///
+    /// The built-in slicers answer, so that a policy can be written down as data.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Slicer {
@@ -259,6 +268,10 @@ macro_rules! forward_slicer {
 
             fn name(&self) -> &str {
                 (**self).name()
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                (**self).as_any()
             }
         }
     )+};
