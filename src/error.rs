@@ -104,6 +104,15 @@ pub enum CupelError {
         required: usize,
     },
 
+    /// A model whose encoding is not known; a guess would be a wrong count.
+    #[error("no encoding is known for model {model:?}; known are {} and their variants", known.join(", "))]
+    UnknownModel {
+        /// The name that was given.
+        model: String,
+        /// The model families that are known.
+        known: Vec<&'static str>,
+    },
+
     /// A slicer or placer answered with indices that break its contract.
     #[error("{component} {problem}")]
     Contract {

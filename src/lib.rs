@@ -14,6 +14,7 @@ pub mod placer;
 pub mod policy;
 pub mod scorer;
 pub mod slicer;
+pub mod tokens;
 
 pub use analytics::{
     BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,
