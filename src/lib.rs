@@ -7,6 +7,7 @@ mod order;
 mod wire;
 
 pub mod analytics;
+pub mod contract;
 pub mod diagnostics;
 pub mod model;
 pub mod pipeline;
