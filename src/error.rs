@@ -81,7 +81,7 @@ pub enum CupelError {
     TableTooLarge {
         /// Items with at least one token.
         candidates: usize,
-        /// Columns of the table: the budget in buckets, plus one for the empty knapsack.
+        /// The budget in buckets.
         capacity: u64,
         /// `candidates * capacity`.
         cells: u64,

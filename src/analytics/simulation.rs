@@ -72,7 +72,7 @@ impl Pipeline {
         let without = simulation.select(&reduced)?;
         let without: HashSet<usize> = without.iter().map(|s| s.item().address()).collect();
         let with = simulation.place(budget)?;
-        Ok(with.into_iter().filter(|item| !without.contains(&item.address())).collect())
+        Ok(with.into_iter().filter(|item| !without.contains(&item.address())).cloned().collect())
     }
 
     /// The smallest budget under which `target` is selected from `items`, or none up to

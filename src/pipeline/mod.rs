@@ -34,6 +34,8 @@ mod place;
 mod rank;
 mod simulate;
 mod slice;
+#[cfg(feature = "layer")]
+mod streamed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,6 +55,8 @@ use classify::Classified;
 use observe::Observer;
 use place::Place;
 pub(crate) use simulate::Simulation;
+#[cfg(feature = "layer")]
+pub(crate) use slice::Explain;
 
 /// What the first four stages make of the candidates, whatever the budget.
 pub(crate) struct Ranked<'a> {
@@ -125,7 +129,20 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        self.execute(items, budget, collector, self.overflow_observer.as_deref())
+        let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
+        Ok(placed.into_iter().cloned().collect())
+    }
+
+    /// As [`run_traced`](Self::run_traced), as positions in `items`.
+    #[cfg(feature = "layer")]
+    pub(crate) fn run_positions<C: TraceCollector>(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut C,
+    ) -> Result<Vec<usize>, CupelError> {
+        let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
+        Ok(positions_in(items, placed))
     }
 
     /// What [`run`](Self::run) would select, with the reasons.
@@ -176,13 +193,13 @@ impl Pipeline {
     }
 
     /// The one code path behind every public way to run.
-    fn execute<C: TraceCollector + ?Sized>(
+    fn execute<'a, C: TraceCollector + ?Sized>(
         &self,
-        items: &[ContextItem],
+        items: &'a [ContextItem],
         budget: &ContextBudget,
         collector: &mut C,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
-    ) -> Result<Vec<ContextItem>, CupelError> {
+    ) -> Result<Vec<&'a ContextItem>, CupelError> {
         check_count(items)?;
         let span = spans::pipeline(items.len(), budget);
         let _entered = span.enter();
@@ -192,14 +209,14 @@ impl Pipeline {
         outcome
     }
 
-    fn stages<C: TraceCollector + ?Sized>(
+    fn stages<'a, C: TraceCollector + ?Sized>(
         &self,
-        items: &[ContextItem],
+        items: &'a [ContextItem],
         budget: &ContextBudget,
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
-    ) -> Result<Vec<ContextItem>, CupelError> {
-        let classified = classify::classify(items, self.deduplication, observer);
+    ) -> Result<Vec<&'a ContextItem>, CupelError> {
+        let classified = classify::classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
@@ -220,6 +237,16 @@ impl Pipeline {
         let sorted = rank::sort(scoreable, &scores, &dropped);
         Ranked { classified, sorted }
     }
+}
+
+/// Where references into a list point.
+#[cfg(feature = "layer")]
+fn positions_in(items: &[ContextItem], references: Vec<&ContextItem>) -> Vec<usize> {
+    let start = items.as_ptr().addr();
+    let position = |item: &ContextItem| {
+        (std::ptr::from_ref(item).addr() - start) / std::mem::size_of::<ContextItem>()
+    };
+    references.into_iter().map(position).collect()
 }
 
 /// Positions are counted in 32 bits.

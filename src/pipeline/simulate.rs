@@ -14,7 +14,7 @@ impl Pipeline {
         check_count(items)?;
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
-        let classified = classify::classify(items, self.deduplication, &mut observer);
+        let classified = classify::classify(items, &mut observer);
         Ok(self.rank(classified, &mut observer))
     }
 
@@ -41,7 +41,7 @@ impl<'s> Simulation<'s> {
     }
 
     /// What a run under `budget` would select, in presentation order.
-    pub(crate) fn place(&self, budget: &ContextBudget) -> Result<Vec<ContextItem>, CupelError> {
+    pub(crate) fn place(&self, budget: &ContextBudget) -> Result<Vec<&'s ContextItem>, CupelError> {
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
         let sliced = self.slice(budget, &mut observer)?;

@@ -233,6 +233,14 @@ impl Scorer for DecayScorer {
     fn depends_on_time(&self) -> bool {
         true
     }
+
+    fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+        Some(Arc::new(Self {
+            clock: Box::new(FixedTimeProvider::new(self.clock.now())),
+            curve: self.curve.clone(),
+            null_timestamp_score: self.null_timestamp_score,
+        }))
+    }
 }
 
 impl fmt::Debug for DecayScorer {

@@ -85,6 +85,15 @@ pub trait Scorer: Send + Sync {
         false
     }
 
+    /// This scorer with its clock stopped now; none when it does not depend on time.
+    ///
+    /// Selecting while items arrive scores them at different moments, and must not let an item
+    /// lose because it came late. A scorer that [depends on time](Self::depends_on_time) and does
+    /// not override this cannot be used for it.
+    fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+        None
+    }
+
     /// Calls `visit` for every scorer this one delegates to, so that cycles can be found.
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         let _ = visit;
@@ -127,6 +136,10 @@ macro_rules! forward_scorer {
 
             fn depends_on_time(&self) -> bool {
                 (**self).depends_on_time()
+            }
+
+            fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+                (**self).freeze()
             }
 
             fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {

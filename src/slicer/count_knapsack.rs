@@ -88,6 +88,10 @@ impl Slicer for CountConstrainedKnapsackSlice {
         phases.slice(items, budget)
     }
 
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        self.knapsack.steps(candidates, target_tokens)
+    }
+
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
     }

@@ -102,6 +102,10 @@ impl Slicer for CountQuotaSlice {
         phases.slice(items, budget)
     }
 
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        self.inner.steps(candidates, target_tokens)
+    }
+
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
     }

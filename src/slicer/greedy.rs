@@ -70,6 +70,10 @@ impl Slicer for GreedySlice {
         })
     }
 
+    fn is_greedy(&self) -> bool {
+        true
+    }
+
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Monotonic
     }

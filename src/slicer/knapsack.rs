@@ -90,11 +90,11 @@ impl Slicer for KnapsackSlice {
         if candidates.is_empty() || capacity == 0 {
             return Ok(Sliced::from(indices));
         }
-        let cells = (candidates.len() as u64).saturating_mul(capacity as u64 + 1);
+        let cells = (candidates.len() as u64).saturating_mul(capacity as u64);
         if cells > Self::MAX_CELLS {
             return Err(CupelError::TableTooLarge {
                 candidates: candidates.len(),
-                capacity: capacity as u64 + 1,
+                capacity: capacity as u64,
                 cells,
                 limit: Self::MAX_CELLS,
             });
@@ -114,6 +114,12 @@ impl Slicer for KnapsackSlice {
 
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Monotonic
+    }
+
+    /// One step a cell, though the cells of dominated candidates are never computed.
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        let capacity = (target_tokens.max(0) / self.bucket_size) as u64 + 1;
+        (candidates as u64).saturating_mul(capacity.max(64))
     }
 
     fn is_knapsack(&self) -> bool {

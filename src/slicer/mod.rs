@@ -32,7 +32,7 @@
 //! ```
 //!
 //! A position that is out of range or named twice makes the pipeline return
-//! [`CupelError::Contract`](crate::CupelError::Contract).
+//! [`CupelError::Contract`].
 
 mod count;
 mod count_knapsack;
@@ -40,6 +40,7 @@ mod count_quota;
 mod greedy;
 mod knapsack;
 mod quota;
+pub mod stream;
 
 use std::fmt;
 use std::sync::Arc;
@@ -54,6 +55,9 @@ pub use count_quota::CountQuotaSlice;
 pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
+pub use stream::{
+    Sequence, SourceBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
+};
 
 /// What a slicer decided.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -97,7 +101,10 @@ impl Sliced {
     }
 }
 
-/// Whether a larger budget can only add items to a slicer's selection.
+/// Whether budget simulation may take it that what a budget selects, a larger one selects too.
+///
+/// The specification takes it so for [`GreedySlice`] and [`KnapsackSlice`], though both can give
+/// up an item for a better one that only the larger budget holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Monotonicity {
@@ -106,7 +113,7 @@ pub enum Monotonicity {
     Undeclared,
     /// Budget simulation may rely on it.
     Monotonic,
-    /// Selected items can disappear when the budget grows: budget simulation refuses it.
+    /// It may not: budget simulation refuses the slicer.
     NonMonotonic,
 }
 
@@ -157,7 +164,7 @@ pub trait Slicer: Send + Sync {
         Box::new(move |budget| self.slice(items, budget))
     }
 
-    /// Whether a larger budget can only add items.
+    /// Whether budget simulation may take inclusion to be monotonic.
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Undeclared
     }
@@ -165,6 +172,19 @@ pub trait Slicer: Send + Sync {
     /// The shares or counts this slicer gives to kinds; none unless it has quotas.
     fn quotas(&self) -> Vec<KindQuota> {
         Vec::new()
+    }
+
+    /// About how long slicing takes, in steps of roughly a nanosecond.
+    ///
+    /// The layer moves long selections to the blocking pool. The default is that of a sort.
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        let _ = target_tokens;
+        (candidates as u64).saturating_mul(64)
+    }
+
+    /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
+    fn is_greedy(&self) -> bool {
+        false
     }
 
     /// Whether this is a [`QuotaSlice`].
@@ -215,6 +235,14 @@ macro_rules! forward_slicer {
 
             fn quotas(&self) -> Vec<KindQuota> {
                 (**self).quotas()
+            }
+
+            fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+                (**self).steps(candidates, target_tokens)
+            }
+
+            fn is_greedy(&self) -> bool {
+                (**self).is_greedy()
             }
 
             fn is_quota(&self) -> bool {

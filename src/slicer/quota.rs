@@ -271,6 +271,10 @@ impl Slicer for QuotaSlice {
         Ok(all)
     }
 
+    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+        self.inner.steps(candidates, target_tokens)
+    }
+
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
     }

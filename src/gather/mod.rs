@@ -1,0 +1,56 @@
+//! Candidates from async sources, gathered concurrently and under deadlines.
+//!
+//! A source is anything that turns a request into a stream of items. A [`Source`] adds its name,
+//! its deadline and item limit, and what happens when it fails:
+//!
+//! ```
+//! use std::time::Duration;
+//! use cupel::gather::Source;
+//! use cupel::{ContextItem, ContextKind, CupelError};
+//! use futures::stream;
+//!
+//! struct Question(String);
+//!
+//! // A closure that returns a stream,
+//! let rag: Source<Question> = Source::stream("rag", |question: &Question| {
+//!     let text = format!("a passage about {}", question.0);
+//!     stream::iter([ContextItem::new(text, 12)])
+//! })
+//! .deadline(Duration::from_millis(150))
+//! .default_kind(ContextKind::document())
+//! .optional();
+//!
+//! // an async function that returns a list,
+//! let memories: Source<Question> = Source::list("memories", |_: &Question| async {
+//!     Ok::<_, CupelError>(vec![ContextItem::new("prefers short answers", 4)?])
+//! });
+//!
+//! // or a fixed list.
+//! let rules: Source<Question> = Source::items("rules", vec![ContextItem::new("be kind", 2)?]);
+//! # let _ = (rag, memories, rules);
+//! # Ok::<(), CupelError>(())
+//! ```
+//!
+//! Sources are polled inside the future of the call, so dropping the call drops them at once.
+//! Each source is polled at most once a wake-up and yields to the others after a batch, so a
+//! source that is always ready starves nobody. A source that blocks its thread inside `poll`
+//! cannot be interrupted by anybody; give it to `spawn_blocking`.
+
+mod channel;
+mod conversation;
+mod merge;
+mod report;
+mod run;
+mod source;
+mod stream;
+
+pub use channel::{ChannelClosed, ChannelSender, channel};
+pub use conversation::ConversationStore;
+pub(crate) use merge::{Candidate, Gathered};
+pub use report::{GatherReport, SourceOutcome, SourceReport, StopReason};
+pub(crate) use run::{Arrived, Gather, RequiredSourceFailed, Sink};
+pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
+pub(crate) use stream::panic_message;
+
+/// A boxed error of a source or an adapter.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

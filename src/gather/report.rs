@@ -1,0 +1,119 @@
+//! What came of each source.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How gathering went, source by source.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct GatherReport {
+    /// From the first poll to the last source's end, or to the deadline.
+    pub elapsed: Duration,
+    /// Why gathering ended.
+    pub stopped: StopReason,
+    /// One entry a source, in the order they were added.
+    pub sources: Vec<SourceReport>,
+}
+
+impl GatherReport {
+    /// The entry of a source, by name.
+    #[must_use]
+    pub fn source(&self, name: &str) -> Option<&SourceReport> {
+        self.sources.iter().find(|source| &*source.name == name)
+    }
+}
+
+/// Why gathering ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// All sources had ended; also when there were none.
+    #[default]
+    AllEnded,
+    /// The overall deadline passed.
+    Deadline,
+    /// Nothing that could still arrive would have changed the selection.
+    Settled,
+    /// A required source failed.
+    Failed,
+}
+
+/// How one source went.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SourceReport {
+    /// The source's name.
+    pub name: Arc<str>,
+    /// How many of its items became candidates.
+    pub items: usize,
+    /// Their tokens together.
+    pub tokens: i64,
+    /// From the first poll to its end, or to the deadline that cut it off.
+    pub elapsed: Duration,
+    /// How it ended.
+    pub outcome: SourceOutcome,
+    /// Whether an item broke what the source had promised about its items.
+    pub broke_promise: bool,
+    /// Pinned items of an optional source that did not fit the budget and lost their pin.
+    pub pins_lifted: usize,
+}
+
+/// How a source ended. "Nothing found" is [`Completed`](Self::Completed) with no items, which is
+/// not the same as [`TimedOut`](Self::TimedOut) with none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SourceOutcome {
+    /// The stream ended by itself.
+    Completed,
+    /// The source's own deadline or the overall one passed; what had arrived was kept.
+    TimedOut,
+    /// The item limit was reached; the rest was not asked for.
+    LimitReached,
+    /// The stream yielded an error.
+    Failed {
+        /// The error's text.
+        error: String,
+    },
+    /// The source panicked.
+    Panicked {
+        /// The panic's message, if it had one.
+        message: String,
+    },
+    /// Nothing it could still yield would have changed the selection, so it was not waited for.
+    NotNeeded,
+    /// The call ended before the source did, because another source failed it.
+    Abandoned,
+}
+
+impl SourceOutcome {
+    /// A short name of bounded variety, for logs and metrics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::TimedOut => "timed_out",
+            Self::LimitReached => "limit_reached",
+            Self::Failed { .. } => "failed",
+            Self::Panicked { .. } => "panicked",
+            Self::NotNeeded => "not_needed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// Whether a required source that ends this way fails the call.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::TimedOut | Self::Failed { .. } | Self::Panicked { .. })
+    }
+}
+
+impl fmt::Display for SourceOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed { error } => write!(f, "failed: {error}"),
+            Self::Panicked { message } => write!(f, "panicked: {message}"),
+            other => f.write_str(other.name()),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! How candidates come out of a request and go back in.
+
+use std::sync::Arc;
+
+use crate::gather::BoxError;
+use crate::model::ContextItem;
+
+/// Takes the candidates out of a request and puts the selected ones back.
+///
+/// An adapter is an object beside the request rather than a trait on it, so that requests of other
+/// crates can have one. Whatever is not a candidate stays in `Rest` untouched, and its tokens are
+/// reported as [`Split::fixed_tokens`], so that the whole request is budgeted.
+///
+/// A candidate may stand for several messages that only make sense together, such as a tool call
+/// and its answer: the adapter makes one item of them and keeps the messages in `Rest`, to unfold
+/// them again when the item is placed.
+///
+/// ```
+/// use cupel::gather::BoxError;
+/// use cupel::layer::{ContextAdapter, Origin, Placed, Split};
+/// use cupel::ContextItem;
+///
+/// /// A request in somebody else's shape.
+/// #[derive(Debug, PartialEq)]
+/// struct Prompt { instructions: String, lines: Vec<String>, temperature: f32 }
+///
+/// struct Lines;
+///
+/// impl ContextAdapter<Prompt> for Lines {
+///     type Rest = Prompt;
+///
+///     fn split(&self, mut prompt: Prompt) -> Result<Split<Prompt>, BoxError> {
+///         let count = |text: &str| text.split_whitespace().count() as i64;
+///         let item = |line: String| ContextItem::new(line.as_str(), count(&line));
+///         let lines = std::mem::take(&mut prompt.lines);
+///         let candidates = lines.into_iter().map(item).collect::<Result<_, _>>()?;
+///         Ok(Split { candidates, fixed_tokens: count(&prompt.instructions), rest: prompt })
+///     }
+///
+///     fn join(&self, mut rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {
+///         rest.lines = placed.iter().map(|placed| placed.item.content().to_owned()).collect();
+///         Ok(rest)
+///     }
+/// }
+/// ```
+pub trait ContextAdapter<Req>: Send + Sync {
+    /// What is left of a request without its candidates.
+    type Rest: Send;
+
+    /// Takes the candidates out.
+    ///
+    /// # Errors
+    ///
+    /// Whatever makes the request unusable; the call fails with it before anything is gathered.
+    fn split(&self, request: Req) -> Result<Split<Self::Rest>, BoxError>;
+
+    /// Puts the selected items back, in the order they were placed.
+    ///
+    /// # Errors
+    ///
+    /// Whatever makes the request impossible; the call fails with it.
+    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError>;
+}
+
+impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
+    type Rest = A::Rest;
+
+    fn split(&self, request: Req) -> Result<Split<Self::Rest>, BoxError> {
+        (**self).split(request)
+    }
+
+    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError> {
+        (**self).join(rest, placed)
+    }
+}
+
+/// A request taken apart.
+#[derive(Debug, Clone)]
+pub struct Split<Rest> {
+    /// The items to select from.
+    pub candidates: Vec<ContextItem>,
+    /// Tokens of everything that is sent whatever is selected: instructions, tool schemas,
+    /// response format, priming. They come off the budget.
+    pub fixed_tokens: i64,
+    /// The request without its candidates.
+    pub rest: Rest,
+}
+
+/// A selected item and where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The item.
+    pub item: ContextItem,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Where an item came from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The request's own candidate with this index.
+    Request(usize),
+    /// A source, by name, and the item's index in what it yielded.
+    Source {
+        /// The source's name.
+        name: Arc<str>,
+        /// The item's index.
+        position: usize,
+    },
+}

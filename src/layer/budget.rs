@@ -1,0 +1,72 @@
+//! The budget of a call: fixed, or computed from the request.
+
+use std::sync::Arc;
+
+use crate::gather::BoxError;
+use crate::model::ContextBudget;
+
+/// Says how many tokens a request may use.
+///
+/// A [`ContextBudget`] is the same for every request; a function computes one:
+///
+/// ```
+/// use cupel::layer::BudgetProvider;
+/// use cupel::ContextBudget;
+///
+/// struct Chat { model: &'static str, max_tokens: i64 }
+///
+/// let by_model = |chat: &Chat| {
+///     let window = match chat.model {
+///         "small" => 8_192,
+///         "large" => 128_000,
+///         other => return Err(format!("unknown model {other:?}, expected small or large").into()),
+///     };
+///     Ok(ContextBudget::builder(window).output_reserve(chat.max_tokens).build()?)
+/// };
+/// let budget = by_model.budget(&Chat { model: "small", max_tokens: 1_000 }).unwrap();
+/// assert_eq!(budget.target_tokens(), 7_192);
+/// assert!(by_model.budget(&Chat { model: "unheard-of", max_tokens: 0 }).is_err());
+/// ```
+pub trait BudgetProvider<Req>: Send + Sync {
+    /// The budget for this request.
+    ///
+    /// # Errors
+    ///
+    /// Whatever leaves the budget unknown; the call fails with it before anything is gathered.
+    fn budget(&self, request: &Req) -> Result<ContextBudget, BoxError>;
+}
+
+impl<Req> BudgetProvider<Req> for ContextBudget {
+    fn budget(&self, _request: &Req) -> Result<ContextBudget, BoxError> {
+        Ok(self.clone())
+    }
+}
+
+impl<Req, F> BudgetProvider<Req> for F
+where
+    F: Fn(&Req) -> Result<ContextBudget, BoxError> + Send + Sync,
+{
+    fn budget(&self, request: &Req) -> Result<ContextBudget, BoxError> {
+        self(request)
+    }
+}
+
+impl<Req, B: BudgetProvider<Req> + ?Sized> BudgetProvider<Req> for Arc<B> {
+    fn budget(&self, request: &Req) -> Result<ContextBudget, BoxError> {
+        (**self).budget(request)
+    }
+}
+
+/// Takes what is sent anyway off a budget; none when it does not even fit.
+pub(super) fn without_fixed(budget: &ContextBudget, fixed_tokens: i64) -> Option<ContextBudget> {
+    let max = budget.max_tokens().checked_sub(fixed_tokens)?;
+    let target = budget.target_tokens().saturating_sub(fixed_tokens).clamp(0, max.max(0));
+    ContextBudget::new(
+        max,
+        target,
+        budget.output_reserve(),
+        budget.reserved_slots().clone(),
+        budget.estimation_safety_margin_percent(),
+    )
+    .ok()
+}

@@ -1,0 +1,314 @@
+//! Puts a layer together.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::service::{CupelLayer, Shared};
+use super::streaming::{ProgressHook, StreamingMode};
+use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
+use crate::gather::Source;
+use crate::pipeline::Pipeline;
+use crate::policy::Policy;
+use crate::scorer::Scorer;
+
+/// A setting of the layer that is missing or contradicts another.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("CupelLayer: {0}")]
+pub struct BuildError(String);
+
+/// Builds a [`CupelLayer`].
+///
+/// An adapter, a policy or pipeline, and a budget are needed; [`build`](Self::build) says which
+/// one is missing:
+///
+/// ```
+/// use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
+///
+/// let error = CupelLayer::<ContextRequest<()>, _>::builder()
+///     .adapter(ContextRequestAdapter)
+///     .build()
+///     .unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "CupelLayer: nothing says how to select; call .policy(..) or .pipeline(..)",
+/// );
+/// ```
+#[must_use = "a layer exists only after build()"]
+pub struct CupelLayerBuilder<Req, A> {
+    adapter: A,
+    policy: Option<Policy>,
+    pipeline: Option<Pipeline>,
+    budget: Option<Arc<dyn BudgetProvider<Req>>>,
+    sources: Vec<Source<Req>>,
+    hooks: Vec<Arc<dyn SelectionHook>>,
+    gather_deadline: Duration,
+    ready_after_gathering: bool,
+    blocking_threshold: u64,
+    streaming: bool,
+    dropped_sample: Option<usize>,
+    on_progress: Option<ProgressHook>,
+}
+
+/// Stands where the adapter goes until one is set; a layer cannot be built with it.
+#[derive(Debug, Clone, Copy)]
+pub struct NoAdapter;
+
+impl<Req> CupelLayer<Req, NoAdapter> {
+    /// Starts a layer.
+    pub fn builder() -> CupelLayerBuilder<Req, NoAdapter> {
+        CupelLayerBuilder {
+            adapter: NoAdapter,
+            policy: None,
+            pipeline: None,
+            budget: None,
+            sources: Vec::new(),
+            hooks: Vec::new(),
+            gather_deadline: Self::DEFAULT_GATHER_DEADLINE,
+            ready_after_gathering: false,
+            blocking_threshold: Self::DEFAULT_BLOCKING_THRESHOLD,
+            streaming: false,
+            dropped_sample: None,
+            on_progress: None,
+        }
+    }
+}
+
+impl<Req, A> CupelLayerBuilder<Req, A> {
+    /// Sets how candidates come out of a request and go back in.
+    pub fn adapter<B: ContextAdapter<Req>>(self, adapter: B) -> CupelLayerBuilder<Req, B> {
+        CupelLayerBuilder {
+            adapter,
+            policy: self.policy,
+            pipeline: self.pipeline,
+            budget: self.budget,
+            sources: self.sources,
+            hooks: self.hooks,
+            gather_deadline: self.gather_deadline,
+            ready_after_gathering: self.ready_after_gathering,
+            blocking_threshold: self.blocking_threshold,
+            streaming: self.streaming,
+            dropped_sample: self.dropped_sample,
+            on_progress: self.on_progress,
+        }
+    }
+
+    /// Selects by a policy.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// Selects with a pipeline, for instance one with an overflow observer.
+    pub fn pipeline(mut self, pipeline: Pipeline) -> Self {
+        self.pipeline = Some(pipeline);
+        self
+    }
+
+    /// Sets the budget: the same for every request, or a function of it.
+    pub fn budget(mut self, budget: impl BudgetProvider<Req> + 'static) -> Self {
+        self.budget = Some(Arc::new(budget));
+        self
+    }
+
+    /// Adds a source of candidates.
+    pub fn source(mut self, source: Source<Req>) -> Self {
+        self.sources.push(source);
+        self
+    }
+
+    /// Cuts all sources off after this long; 2 seconds unless set.
+    pub fn gather_deadline(mut self, deadline: Duration) -> Self {
+        self.gather_deadline = deadline;
+        self
+    }
+
+    /// Calls a function with every selection.
+    pub fn on_selection(self, function: impl Fn(&Selection) + Send + Sync + 'static) -> Self {
+        self.hook(function)
+    }
+
+    /// Adds a hook that is told about selections and about failures to select.
+    pub fn hook(mut self, hook: impl SelectionHook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Waits for the wrapped service to be ready after gathering instead of before.
+    ///
+    /// By default the layer is ready when the wrapped service is, and the ready service waits
+    /// while candidates are gathered. Behind a concurrency limit that holds a permit idle: with
+    /// this option calls gather at the same time and queue only for the model. The layer is then
+    /// always ready, so back-pressure must come from elsewhere.
+    pub fn ready_after_gathering(mut self, enabled: bool) -> Self {
+        self.ready_after_gathering = enabled;
+        self
+    }
+
+    /// Moves selections of at least this many steps to the blocking pool;
+    /// [`CupelLayer::DEFAULT_BLOCKING_THRESHOLD`] unless set.
+    pub fn blocking_threshold(mut self, steps: u64) -> Self {
+        self.blocking_threshold = steps;
+        self
+    }
+
+    /// Selects while items arrive, instead of after gathering.
+    ///
+    /// The selection is the same, as long as items of equal content have equal tokens. Memory is
+    /// for what can still be selected, not for everything that arrives, and with what sources
+    /// [promise](Source::max_score) the call leaves as soon as nothing that could still arrive
+    /// would change the selection. It needs a scorer that looks at one item alone and
+    /// [`GreedySlice`](crate::GreedySlice).
+    pub fn streaming(mut self, enabled: bool) -> Self {
+        self.streaming = enabled;
+        self
+    }
+
+    /// Lists this many of the best items that were left out while streaming; 100 unless set.
+    pub fn dropped_sample(mut self, items: usize) -> Self {
+        self.dropped_sample = Some(items);
+        self
+    }
+
+    /// Calls a function whenever the selection changes while streaming: for interfaces that show
+    /// sources arriving.
+    pub fn on_progress(mut self, function: impl Fn(&Snapshot) + Send + Sync + 'static) -> Self {
+        self.on_progress = Some(Arc::new(function));
+        self
+    }
+
+    /// What streaming needs of the pipeline, and what needs streaming.
+    fn streaming_mode(&mut self, pipeline: &Pipeline) -> Result<Option<StreamingMode>, BuildError> {
+        let problem = |text: String| Err(BuildError(text));
+        if !self.streaming {
+            for (set, option) in [
+                (self.dropped_sample.is_some(), "dropped_sample"),
+                (self.on_progress.is_some(), "on_progress"),
+            ] {
+                if set {
+                    return problem(format!(".{option}(..) needs .streaming(true)"));
+                }
+            }
+            return Ok(None);
+        }
+        if let Some(name) = relative_scorer(&**pipeline.scorer()) {
+            let instead = match name.as_str() {
+                "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
+                "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
+                _ => "use scorers that look at one item alone",
+            };
+            return problem(format!(
+                "{name} compares an item with all others, so it cannot score while items arrive; \
+                 {instead}, or leave .streaming(..) out"
+            ));
+        }
+        let scorer = pipeline.scorer();
+        if scorer.depends_on_time() && scorer.freeze().is_none() {
+            return problem(format!(
+                "{} depends on time but cannot stop its clock for a request; override \
+                 Scorer::freeze, or leave .streaming(..) out",
+                scorer.name()
+            ));
+        }
+        if !pipeline.slicer().is_greedy() {
+            return problem(format!(
+                "{} needs all items at once, so it cannot select while they arrive; use \
+                 GreedySlice, or leave .streaming(..) out",
+                pipeline.slicer().name()
+            ));
+        }
+        let dropped_sample = self.dropped_sample.unwrap_or(DEFAULT_DROPPED_SAMPLE);
+        Ok(Some(StreamingMode { dropped_sample, on_progress: self.on_progress.take() }))
+    }
+
+    fn check_sources(&self) -> Result<(), BuildError> {
+        let problem = |text: String| Err(BuildError(text));
+        for (position, source) in self.sources.iter().enumerate() {
+            let name = source.name();
+            if name.trim().is_empty() {
+                return problem(format!("source {position} has no name; give it one"));
+            }
+            if self.sources.iter().take(position).any(|earlier| earlier.name() == name) {
+                return problem(format!("two sources are named {name:?}; give each its own name"));
+            }
+            if source.limit == 0 {
+                return problem(format!("source {name:?} has a limit of 0 items; leave it out"));
+            }
+            if source.deadline == Some(Duration::ZERO) {
+                return problem(format!(
+                    "source {name:?} has a deadline of zero; give it time, or leave it out"
+                ));
+            }
+        }
+        if !self.sources.is_empty() && self.gather_deadline.is_zero() {
+            return problem("gather_deadline is zero, so no source could deliver".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
+    /// Finishes the layer.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] says what is missing or contradictory, and what to set.
+    pub fn build(mut self) -> Result<CupelLayer<Req, A>, BuildError> {
+        self.check_sources()?;
+        let pipeline = match (self.policy.take(), self.pipeline.take()) {
+            (Some(_), Some(_)) => {
+                let problem = "both .policy(..) and .pipeline(..) are set; keep one";
+                return Err(BuildError(problem.to_owned()));
+            }
+            (Some(policy), None) => policy.to_pipeline(),
+            (None, Some(pipeline)) => pipeline,
+            (None, None) => {
+                let problem = "nothing says how to select; call .policy(..) or .pipeline(..)";
+                return Err(BuildError(problem.to_owned()));
+            }
+        };
+        let streaming = self.streaming_mode(&pipeline)?;
+        let budget = self.budget.ok_or_else(|| {
+            BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
+        })?;
+        Ok(CupelLayer::new(Shared {
+            adapter: self.adapter,
+            pipeline,
+            budget,
+            sources: self.sources,
+            hooks: self.hooks,
+            gather_deadline: self.gather_deadline,
+            ready_after_gathering: self.ready_after_gathering,
+            blocking_threshold: self.blocking_threshold,
+            streaming,
+        }))
+    }
+}
+
+/// How many of the dropped items a report lists unless told otherwise.
+const DEFAULT_DROPPED_SAMPLE: usize = 100;
+
+/// The innermost scorer that compares an item with others, by name.
+fn relative_scorer(scorer: &dyn Scorer) -> Option<String> {
+    if scorer.is_absolute() {
+        return None;
+    }
+    let mut inner = None;
+    scorer.visit_children(&mut |child| {
+        if inner.is_none() {
+            inner = relative_scorer(child);
+        }
+    });
+    inner.or_else(|| Some(scorer.name().to_owned()))
+}
+
+impl<Req, A> fmt::Debug for CupelLayerBuilder<Req, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CupelLayerBuilder")
+            .field("policy", &self.policy)
+            .field("pipeline", &self.pipeline)
+            .field("sources", &self.sources)
+            .field("gather_deadline", &self.gather_deadline)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,108 @@
+//! Why a call failed: in the wrapped service, or before it was reached.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::CupelError;
+use crate::gather::{BoxError, SourceOutcome};
+
+/// The error of a call through the layer. Nothing of the wrapped service's error is erased.
+#[derive(Debug)]
+pub enum Error<E> {
+    /// The wrapped service failed.
+    Inner(E),
+    /// The context could not be selected; the wrapped service was not called.
+    Context(ContextError),
+}
+
+impl<E> Error<E> {
+    /// The wrapped service's own error, if that is what it was.
+    pub fn into_inner(self) -> Option<E> {
+        match self {
+            Self::Inner(error) => Some(error),
+            Self::Context(_) => None,
+        }
+    }
+
+    /// Why the context could not be selected, if that is what it was.
+    pub fn context(&self) -> Option<&ContextError> {
+        match self {
+            Self::Inner(_) => None,
+            Self::Context(error) => Some(error),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inner(error) => error.fmt(f),
+            Self::Context(error) => error.fmt(f),
+        }
+    }
+}
+
+// Without a bound on `std::error::Error`, so that services whose error is a boxed one (buffers,
+// time-outs) can be wrapped as well. The inner error speaks for itself through `Display`.
+impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Inner(_) => None,
+            Self::Context(error) => std::error::Error::source(error),
+        }
+    }
+}
+
+impl<E> From<ContextError> for Error<E> {
+    fn from(error: ContextError) -> Self {
+        Self::Context(error)
+    }
+}
+
+/// Why the context of a request could not be selected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContextError {
+    /// The budget could not be computed.
+    #[error("the budget of the request is unknown: {0}")]
+    Budget(#[source] BoxError),
+
+    /// What is sent anyway does not fit the budget.
+    #[error(
+        "{fixed_tokens} tokens are sent whatever is selected (instructions, tools, priming), but \
+         the budget has {available_tokens} for the request"
+    )]
+    FixedTokens {
+        /// Tokens that are not up for selection.
+        fixed_tokens: i64,
+        /// `maxTokens - outputReserve`.
+        available_tokens: i64,
+    },
+
+    /// The adapter could not take the request apart or put it together.
+    #[error("the request could not be adapted: {0}")]
+    Adapter(#[source] BoxError),
+
+    /// A required source failed or did not deliver in time.
+    #[error("required source {name:?} {outcome}")]
+    Source {
+        /// The source's name.
+        name: Arc<str>,
+        /// How it ended.
+        outcome: SourceOutcome,
+        /// The source's own error, where it gave one.
+        #[source]
+        cause: Option<BoxError>,
+    },
+
+    /// The pipeline refused the candidates or the budget.
+    #[error(transparent)]
+    Selection(#[from] CupelError),
+
+    /// A scorer, slicer or placer panicked on the blocking pool.
+    #[error("the selection panicked: {message}")]
+    Panicked {
+        /// The panic's message, if it had one.
+        message: String,
+    },
+}

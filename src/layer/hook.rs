@@ -1,0 +1,96 @@
+//! Who is told what was selected.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::{ContextError, StreamReport};
+use crate::diagnostics::SelectionReport;
+use crate::gather::GatherReport;
+use crate::model::ContextBudget;
+
+/// What one call selected, from what, and why.
+///
+/// Dereferences to its [`SelectionReport`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Selection {
+    /// Every candidate with its reason.
+    pub report: SelectionReport,
+    /// How each source went.
+    pub gather: GatherReport,
+    /// The budget the selection had: the provider's, less the fixed tokens.
+    pub budget: ContextBudget,
+    /// Tokens that were not up for selection.
+    pub fixed_tokens: i64,
+    /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
+    /// the best ones, and the totals count everything.
+    pub stream: Option<StreamReport>,
+}
+
+impl Selection {
+    /// Stands where a selection will be.
+    pub(super) fn empty() -> Self {
+        Self {
+            report: SelectionReport::default(),
+            gather: GatherReport::default(),
+            budget: ContextBudget::bare(0, 0),
+            fixed_tokens: 0,
+            stream: None,
+        }
+    }
+}
+
+impl Deref for Selection {
+    type Target = SelectionReport;
+
+    fn deref(&self) -> &SelectionReport {
+        &self.report
+    }
+}
+
+/// Is told about every selection before the wrapped service is called.
+///
+/// A closure over `&Selection` is a hook for successes:
+///
+/// ```
+/// use cupel::layer::{Selection, SelectionHook};
+///
+/// fn assert_hook(_: impl SelectionHook) {}
+/// assert_hook(|selection: &Selection| println!("{} items", selection.included.len()));
+/// ```
+pub trait SelectionHook: Send + Sync {
+    /// A selection was made.
+    fn on_selection(&self, selection: &Selection) {
+        let _ = selection;
+    }
+
+    /// No selection could be made; the wrapped service is not called.
+    fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
+        let _ = (error, gather);
+    }
+}
+
+impl SelectionHook for () {}
+
+impl<F: Fn(&Selection) + Send + Sync> SelectionHook for F {
+    fn on_selection(&self, selection: &Selection) {
+        self(selection);
+    }
+}
+
+impl<H: SelectionHook + ?Sized> SelectionHook for Arc<H> {
+    fn on_selection(&self, selection: &Selection) {
+        (**self).on_selection(selection);
+    }
+
+    fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
+        (**self).on_failure(error, gather);
+    }
+}
+
+impl fmt::Debug for dyn SelectionHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SelectionHook")
+    }
+}

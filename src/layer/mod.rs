@@ -1,0 +1,63 @@
+//! A Tower layer that selects a request's context before the wrapped service sees it.
+//!
+//! ```
+//! use std::convert::Infallible;
+//! use std::time::Duration;
+//! use cupel::gather::Source;
+//! use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
+//! use cupel::{ContextBudget, ContextItem, Policy};
+//! use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let layer = CupelLayer::builder()
+//!     .adapter(ContextRequestAdapter)
+//!     .policy(Policy::rag())
+//!     .budget(ContextBudget::builder(100).build()?)
+//!     .source(
+//!         Source::items("notes", vec![ContextItem::new("the office closes at six", 6)?])
+//!             .deadline(Duration::from_millis(50))
+//!             .optional(),
+//!     )
+//!     .build()?;
+//! let model = service_fn(|request: ContextRequest<&'static str>| async move {
+//!     Ok::<_, Infallible>(request.items().count())
+//! });
+//! let mut model = ServiceBuilder::new().layer(layer).service(model);
+//!
+//! let question = ContextItem::builder("When does the office close?", 7).pinned(true).build()?;
+//! let request = ContextRequest::new("model-name").item(question);
+//! let items_sent = model.ready().await?.call(request).await?;
+//! assert_eq!(items_sent, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! A call runs like this: the budget is asked for, the sources are opened, the adapter takes the
+//! candidates out of the request, the sources are gathered under their deadlines, the pipeline
+//! selects, the hooks are told, the adapter puts the selection back, and the wrapped service is
+//! called. What it returns passes through untouched, streams included.
+
+mod adapter;
+mod budget;
+mod builder;
+mod dropped;
+mod error;
+mod ext;
+mod future;
+mod hook;
+mod request;
+mod select;
+mod service;
+mod streaming;
+
+pub use adapter::{ContextAdapter, Origin, Placed, Split};
+pub use budget::BudgetProvider;
+pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
+pub use dropped::DroppedCounts;
+pub use error::{ContextError, Error};
+pub use ext::ServiceBuilderExt;
+pub use future::{ReportedFuture, ResponseFuture};
+pub use hook::{Selection, SelectionHook};
+pub use request::{ContextRequest, ContextRequestAdapter};
+pub use service::{CupelLayer, CupelService};
+pub use streaming::{Snapshot, StreamReport};

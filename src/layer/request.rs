@@ -1,0 +1,171 @@
+//! The crate's own request: items and any payload.
+
+use std::sync::Arc;
+
+use super::{ContextAdapter, Origin, Placed, Split};
+use crate::error::CupelError;
+use crate::gather::BoxError;
+use crate::model::ContextItem;
+
+/// Items to select from, and a payload that passes through untouched.
+///
+/// Items that must stay together go in as a group: the group is kept or dropped as a whole, and
+/// its items come out next to each other, in their order.
+///
+/// ```
+/// use cupel::layer::ContextRequest;
+/// use cupel::ContextItem;
+///
+/// let request = ContextRequest::new("gpt-4o")
+///     .item(ContextItem::builder("What is 6 x 7?", 6).pinned(true).build()?)
+///     .group([ContextItem::new("call multiply(6, 7)", 5)?, ContextItem::new("42", 1)?])?
+///     .fixed_tokens(12);
+/// assert_eq!(request.items().count(), 3);
+/// assert_eq!(request.payload, "gpt-4o");
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ContextRequest<T> {
+    /// Whatever else the wrapped service needs.
+    pub payload: T,
+    units: Vec<Unit>,
+    fixed_tokens: i64,
+}
+
+/// One candidate: an item, or several that stay together.
+#[derive(Debug, Clone, PartialEq)]
+enum Unit {
+    One(ContextItem),
+    Group { folded: ContextItem, members: Arc<[ContextItem]> },
+}
+
+impl Unit {
+    fn candidate(&self) -> &ContextItem {
+        match self {
+            Self::One(item) => item,
+            Self::Group { folded, .. } => folded,
+        }
+    }
+
+    fn items(&self) -> &[ContextItem] {
+        match self {
+            Self::One(item) => std::slice::from_ref(item),
+            Self::Group { members, .. } => members,
+        }
+    }
+}
+
+impl<T> ContextRequest<T> {
+    /// A request without items.
+    pub fn new(payload: T) -> Self {
+        Self { payload, units: Vec::new(), fixed_tokens: 0 }
+    }
+
+    /// Adds an item.
+    #[must_use]
+    pub fn item(mut self, item: ContextItem) -> Self {
+        self.units.push(Unit::One(item));
+        self
+    }
+
+    /// Adds several items, each on its own.
+    #[must_use]
+    pub fn with_items(mut self, items: impl IntoIterator<Item = ContextItem>) -> Self {
+        self.units.extend(items.into_iter().map(Unit::One));
+        self
+    }
+
+    /// Adds items that are kept or dropped together.
+    ///
+    /// To the pipeline a group is one item: its tokens are the sum, it is pinned when any member
+    /// is, it has the latest timestamp, the highest priority and the highest relevance of its
+    /// members, all their tags, and the first member's kind, source and metadata.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::InvalidItem`] when the group is empty.
+    pub fn group(
+        mut self,
+        items: impl IntoIterator<Item = ContextItem>,
+    ) -> Result<Self, CupelError> {
+        let members: Arc<[ContextItem]> = items.into_iter().collect();
+        let folded = fold(&members)?;
+        self.units.push(Unit::Group { folded, members });
+        Ok(self)
+    }
+
+    /// Sets the tokens of everything that is sent whatever is selected.
+    #[must_use]
+    pub fn fixed_tokens(mut self, tokens: i64) -> Self {
+        self.fixed_tokens = tokens;
+        self
+    }
+
+    /// The items, those of groups unfolded: after the layer, the selection in its final order.
+    pub fn items(&self) -> impl Iterator<Item = &ContextItem> {
+        self.units.iter().flat_map(Unit::items)
+    }
+}
+
+/// One item that stands for all of a group's.
+fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
+    let Some(first) = members.first() else {
+        return Err(CupelError::InvalidItem {
+            field: "group",
+            problem: "got no items, expected at least one".to_owned(),
+        });
+    };
+    let content: Vec<&str> = members.iter().map(ContextItem::content).collect();
+    let tokens = members.iter().fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
+    let mut folded = ContextItem::builder(content.join("\n"), tokens)
+        .kind(first.kind().clone())
+        .source(first.source().clone())
+        .tags(members.iter().flat_map(ContextItem::tags))
+        .metadata(first.metadata().clone())
+        .pinned(members.iter().any(ContextItem::pinned));
+    if let Some(timestamp) = members.iter().filter_map(ContextItem::timestamp).max() {
+        folded = folded.timestamp(timestamp);
+    }
+    if let Some(priority) = members.iter().filter_map(ContextItem::priority).max() {
+        folded = folded.priority(priority);
+    }
+    let hints = members.iter().filter_map(ContextItem::future_relevance_hint);
+    if let Some(hint) = hints.max_by(f64::total_cmp) {
+        folded = folded.future_relevance_hint(hint);
+    }
+    folded.build()
+}
+
+/// The adapter for [`ContextRequest`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContextRequestAdapter;
+
+impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
+    type Rest = ContextRequest<T>;
+
+    fn split(&self, request: ContextRequest<T>) -> Result<Split<Self::Rest>, BoxError> {
+        Ok(Split {
+            candidates: request.units.iter().map(|unit| unit.candidate().clone()).collect(),
+            fixed_tokens: request.fixed_tokens,
+            rest: request,
+        })
+    }
+
+    fn join(
+        &self,
+        mut rest: Self::Rest,
+        placed: Vec<Placed>,
+    ) -> Result<ContextRequest<T>, BoxError> {
+        let units = std::mem::take(&mut rest.units);
+        rest.units = placed
+            .into_iter()
+            .map(|placed| match placed.origin {
+                Origin::Request(index) => {
+                    units.get(index).cloned().unwrap_or(Unit::One(placed.item))
+                }
+                Origin::Source { .. } => Unit::One(placed.item),
+            })
+            .collect();
+        Ok(rest)
+    }
+}

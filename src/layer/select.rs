@@ -1,0 +1,262 @@
+//! The steps of a call before the wrapped service: prepare, gather, select, join.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tracing::Span;
+
+use super::budget::without_fixed;
+use super::service::Shared;
+use super::streaming::{Streamed, Streaming, Terms};
+use super::{ContextAdapter, ContextError, Origin, Placed, Selection, StreamReport};
+use crate::diagnostics::{
+    DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceDetailLevel,
+};
+use crate::error::CupelError;
+use crate::gather::{
+    Arrived, Candidate, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Source,
+};
+use crate::model::{ContextBudget, ContextItem};
+use crate::pipeline::Pipeline;
+
+/// A request taken apart, with its budget, and its sources open.
+pub(super) struct Prepared<Rest> {
+    pub(super) waiting: Waiting<Rest>,
+    /// None when the layer has no sources.
+    gather: Option<Gather>,
+    intake: Intake,
+}
+
+/// What waits while a selection is made.
+pub(super) struct Waiting<Rest> {
+    rest: Rest,
+    budget: ContextBudget,
+    fixed_tokens: i64,
+}
+
+/// Where candidates go.
+enum Intake {
+    /// Into lists, to be selected from at the end.
+    Batch { own: Vec<ContextItem>, arrived: Arrived },
+    /// Into a selection, one by one.
+    Stream(Box<Streaming>),
+}
+
+/// Candidates to select from, or the selection already made.
+pub(super) enum Candidates {
+    Gathered(Gathered),
+    Streaming(Box<Streaming>, GatherReport),
+}
+
+impl<Rest> Prepared<Rest> {
+    pub(super) fn new<Req, A>(
+        shared: &Shared<Req, A>,
+        request: Req,
+        wants_report: bool,
+    ) -> Result<Self, ContextError>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
+        let whole = shared.budget.budget(&request).map_err(ContextError::Budget)?;
+        // Opening a source runs none of it, and the adapter is about to consume the request.
+        let gather = (!shared.sources.is_empty())
+            .then(|| Gather::open(&shared.sources, &request, shared.gather_deadline));
+        let split = shared.adapter.split(request).map_err(ContextError::Adapter)?;
+        let fixed_tokens = split.fixed_tokens;
+        let budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
+            let available_tokens = whole.max_tokens().saturating_sub(whole.output_reserve());
+            ContextError::FixedTokens { fixed_tokens, available_tokens }
+        })?;
+        let own = split.candidates;
+        let intake = match &shared.streaming {
+            None => Intake::Batch { own, arrived: Arrived::new(shared.sources.len()) },
+            Some(mode) => {
+                let terms = shared.terms();
+                let pipeline = &shared.pipeline;
+                let mut streaming =
+                    Streaming::new(pipeline, mode, budget.clone(), terms, wants_report);
+                streaming.start(own);
+                Intake::Stream(Box::new(streaming))
+            }
+        };
+        let waiting = Waiting { rest: split.rest, budget, fixed_tokens };
+        Ok(Self { waiting, gather, intake })
+    }
+
+    pub(super) fn budget(&self) -> &ContextBudget {
+        &self.waiting.budget
+    }
+
+    /// Waits until the sources have ended, been cut off, or are not needed any more.
+    pub(super) fn poll_gathered(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<GatherReport, (ContextError, GatherReport)>> {
+        let Some(gather) = &mut self.gather else {
+            return Poll::Ready(Ok(GatherReport::default()));
+        };
+        let polled = match &mut self.intake {
+            Intake::Batch { arrived, .. } => gather.poll(cx, arrived),
+            Intake::Stream(streaming) => gather.poll(cx, &mut **streaming),
+        };
+        polled.map_err(|(failed, report)| {
+            let RequiredSourceFailed { name, outcome, cause } = failed;
+            (ContextError::Source { name, outcome, cause }, report)
+        })
+    }
+
+    /// What there is to select from, and what waits for the selection.
+    pub(super) fn into_candidates<Req, A>(
+        self,
+        shared: &Shared<Req, A>,
+        report: GatherReport,
+    ) -> (Candidates, Waiting<Rest>) {
+        let candidates = match self.intake {
+            Intake::Stream(streaming) => Candidates::Streaming(streaming, report),
+            Intake::Batch { own, arrived } => {
+                let budget = &self.waiting.budget;
+                let gathered = Gathered::merge(own, arrived, report, &shared.sources, budget);
+                Candidates::Gathered(gathered)
+            }
+        };
+        (candidates, self.waiting)
+    }
+}
+
+impl<Req, A> Shared<Req, A> {
+    /// What each source is allowed while streaming.
+    fn terms(&self) -> Vec<Terms> {
+        let terms = |(number, source): (u32, &Source<Req>)| Terms {
+            name: Arc::clone(&source.name),
+            optional: source.failure != FailurePolicy::Required,
+            bounds: source.promises.bounds(number),
+            broken: false,
+        };
+        // The request's own candidates are source 0.
+        (1..).zip(&self.sources).map(terms).collect()
+    }
+}
+
+/// A selection to be made, here or on the blocking pool.
+pub(super) struct Job {
+    pub(super) pipeline: Pipeline,
+    pub(super) gathered: Gathered,
+    pub(super) budget: ContextBudget,
+    pub(super) wants_report: bool,
+    pub(super) span: Span,
+}
+
+/// A selection that was made, or not.
+pub(super) struct Outcome {
+    pub(super) gathered: Gathered,
+    /// Positions of the selected candidates, in presentation order.
+    pub(super) selected: Result<(Vec<usize>, Option<SelectionReport>), CupelError>,
+}
+
+impl Job {
+    /// About how long the selection takes, in steps.
+    pub(super) fn steps(&self) -> u64 {
+        self.pipeline.slicer().steps(self.gathered.items.len(), self.budget.target_tokens())
+    }
+
+    pub(super) fn run(self) -> Outcome {
+        let Self { pipeline, gathered, budget, wants_report, span } = self;
+        let _entered = span.enter();
+        let items = &gathered.items;
+        let selected = if wants_report {
+            let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
+            pipeline
+                .run_positions(items, &budget, &mut collector)
+                .map(|positions| (positions, Some(collector.into_report())))
+        } else {
+            pipeline
+                .run_positions(items, &budget, &mut NullTraceCollector)
+                .map(|positions| (positions, None))
+        };
+        Outcome { gathered, selected }
+    }
+}
+
+impl Outcome {
+    /// The selected candidates with their origins.
+    fn into_selected(self) -> Result<(Selected, GatherReport), (ContextError, GatherReport)> {
+        let Gathered { items, origins, report: gather } = self.gathered;
+        let (positions, report) = match self.selected {
+            Ok(selected) => selected,
+            Err(error) => return Err((error.into(), gather)),
+        };
+        let placed = positions.into_iter().filter_map(|position| {
+            let origin = match origins.get(position)? {
+                Candidate::Request(index) => Origin::Request(*index),
+                Candidate::Source(name, position) => {
+                    Origin::Source { name: Arc::clone(name), position: *position }
+                }
+            };
+            Some(Placed { item: items.get(position)?.clone(), origin })
+        });
+        Ok((Selected { placed: placed.collect(), report, stream: None }, gather))
+    }
+}
+
+/// A finished selection.
+struct Selected {
+    placed: Vec<Placed>,
+    report: Option<SelectionReport>,
+    stream: Option<StreamReport>,
+}
+
+/// A request ready to be sent and the selection in it; or why there is none.
+pub(super) type Joined<Req> = Result<(Req, Selection), (ContextError, GatherReport)>;
+
+impl<Rest> Waiting<Rest> {
+    pub(super) fn join<Req, A>(self, shared: &Shared<Req, A>, outcome: Outcome) -> Joined<Req>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
+        let (selected, gather) = outcome.into_selected()?;
+        self.deliver(shared, selected, gather)
+    }
+
+    pub(super) fn join_streamed<Req, A>(
+        self,
+        shared: &Shared<Req, A>,
+        streaming: Streaming,
+        wants_report: bool,
+        gather: GatherReport,
+    ) -> Joined<Req>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
+        match streaming.finish(wants_report) {
+            Ok(Streamed { placed, report, stream }) => {
+                self.deliver(shared, Selected { placed, report, stream: Some(stream) }, gather)
+            }
+            Err(error) => Err((error.into(), gather)),
+        }
+    }
+
+    /// Tells the hooks and puts the selection back into the request.
+    fn deliver<Req, A>(
+        self,
+        shared: &Shared<Req, A>,
+        selected: Selected,
+        gather: GatherReport,
+    ) -> Joined<Req>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
+        let Self { rest, budget, fixed_tokens } = self;
+        let Selected { placed, report, stream } = selected;
+        // Without a hook or a caller who wants it, there is no report to tell about.
+        let told = report.is_some();
+        let report = report.unwrap_or_default();
+        let selection = Selection { report, gather, budget, fixed_tokens, stream };
+        if told {
+            shared.hooks.iter().for_each(|hook| hook.on_selection(&selection));
+        }
+        match shared.adapter.join(rest, placed) {
+            Ok(request) => Ok((request, selection)),
+            Err(error) => Err((ContextError::Adapter(error), selection.gather)),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The layer and the service it makes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tower::{Layer, Service};
+
+use super::future::{CallFuture, ReportedFuture, ResponseFuture};
+use super::select::Prepared;
+use super::streaming::StreamingMode;
+use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
+use crate::diagnostics::spans;
+use crate::gather::Source;
+use crate::pipeline::Pipeline;
+
+/// Everything a call needs, shared by all calls.
+pub(super) struct Shared<Req, A> {
+    pub(super) adapter: A,
+    pub(super) pipeline: Pipeline,
+    pub(super) budget: Arc<dyn BudgetProvider<Req>>,
+    pub(super) sources: Vec<Source<Req>>,
+    pub(super) hooks: Vec<Arc<dyn SelectionHook>>,
+    pub(super) gather_deadline: Duration,
+    pub(super) ready_after_gathering: bool,
+    pub(super) blocking_threshold: u64,
+    /// Set when items are selected while they arrive.
+    pub(super) streaming: Option<StreamingMode>,
+}
+
+/// Wraps services so that each request's context is selected first. Cheap to clone.
+///
+/// See the [module](crate::layer) for an example.
+pub struct CupelLayer<Req, A> {
+    shared: Arc<Shared<Req, A>>,
+}
+
+impl<Req, A> CupelLayer<Req, A> {
+    /// How long sources may take together, unless the builder says otherwise.
+    pub const DEFAULT_GATHER_DEADLINE: Duration = Duration::from_secs(2);
+
+    /// Selections of at least this many steps run on the blocking pool.
+    ///
+    /// A step is about a nanosecond: sorting counts 64 for every candidate, a knapsack one for
+    /// every cell of its table. The threshold is about two milliseconds, or 31,250 candidates.
+    pub const DEFAULT_BLOCKING_THRESHOLD: u64 = 2_000_000;
+
+    pub(super) fn new(shared: Shared<Req, A>) -> Self {
+        Self { shared: Arc::new(shared) }
+    }
+}
+
+impl<Req, A> Clone for CupelLayer<Req, A> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<Req, A> fmt::Debug for CupelLayer<Req, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.debug(f, "CupelLayer")
+    }
+}
+
+impl<Req, A> Shared<Req, A> {
+    fn debug(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name)
+            .field("pipeline", &self.pipeline)
+            .field("sources", &self.sources)
+            .field("gather_deadline", &self.gather_deadline)
+            .field("ready_after_gathering", &self.ready_after_gathering)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S, Req, A> Layer<S> for CupelLayer<Req, A> {
+    type Service = CupelService<S, Req, A>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        CupelService { inner, shared: Arc::clone(&self.shared) }
+    }
+}
+
+/// Selects a request's context, then calls the wrapped service.
+pub struct CupelService<S, Req, A> {
+    inner: S,
+    shared: Arc<Shared<Req, A>>,
+}
+
+impl<S, Req, A> CupelService<S, Req, A>
+where
+    S: Service<Req> + Clone,
+    A: ContextAdapter<Req>,
+{
+    /// As [`Service::call`], with the selection beside the response.
+    ///
+    /// The service must be ready, as for `call`.
+    pub fn call_with_report(&mut self, request: Req) -> ReportedFuture<S, Req, A> {
+        ReportedFuture::new(self.start(request, true))
+    }
+
+    fn start(&mut self, request: Req, report: bool) -> CallFuture<S, Req, A> {
+        // The clone may not be ready, so it stays behind for the next `poll_ready`, and the
+        // service that has been polled goes into the future.
+        let clone = self.inner.clone();
+        let service = std::mem::replace(&mut self.inner, clone);
+        let span = spans::call();
+        let report = report || !self.shared.hooks.is_empty();
+        let prepared = span.in_scope(|| Prepared::new(&self.shared, request, report));
+        CallFuture::new(Arc::clone(&self.shared), service, prepared, report, span)
+    }
+}
+
+impl<S, Req, A> Service<Req> for CupelService<S, Req, A>
+where
+    S: Service<Req> + Clone,
+    A: ContextAdapter<Req>,
+{
+    type Response = S::Response;
+    type Error = Error<S::Error>;
+    type Future = ResponseFuture<S, Req, A>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if self.shared.ready_after_gathering {
+            return Poll::Ready(Ok(()));
+        }
+        self.inner.poll_ready(cx).map_err(Error::Inner)
+    }
+
+    fn call(&mut self, request: Req) -> Self::Future {
+        ResponseFuture::new(self.start(request, false))
+    }
+}
+
+impl<S: Clone, Req, A> Clone for CupelService<S, Req, A> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<S, Req, A> fmt::Debug for CupelService<S, Req, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.debug(f, "CupelService")
+    }
+}
