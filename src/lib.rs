@@ -37,6 +37,7 @@ mod order;
 mod wire;
 
 pub mod analytics;
+pub mod contract;
 pub mod diagnostics;
 #[cfg(feature = "layer")]
 pub mod gather;
@@ -50,6 +51,7 @@ pub mod scorer;
 pub mod slicer;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod tokens;
 
 pub use analytics::{
     BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,
