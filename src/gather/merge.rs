@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::GatherReport;
 use super::run::Arrived;
 use super::source::{FailurePolicy, Source};
-use crate::model::{ContextBudget, ContextItem};
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
 
 /// Where a candidate came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,7 @@ impl Gathered {
         arrived: Arrived,
         sources: &[Source<Req>],
         budget: &ContextBudget,
+        overflow: OverflowStrategy,
     ) -> Self {
         let Arrived { items: by_source, mut report } = arrived;
         let is_optional = |source: &Source<Req>| source.failure != FailurePolicy::Required;
@@ -46,7 +47,11 @@ impl Gathered {
                 .flat_map(|(items, _)| items),
         );
         let mut pinned = promised.filter(|item| item.pinned()).fold(0, add_tokens);
-        let available = budget.max_tokens().saturating_sub(budget.output_reserve());
+        let mut available = budget.max_tokens().saturating_sub(budget.output_reserve());
+        if overflow == OverflowStrategy::Throw {
+            // Pins beyond the target would fail the call as surely as pins beyond the window.
+            available = available.min(budget.target_tokens());
+        }
 
         let mut origins: Vec<Candidate> = (0..own.len()).map(Candidate::Request).collect();
         let mut items = own;

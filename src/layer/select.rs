@@ -72,7 +72,8 @@ impl<Rest> Prepared<Rest> {
         };
         self.gather = None;
         let own = std::mem::take(&mut self.candidates);
-        Poll::Ready(Ok(Gathered::merge(own, arrived, &shared.sources, &self.budget)))
+        let overflow = shared.pipeline.overflow_strategy();
+        Poll::Ready(Ok(Gathered::merge(own, arrived, &shared.sources, &self.budget, overflow)))
     }
 }
 
