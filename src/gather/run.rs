@@ -97,7 +97,7 @@ impl Gather {
             match Pin::new(&mut self.streams).poll_next(cx) {
                 Poll::Ready(Some(batch)) => {
                     if let Err(failed) = self.take(batch, started) {
-                        return Poll::Ready(Err((failed, self.report(started))));
+                        return Poll::Ready(Err((failed, self.abandon(started))));
                     }
                 }
                 Poll::Ready(None) => return Poll::Ready(self.finish(started)),
@@ -131,26 +131,38 @@ impl Gather {
         }
     }
 
-    /// Ends every source that has not ended itself.
+    /// Ends every source that has not ended itself: all of them are late, not only the one that
+    /// fails the call.
     fn finish(
         &mut self,
         started: Instant,
     ) -> Result<Arrived, (RequiredSourceFailed, GatherReport)> {
         self.streams.clear();
-        for number in 0..self.slots.len() {
-            let slot = self.slots.get_mut(number).filter(|slot| !slot.ended);
-            let late = slot.map(|slot| slot.end(SourceOutcome::TimedOut.into(), started.elapsed()));
-            if let Some(Err(failed)) = late {
-                return Err((failed, self.report(started)));
-            }
+        let mut failed = None;
+        for slot in self.slots.iter_mut().filter(|slot| !slot.ended) {
+            let late = slot.end(SourceOutcome::TimedOut.into(), started.elapsed());
+            failed = failed.or(late.err());
         }
         let report = self.report(started);
+        if let Some(failed) = failed {
+            return Err((failed, report));
+        }
         let items = self.slots.iter_mut().map(|slot| std::mem::take(&mut slot.items)).collect();
         Ok(Arrived { items, report })
     }
 
+    /// Ends every source that has not ended itself, because another one fails the call.
+    fn abandon(&mut self, started: Instant) -> GatherReport {
+        self.streams.clear();
+        for slot in self.slots.iter_mut().filter(|slot| !slot.ended) {
+            slot.items.clear(); // none of them becomes a candidate
+            let _ = slot.end(SourceOutcome::Abandoned.into(), started.elapsed());
+        }
+        self.report(started)
+    }
+
     /// How it has gone so far.
-    pub(crate) fn report(&self, started: Instant) -> GatherReport {
+    fn report(&self, started: Instant) -> GatherReport {
         let sources = self.slots.iter().map(|slot| slot.report.clone()).collect();
         GatherReport { elapsed: started.elapsed(), sources }
     }
