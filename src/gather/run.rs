@@ -184,7 +184,9 @@ impl Slot {
             self.items.iter().fold(0, |sum: i64, item| sum.saturating_add(item.tokens()));
         self.report.elapsed = elapsed;
         self.report.outcome = outcome;
-        spans::record_source(&self.span, &self.report);
+        // Letting go of the span closes it: it lasts as long as its source, not as the slowest one.
+        let span = std::mem::replace(&mut self.span, Span::none());
+        spans::record_source(&span, &self.report);
         if failed && self.failure == FailurePolicy::Required {
             let SourceReport { name, outcome, .. } = self.report.clone();
             return Err(RequiredSourceFailed { name, outcome, cause });

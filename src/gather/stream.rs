@@ -180,6 +180,7 @@ impl Stream for SourceStream {
         };
         if end.is_some() {
             close(std::mem::replace(&mut this.stream, Err(None)));
+            this.span = Span::none();
         }
         Poll::Ready(Some(Batch { source: this.source, items, end }))
     }
