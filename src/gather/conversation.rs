@@ -45,7 +45,9 @@ impl<K: Eq + Hash> ConversationStore<K> {
 
     /// Adds several items to the end of a conversation.
     pub fn extend(&self, conversation: K, items: impl IntoIterator<Item = ContextItem>) {
-        // A panic elsewhere cannot leave a list half-written: every change is a single push.
+        // The caller's iterator runs before the lock is taken: it may ask this very store, and a
+        // panic in it leaves nothing half-written.
+        let items: Vec<ContextItem> = items.into_iter().collect();
         let mut all = self.conversations.write().unwrap_or_else(PoisonError::into_inner);
         all.entry(conversation).or_default().extend(items);
     }

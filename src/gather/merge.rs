@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::GatherReport;
 use super::run::Arrived;
 use super::source::{FailurePolicy, Source};
-use crate::model::{ContextBudget, ContextItem};
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
 
 /// Where a candidate came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +28,14 @@ impl Gathered {
     /// Puts the request's candidates first, then each source's, in the order they were added.
     ///
     /// A pin is a promise that the caller makes. An optional source whose pinned items would not
-    /// fit must not fail the call, so the pins that do not fit beside the caller's are lifted and
-    /// the items compete like any other.
+    /// fit must not fail the call, so the pins that exceed [`pin_limit`] beside the caller's are
+    /// lifted and the items compete like any other.
     pub(crate) fn merge<Req>(
         own: Vec<ContextItem>,
         arrived: Arrived,
         mut report: GatherReport,
         sources: &[Source<Req>],
-        budget: &ContextBudget,
+        pin_limit: i64,
     ) -> Self {
         let Arrived(by_source) = arrived;
         let is_optional = |source: &Source<Req>| source.failure != FailurePolicy::Required;
@@ -47,7 +47,6 @@ impl Gathered {
                 .flat_map(|(items, _)| items),
         );
         let mut pinned = promised.filter(|item| item.pinned()).fold(0, add_tokens);
-        let available = budget.max_tokens().saturating_sub(budget.output_reserve());
 
         let mut origins: Vec<Candidate> = (0..own.len()).map(Candidate::Request).collect();
         let mut items = own;
@@ -56,7 +55,7 @@ impl Gathered {
             for (position, mut item) in arrived.into_iter().enumerate() {
                 if item.pinned() && item.tokens() >= 0 && is_optional(source) {
                     let with = add_tokens(pinned, &item);
-                    if with <= available {
+                    if with <= pin_limit {
                         pinned = with;
                     } else if let Ok(unpinned) = item.to_builder().pinned(false).build() {
                         item = unpinned;
@@ -68,6 +67,16 @@ impl Gathered {
             }
         }
         Self { items, origins, report }
+    }
+}
+
+/// How many tokens may be pinned before a run fails.
+pub(crate) fn pin_limit(budget: &ContextBudget, overflow: OverflowStrategy) -> i64 {
+    let available = budget.max_tokens().saturating_sub(budget.output_reserve());
+    match overflow {
+        // Pins beyond the target would fail the call as surely as pins beyond the window.
+        OverflowStrategy::Throw => available.min(budget.target_tokens()),
+        _ => available,
     }
 }
 

@@ -113,7 +113,10 @@ impl fmt::Display for SourceOutcome {
         match self {
             Self::Failed { error } => write!(f, "failed: {error}"),
             Self::Panicked { message } => write!(f, "panicked: {message}"),
-            other => f.write_str(other.name()),
+            Self::TimedOut => f.write_str("timed out"),
+            Self::LimitReached => f.write_str("reached its limit"),
+            Self::NotNeeded => f.write_str("was not needed"),
+            Self::Completed | Self::Abandoned => f.write_str(self.name()),
         }
     }
 }

@@ -130,8 +130,7 @@ impl Gather {
                     let slot = self.slots.get_mut(batch.source);
                     let taken = slot.map(|slot| slot.take(batch, started.elapsed(), sink));
                     if let Some(Err(failed)) = taken {
-                        let report = self.report(StopReason::Failed, started);
-                        return Poll::Ready(Err((failed, report)));
+                        return Poll::Ready(Err((failed, self.abandon(started))));
                     }
                 }
                 Poll::Ready(None) => {
@@ -158,7 +157,8 @@ impl Gather {
         timer.as_mut().poll(cx).is_ready() || Instant::now() >= at
     }
 
-    /// Ends every source that has not ended itself.
+    /// Ends every source that has not ended itself: all of them are late, not only the one that
+    /// fails the call.
     fn finish(
         &mut self,
         reason: StopReason,
@@ -170,20 +170,31 @@ impl Gather {
             StopReason::Settled => SourceOutcome::NotNeeded,
             _ => SourceOutcome::TimedOut,
         };
-        for number in 0..self.slots.len() {
-            let slot = self.slots.get_mut(number).filter(|slot| !slot.ended);
-            let cut_off = slot.map(|slot| {
-                let end = Some(End::from(outcome.clone()));
-                let last = Batch { source: number, items: Vec::new(), end };
-                slot.take(last, started.elapsed(), sink)
-            });
-            if let Some(Err(failed)) = cut_off {
-                return Err((failed, self.report(StopReason::Failed, started)));
-            }
+        let mut failed = None;
+        for (source, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| !slot.ended) {
+            let end = Some(End::from(outcome.clone()));
+            let late = slot.take(Batch { source, items: Vec::new(), end }, started.elapsed(), sink);
+            failed = failed.or(late.err());
         }
-        Ok(self.report(reason, started))
+        match failed {
+            Some(failed) => Err((failed, self.report(StopReason::Failed, started))),
+            None => Ok(self.report(reason, started)),
+        }
     }
 
+    /// Ends every source that has not ended itself, because another one fails the call.
+    fn abandon(&mut self, started: Instant) -> GatherReport {
+        self.streams.clear();
+        for slot in self.slots.iter_mut().filter(|slot| !slot.ended) {
+            // None of its items becomes a candidate.
+            slot.report.items = 0;
+            slot.report.tokens = 0;
+            slot.close(SourceOutcome::Abandoned, started.elapsed());
+        }
+        self.report(StopReason::Failed, started)
+    }
+
+    /// How it has gone so far.
     fn report(&self, stopped: StopReason, started: Instant) -> GatherReport {
         let sources = self.slots.iter().map(|slot| slot.report.clone()).collect();
         GatherReport { elapsed: started.elapsed(), stopped, sources }
@@ -213,15 +224,21 @@ impl Slot {
             self.pass_on(source, held, sink);
         }
         let failed = outcome.is_failure() && self.failure == FailurePolicy::Required;
-        self.ended = true;
-        self.report.elapsed = elapsed;
-        self.report.outcome = outcome;
-        spans::record_source(&self.span, &self.report);
+        self.close(outcome, elapsed);
         if failed {
             let SourceReport { name, outcome, .. } = self.report.clone();
             return Err(RequiredSourceFailed { name, outcome, cause });
         }
         Ok(())
+    }
+
+    fn close(&mut self, outcome: SourceOutcome, elapsed: Duration) {
+        self.ended = true;
+        self.report.elapsed = elapsed;
+        self.report.outcome = outcome;
+        // Letting go of the span closes it: it lasts as long as its source, not as the slowest one.
+        let span = std::mem::replace(&mut self.span, Span::none());
+        spans::record_source(&span, &self.report);
     }
 
     fn pass_on(&mut self, source: usize, items: Vec<ContextItem>, sink: &mut impl Sink) {

@@ -42,7 +42,11 @@ impl From<SourceOutcome> for End {
 
 impl End {
     fn failed(cause: BoxError) -> Self {
-        Self { outcome: SourceOutcome::Failed { error: cause.to_string() }, cause: Some(cause) }
+        // The text is the source's own code as much as its stream is.
+        match catch_unwind(AssertUnwindSafe(|| cause.to_string())) {
+            Ok(error) => Self { outcome: SourceOutcome::Failed { error }, cause: Some(cause) },
+            Err(payload) => Self::panicked(&*payload),
+        }
     }
 
     fn panicked(payload: &(dyn Any + Send)) -> Self {
@@ -176,6 +180,7 @@ impl Stream for SourceStream {
         };
         if end.is_some() {
             close(std::mem::replace(&mut this.stream, Err(None)));
+            this.span = Span::none();
         }
         Poll::Ready(Some(Batch { source: this.source, items, end }))
     }

@@ -14,7 +14,8 @@ use crate::diagnostics::{
 };
 use crate::error::CupelError;
 use crate::gather::{
-    Arrived, Candidate, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Source,
+    Arrived, Candidate, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed,
+    Source, pin_limit,
 };
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
@@ -119,8 +120,8 @@ impl<Rest> Prepared<Rest> {
         let candidates = match self.intake {
             Intake::Stream(streaming) => Candidates::Streaming(streaming, report),
             Intake::Batch { own, arrived } => {
-                let budget = &self.waiting.budget;
-                let gathered = Gathered::merge(own, arrived, report, &shared.sources, budget);
+                let limit = pin_limit(&self.waiting.budget, shared.pipeline.overflow_strategy());
+                let gathered = Gathered::merge(own, arrived, report, &shared.sources, limit);
                 Candidates::Gathered(gathered)
             }
         };

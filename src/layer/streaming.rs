@@ -8,7 +8,7 @@ use crate::diagnostics::{
     DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceDetailLevel,
 };
 use crate::error::CupelError;
-use crate::gather::{Sink, SourceReport};
+use crate::gather::{Sink, SourceReport, pin_limit};
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
@@ -169,15 +169,16 @@ impl Streaming {
 
     fn pin(&mut self, source: usize, sequence: Sequence, item: ContextItem) -> bool {
         let with = self.pinned_tokens.saturating_add(item.tokens());
+        let terms = source.checked_sub(1).and_then(|source| self.sources.get(source));
+        let limit = pin_limit(&self.budget, self.pipeline.overflow_strategy());
+        if with > limit && terms.is_some_and(|terms| terms.optional) {
+            if let Ok(unpinned) = item.to_builder().pinned(false).build() {
+                self.push(source, sequence, unpinned);
+            }
+            return true;
+        }
         let available = self.budget.max_tokens().saturating_sub(self.budget.output_reserve());
         if with > available {
-            let optional = source.checked_sub(1).and_then(|source| self.sources.get(source));
-            if optional.is_some_and(|terms| terms.optional) {
-                if let Ok(unpinned) = item.to_builder().pinned(false).build() {
-                    self.push(source, sequence, unpinned);
-                }
-                return true;
-            }
             self.error = Some(CupelError::PinnedExceedsBudget {
                 pinned_tokens: with,
                 available_tokens: available,

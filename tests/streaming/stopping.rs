@@ -111,7 +111,7 @@ async fn the_deadline_ends_what_hangs_and_keeps_what_came() {
 async fn a_required_source_that_hangs_fails_the_call_by_name() {
     let builder = layer(100).streaming(true).gather_deadline(ms(50)).source(hanging("db", vec![]));
     let error = send(builder, ContextRequest::new(())).await.unwrap_err();
-    assert_eq!(error.to_string(), "required source \"db\" timed_out");
+    assert_eq!(error.to_string(), "required source \"db\" timed out");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,179 @@
+//! Sources that never end, with and without giving others a turn.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+
+use cupel::ContextItem;
+use cupel::gather::{Source, SourceOutcome, channel};
+use futures::stream::{self, StreamExt};
+use tokio::time::{advance, sleep};
+
+use crate::common::{Request, context_error, item, layer_with, ms, report, request};
+
+/// Far more than any test needs: where nobody cuts it off, the source panics instead.
+const TOO_MANY: usize = 3_000_000;
+
+/// Yields an item whenever it is asked, and counts how often it was.
+fn yielding(count: &Arc<AtomicUsize>) -> Source<Request> {
+    let count = Arc::clone(count);
+    Source::stream("endless", move |_: &Request| {
+        let count = Arc::clone(&count);
+        let same = item("again", 1);
+        stream::repeat_with(move || {
+            assert!(count.fetch_add(1, Ordering::SeqCst) < TOO_MANY, "nobody stopped it");
+            Ok::<_, Infallible>(same.clone())
+        })
+    })
+    .limit(usize::MAX)
+}
+
+/// Never yields, but always wants to be polled again.
+fn spinning(count: &Arc<AtomicUsize>) -> Source<Request> {
+    let count = Arc::clone(count);
+    Source::stream("endless", move |_: &Request| {
+        let count = Arc::clone(&count);
+        stream::poll_fn(move |cx| -> Poll<Option<Result<ContextItem, Infallible>>> {
+            assert!(count.fetch_add(1, Ordering::SeqCst) < TOO_MANY, "nobody stopped it");
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+    })
+}
+
+/// A task that moves the clock: it stands still unless the task gets its turns.
+fn clockwork(ticks: &Arc<AtomicUsize>) -> tokio::task::JoinHandle<()> {
+    let ticks = Arc::clone(ticks);
+    tokio::spawn(async move {
+        loop {
+            advance(ms(1)).await;
+            ticks.fetch_add(1, Ordering::SeqCst);
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_is_always_ready_is_cut_off_at_its_deadline() {
+    for source in [yielding, spinning] {
+        let (count, ticks) = (Arc::default(), Arc::default());
+        let clockwork = clockwork(&ticks);
+        let layer = layer_with([source(&count).deadline(ms(20)).optional()]);
+        let (_, selection) = report(layer, request()).await.unwrap();
+        clockwork.abort();
+        let endless = selection.gather.source("endless").unwrap();
+        assert_eq!(endless.outcome, SourceOutcome::TimedOut);
+        assert_eq!(endless.elapsed, ms(20));
+        // The other task had its turn once for each millisecond.
+        assert!(ticks.load(Ordering::SeqCst) >= 19);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_is_always_ready_is_cut_off_at_the_deadline_of_all() {
+    for source in [yielding, spinning] {
+        let (count, ticks) = (Arc::default(), Arc::default());
+        let clockwork = clockwork(&ticks);
+        let optional = layer_with([source(&count).optional()]).gather_deadline(ms(20));
+        let (_, selection) = report(optional, request()).await.unwrap();
+        let endless = selection.gather.source("endless").unwrap();
+        assert_eq!((&endless.outcome, endless.elapsed), (&SourceOutcome::TimedOut, ms(20)));
+
+        let required = layer_with([source(&count)]).gather_deadline(ms(20));
+        let error = context_error(report(required, request()).await);
+        assert_eq!(error.to_string(), "required source \"endless\" timed out");
+        clockwork.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_tasks_wait_for_no_more_than_a_few_thousand_items() {
+    let (count, ticks) = (Arc::<AtomicUsize>::default(), Arc::default());
+    let clockwork = clockwork(&ticks);
+    let layer = layer_with([yielding(&count).deadline(ms(50)).optional()]);
+    let (_, selection) = report(layer, request()).await.unwrap();
+    clockwork.abort();
+    assert_eq!(selection.gather.source("endless").unwrap().items, count.load(Ordering::SeqCst));
+    let turns = ticks.load(Ordering::SeqCst).max(1);
+    assert!(count.load(Ordering::SeqCst) / turns <= 4_096, "{count:?} items in {turns} turns");
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_sources_get_their_turns_beside_one_that_is_always_ready() {
+    let (count, ticks) = (Arc::default(), Arc::default());
+    let clockwork = clockwork(&ticks);
+    let patient = Source::stream("patient", |_: &Request| {
+        stream::iter(0..10).then(|number| async move {
+            sleep(ms(1)).await;
+            ContextItem::new(format!("patient-{number}"), 1)
+        })
+    });
+    let polite = Source::stream("polite", |_: &Request| {
+        stream::iter(0..10).then(|number| async move {
+            tokio::task::yield_now().await;
+            ContextItem::new(format!("polite-{number}"), 1)
+        })
+    });
+    let endless = yielding(&count).deadline(ms(60)).optional();
+    let layer = layer_with([endless, patient.deadline(ms(50)), polite.deadline(ms(50))]);
+    let (_, selection) = report(layer, request()).await.unwrap();
+    clockwork.abort();
+    for name in ["patient", "polite"] {
+        let source = selection.gather.source(name).unwrap();
+        assert_eq!((source.items, &source.outcome), (10, &SourceOutcome::Completed));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_yields_and_then_hangs_is_cut_off_with_what_it_yielded() {
+    let source = || {
+        Source::stream("hanging", |_: &Request| {
+            stream::iter([Ok::<_, Infallible>(item("one", 1))]).chain(stream::pending())
+        })
+        .deadline(ms(30))
+    };
+    let (sent, _) = report(layer_with([source().optional()]), request()).await.unwrap();
+    assert_eq!(sent, ["one"]);
+    let error = context_error(report(layer_with([source()]), request()).await);
+    assert_eq!(error.to_string(), "required source \"hanging\" timed out");
+}
+
+#[tokio::test]
+async fn a_source_that_is_always_ready_ends_at_the_limit_of_items_without_a_clock() {
+    let count = Arc::default();
+    let endless = yielding(&count).limit(Source::<Request>::DEFAULT_LIMIT);
+    let (_, selection) = report(layer_with([endless]), request()).await.unwrap();
+    let endless = selection.gather.source("endless").unwrap();
+    assert_eq!((endless.items, &endless.outcome), (10_000, &SourceOutcome::LimitReached));
+    assert_eq!(count.load(Ordering::SeqCst), 10_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sources_that_use_up_the_tasks_turn_do_not_put_off_a_deadline() {
+    // What comes through a channel counts against the turn that tokio gives a task, and so does a
+    // timer: with three full channels nothing is left of the turn for anybody else.
+    let names = ["one", "two", "three"];
+    let (senders, sources): (Vec<_>, Vec<_>) =
+        names.iter().map(|name| channel::<Request>(*name, 20_000)).unzip();
+    for sender in &senders {
+        for _ in 0..20_000 {
+            sender.send(item("again", 1)).await.unwrap();
+        }
+    }
+    let ticks = Arc::default();
+    let clockwork = clockwork(&ticks);
+    let hanging = Source::stream("hanging", |_: &Request| {
+        stream::pending::<Result<ContextItem, Infallible>>()
+    });
+    let full = sources.into_iter().map(|source| source.limit(usize::MAX).optional());
+    let layer = layer_with(full.chain([hanging.deadline(ms(20)).optional()]));
+    let (_, selection) = report(layer.gather_deadline(ms(40)), request()).await.unwrap();
+    clockwork.abort();
+    // A turn is a millisecond here, and the source may have to wait for one with something left.
+    let elapsed = |name: &str| selection.gather.source(name).unwrap().elapsed;
+    assert!((20..=24).contains(&elapsed("hanging").as_millis()), "{:?}", elapsed("hanging"));
+    for name in names {
+        assert_eq!(elapsed(name), ms(40));
+        assert!(selection.gather.source(name).unwrap().items < 20_000);
+    }
+}

@@ -1,0 +1,119 @@
+//! Nothing of the content, of a request or of an error's text ever reaches a span or an event.
+
+use std::convert::Infallible;
+use std::future::ready;
+
+use cupel::gather::Source;
+use cupel::layer::ContextRequest;
+use cupel::{ContextBudget, ContextItem};
+use futures::stream;
+use tower::{Layer, ServiceExt};
+
+use crate::common::{Echo, Request, layer_with, ms, request};
+use crate::recorder::Recorder;
+
+/// In every text a user could put in.
+const MARKER: &str = "xyzzy";
+
+fn marked(name: &str, tokens: i64, hint: f64, pinned: bool) -> ContextItem {
+    ContextItem::builder(format!("{MARKER} {name}"), tokens)
+        .tag(MARKER)
+        .metadata_entry(MARKER, MARKER)
+        .future_relevance_hint(hint)
+        .pinned(pinned)
+        .build()
+        .unwrap()
+}
+
+/// Sources that end in every way there is.
+fn sources() -> Vec<Source<Request>> {
+    let failing = Source::list("failing", |_: &Request| ready(Err::<Vec<_>, _>(MARKER)));
+    let panicking = Source::stream("panicking", |_: &Request| {
+        stream::poll_fn(|_| -> std::task::Poll<Option<Result<_, Infallible>>> {
+            panic!("{MARKER}")
+        })
+    });
+    let hanging =
+        Source::stream("hanging", |_: &Request| stream::pending::<Result<_, Infallible>>());
+    let duplicates = [
+        marked("same", 10, 0.9, false),
+        marked("same", 10, 0.8, false),
+        marked("wrong", -1, 0.5, false),
+        marked("large", 5_000, 0.9, false),
+        marked("displaced", 850, 0.9, false),
+        marked("unpinned", 950, 0.9, true),
+    ];
+    vec![
+        failing.optional(),
+        panicking.optional(),
+        hanging.deadline(ms(5)).optional(),
+        Source::items("items", duplicates).default_tags([MARKER]).optional(),
+    ]
+}
+
+fn assert_unmarked(recorder: &Recorder) {
+    recorder.read(|recorded| {
+        let spans = recorded.spans.iter().map(|span| (span.name, &span.fields));
+        let events = recorded.events.iter().map(|event| (event.name, &event.fields));
+        for (name, fields) in spans.chain(events) {
+            assert!(!format!("{fields:?}").contains(MARKER), "{name}: {fields:?}");
+            assert!(!name.contains(MARKER));
+        }
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_successful_call_shows_no_content() {
+    let (recorder, _guard) = Recorder::on_this_thread();
+    let service = layer_with(sources()).build().unwrap().layer(Echo::default());
+    let asked = ContextRequest::new(MARKER).item(marked("question", 200, 0.5, true));
+    let sent = service.oneshot(asked).await.unwrap();
+    assert_eq!(sent.len(), 2);
+    assert_unmarked(&recorder);
+
+    // The events are there: it is their fields that say nothing.
+    recorder.read(|recorded| {
+        let reasons: Vec<_> = recorded
+            .events
+            .iter()
+            .filter(|event| event.name == "cupel.exclusion")
+            .map(|event| format!("{:?}", event.fields["cupel.exclusion.reason"]))
+            .collect();
+        for reason in ["NegativeTokens", "Deduplicated", "BudgetExceeded", "PinnedOverride"] {
+            assert!(reasons.iter().any(|r| r.contains(reason)), "{reason} not in {reasons:?}");
+        }
+        let included = recorded.events.iter().filter(|e| e.name == "cupel.item.included");
+        assert_eq!(included.count(), 2);
+        for event in &recorded.events {
+            assert_eq!(event.target, "cupel");
+            assert!(!event.fields.contains_key("message"));
+            assert!(
+                recorded.path(event.parent.unwrap()).starts_with("cupel.call > cupel.pipeline")
+            );
+        }
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_call_shows_no_content() {
+    for source in sources() {
+        let (recorder, _guard) = Recorder::on_this_thread();
+        let layer = layer_with([source.required()]).build().unwrap();
+        let asked = ContextRequest::new(MARKER).item(marked("question", 200, 0.5, true));
+        // Pinned items that do not fit are a failure of the selection, the others of a source.
+        layer.layer(Echo::default()).oneshot(asked).await.unwrap_err();
+        assert!(recorder.opened().contains(&"cupel.source"));
+        assert_unmarked(&recorder);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_budget_shows_no_content() {
+    let (recorder, _guard) = Recorder::on_this_thread();
+    let unknown =
+        |_: &Request| -> Result<ContextBudget, cupel::gather::BoxError> { Err(MARKER.into()) };
+    let layer = layer_with([]).budget(unknown).build().unwrap();
+    layer.layer(Echo::default()).oneshot(request()).await.unwrap_err();
+    assert_eq!(recorder.opened(), ["cupel.call"]);
+    assert_unmarked(&recorder);
+}
