@@ -2,9 +2,8 @@
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
-use std::hint::black_box;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cupel::gather::Source;
 use cupel::layer::{
@@ -76,12 +75,8 @@ fn calling<'a, S: Service<Request, Response = usize> + 'a>(
     mut service: S,
     items: &'a [ContextItem],
 ) -> Contestant<'a> {
-    Box::new(move || -> Duration {
-        let request = ContextRequest::new(()).with_items(items.iter().cloned());
-        let start = Instant::now();
-        black_box(call(&mut service, request));
-        start.elapsed()
-    })
+    let request = || ContextRequest::new(()).with_items(items.iter().cloned());
+    timed(request, move |request| call(&mut service, request))
 }
 
 pub(crate) fn run(effort: Effort) -> Vec<Row> {
@@ -102,9 +97,9 @@ fn no_sources(n: usize, effort: Effort) -> Row {
     assert_eq!(call(&mut wrapped(layer()), request), selected);
     let times = medians(
         effort,
-        &mut [
+        [
             calling(wrapped(layer()), &items),
-            timed(|| pipeline.run(&items, &budget).unwrap()),
+            timed(|| (), |()| pipeline.run(&items, &budget).unwrap().len()),
             calling(Model, &items),
         ],
     );
@@ -131,8 +126,7 @@ fn four_sources(effort: Effort) -> Row {
     let request = ContextRequest::new(()).with_items(items.iter().cloned());
     let selected = call(&mut wrapped(layer()), request);
     assert_eq!(call(&mut gathering(), ContextRequest::new(())), selected);
-    let times =
-        medians(effort, &mut [calling(gathering(), &[]), calling(wrapped(layer()), &items)]);
+    let times = medians(effort, [calling(gathering(), &[]), calling(wrapped(layer()), &items)]);
     Row::new("4 sources of 250", 1_000, times[0], "in the request", times[1], Goal::AtMost(2.0))
 }
 
@@ -141,7 +135,7 @@ fn beside_tower(effort: Effort) -> Row {
     let items = data::ours(&data::raw(1));
     let stack =
         ServiceBuilder::new().timeout(Duration::from_secs(30)).concurrency_limit(64).service(Model);
-    let times = medians(effort, &mut [calling(wrapped(layer()), &items), calling(stack, &items)]);
+    let times = medians(effort, [calling(wrapped(layer()), &items), calling(stack, &items)]);
     let against = "timeout + concurrency_limit";
     Row::new("one call", 1, times[0], against, times[1], Goal::ForScale)
 }

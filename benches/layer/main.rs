@@ -1,8 +1,8 @@
 //! What the layer costs beside the selection and the call it wraps.
 //!
 //! `cargo bench --bench layer` prints one table and writes it to `layer.json` in the target
-//! folder. Every row is measured in the same run: rounds alternate between the contestants, and
-//! the table holds medians. `-- --quick` takes fewer rounds.
+//! folder. Every row is measured in the same run: the contestants take turns, and the table holds
+//! medians. `-- --quick` takes fewer samples.
 //!
 //! Futures are polled by hand inside a runtime that does nothing else, so what is timed is the
 //! middleware and not the executor.
@@ -19,8 +19,6 @@ mod cases;
 #[allow(dead_code)] // shared with `versus`, which has a rival to feed
 #[path = "../versus/data.rs"]
 mod data;
-#[allow(dead_code)]
-#[path = "../versus/measure.rs"]
 mod measure;
 mod table;
 

@@ -21,16 +21,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row from medians in milliseconds.
     pub(crate) fn new(
         name: &'static str,
         n: usize,
-        ours_ms: f64,
+        ours_us: f64,
         against: &'static str,
-        against_ms: f64,
+        against_us: f64,
         goal: Goal,
     ) -> Self {
-        let (ours_us, against_us) = (ours_ms * 1_000.0, against_ms * 1_000.0);
         Self { name, n, ours_us, against, against_us, goal }
     }
 
