@@ -46,7 +46,7 @@ mod stream;
 
 pub use channel::{ChannelClosed, ChannelSender, channel};
 pub use conversation::ConversationStore;
-pub(crate) use merge::{Candidate, Gathered};
+pub(crate) use merge::Gathered;
 pub use report::{GatherReport, SourceOutcome, SourceReport};
 pub(crate) use run::{Arrived, Gather};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};

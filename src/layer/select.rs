@@ -12,7 +12,7 @@ use crate::diagnostics::{
     DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceDetailLevel,
 };
 use crate::error::CupelError;
-use crate::gather::{Arrived, Candidate, Gather, GatherReport, Gathered};
+use crate::gather::{Arrived, Gather, GatherReport, Gathered};
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
 
@@ -126,7 +126,7 @@ pub(super) fn join<Req, A: ContextAdapter<Req>>(
     outcome: Outcome,
 ) -> Result<(Req, Selection), (ContextError, GatherReport)> {
     let Outcome { gathered, selected } = outcome;
-    let Gathered { items, origins, report: gather } = gathered;
+    let Gathered { items, owners, report: gather } = gathered;
     let (positions, report) = match selected {
         Ok(selected) => selected,
         Err(error) => return Err((error.into(), gather)),
@@ -137,15 +137,15 @@ pub(super) fn join<Req, A: ContextAdapter<Req>>(
     if told {
         shared.hooks.iter().for_each(|hook| hook.on_selection(&selection));
     }
+    // Each position comes once, so the items can move.
+    let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
     let placed = positions
         .into_iter()
         .filter_map(|position| {
-            let item = items.get(position)?.clone();
-            let origin = match origins.get(position)? {
-                Candidate::Request(index) => Origin::Request(*index),
-                Candidate::Source(name, position) => {
-                    Origin::Source { name: Arc::clone(name), position: *position }
-                }
+            let item = items.get_mut(position)?.take()?;
+            let origin = match owners.source_of(position) {
+                None => Origin::Request(position),
+                Some((name, position)) => Origin::Source { name: Arc::clone(name), position },
             };
             Some(Placed { item, origin })
         })
