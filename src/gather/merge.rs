@@ -7,21 +7,36 @@ use super::run::Arrived;
 use super::source::{FailurePolicy, Source};
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
 
-/// Where a candidate came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Candidate {
-    /// The request's own candidate with this index.
-    Request(usize),
-    /// The item with this index of the named source.
-    Source(Arc<str>, usize),
-}
-
-/// All candidates of a call, each with where it came from.
+/// All candidates of a call, and whose they are.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) items: Vec<ContextItem>,
-    pub(crate) origins: Vec<Candidate>,
+    pub(crate) owners: Owners,
     pub(crate) report: GatherReport,
+}
+
+/// Who gave which candidates: the request the first ones, then each source a stretch.
+#[derive(Debug, Default)]
+pub(crate) struct Owners {
+    own: usize,
+    /// Where each source's stretch ends; the next one begins there.
+    sources: Vec<(usize, Arc<str>)>,
+}
+
+impl Owners {
+    /// The source of the candidate at `position`, and its position there; none for the request's
+    /// own candidates.
+    pub(crate) fn source_of(&self, position: usize) -> Option<(&Arc<str>, usize)> {
+        if position < self.own {
+            return None;
+        }
+        let number = self.sources.partition_point(|(end, _)| *end <= position);
+        let start = match number.checked_sub(1) {
+            Some(before) => self.sources.get(before)?.0,
+            None => self.own,
+        };
+        self.sources.get(number).map(|(_, name)| (name, position - start))
+    }
 }
 
 impl Gathered {
@@ -48,25 +63,29 @@ impl Gathered {
         );
         let mut pinned = promised.filter(|item| item.pinned()).fold(0, add_tokens);
 
-        let mut origins: Vec<Candidate> = (0..own.len()).map(Candidate::Request).collect();
+        let mut owners = Owners { own: own.len(), sources: Vec::with_capacity(by_source.len()) };
         let mut items = own;
         let per_source = by_source.into_iter().zip(sources).zip(&mut report.sources);
         for ((arrived, source), source_report) in per_source {
-            for (position, mut item) in arrived.into_iter().enumerate() {
-                if item.pinned() && item.tokens() >= 0 && is_optional(source) {
-                    let with = add_tokens(pinned, &item);
+            let first = items.len();
+            items.extend(arrived);
+            owners.sources.push((items.len(), Arc::clone(&source.name)));
+            if !is_optional(source) {
+                continue;
+            }
+            for item in items.iter_mut().skip(first) {
+                if item.pinned() && item.tokens() >= 0 {
+                    let with = add_tokens(pinned, item);
                     if with <= pin_limit {
                         pinned = with;
                     } else if let Ok(unpinned) = item.to_builder().pinned(false).build() {
-                        item = unpinned;
+                        *item = unpinned;
                         source_report.pins_lifted += 1;
                     }
                 }
-                items.push(item);
-                origins.push(Candidate::Source(Arc::clone(&source.name), position));
             }
         }
-        Self { items, origins, report }
+        Self { items, owners, report }
     }
 }
 

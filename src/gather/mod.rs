@@ -46,7 +46,7 @@ mod stream;
 
 pub use channel::{ChannelClosed, ChannelSender, channel};
 pub use conversation::ConversationStore;
-pub(crate) use merge::{Candidate, Gathered, pin_limit};
+pub(crate) use merge::{Gathered, pin_limit};
 pub use report::{GatherReport, SourceOutcome, SourceReport, StopReason};
 pub(crate) use run::{Arrived, Gather, RequiredSourceFailed, Sink};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};

@@ -36,14 +36,24 @@ pub struct ContextRequest<T> {
 #[derive(Debug, Clone, PartialEq)]
 enum Unit {
     One(ContextItem),
-    Group { folded: ContextItem, members: Arc<[ContextItem]> },
+    Group {
+        folded: ContextItem,
+        members: Arc<[ContextItem]>,
+    },
+    /// Stands where an item was while the pipeline has it.
+    Out,
 }
 
 impl Unit {
-    fn candidate(&self) -> &ContextItem {
-        match self {
-            Self::One(item) => item,
-            Self::Group { folded, .. } => folded,
+    /// Takes the candidate out. A group stays, to be unfolded again.
+    fn candidate(&mut self) -> Option<ContextItem> {
+        match std::mem::replace(self, Self::Out) {
+            Self::One(item) => Some(item),
+            Self::Group { folded, members } => {
+                *self = Self::Group { folded: folded.clone(), members };
+                Some(folded)
+            }
+            Self::Out => None,
         }
     }
 
@@ -51,6 +61,7 @@ impl Unit {
         match self {
             Self::One(item) => std::slice::from_ref(item),
             Self::Group { members, .. } => members,
+            Self::Out => &[],
         }
     }
 }
@@ -146,9 +157,9 @@ pub struct ContextRequestAdapter;
 impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
     type Rest = ContextRequest<T>;
 
-    fn split(&self, request: ContextRequest<T>) -> Result<Split<Self::Rest>, BoxError> {
+    fn split(&self, mut request: ContextRequest<T>) -> Result<Split<Self::Rest>, BoxError> {
         Ok(Split {
-            candidates: request.units.iter().map(|unit| unit.candidate().clone()).collect(),
+            candidates: request.units.iter_mut().filter_map(Unit::candidate).collect(),
             fixed_tokens: request.fixed_tokens,
             rest: request,
         })
@@ -159,14 +170,15 @@ impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
         mut rest: Self::Rest,
         placed: Vec<Placed>,
     ) -> Result<ContextRequest<T>, BoxError> {
-        let units = std::mem::take(&mut rest.units);
+        let mut units = std::mem::take(&mut rest.units);
         rest.units = placed
             .into_iter()
-            .map(|placed| match placed.origin {
-                Origin::Request(index) => {
-                    units.get(index).cloned().unwrap_or(Unit::One(placed.item))
-                }
-                Origin::Source { .. } => Unit::One(placed.item),
+            .map(|Placed { item, origin }| match origin {
+                Origin::Request(index) => match units.get_mut(index) {
+                    Some(group @ Unit::Group { .. }) => std::mem::replace(group, Unit::Out),
+                    _ => Unit::One(item),
+                },
+                Origin::Source { .. } => Unit::One(item),
             })
             .collect();
         Ok(rest)

@@ -14,8 +14,7 @@ use crate::diagnostics::{
 };
 use crate::error::CupelError;
 use crate::gather::{
-    Arrived, Candidate, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed,
-    Source, pin_limit,
+    Arrived, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Source, pin_limit,
 };
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
@@ -186,19 +185,20 @@ impl Job {
 impl Outcome {
     /// The selected candidates with their origins.
     fn into_selected(self) -> Result<(Selected, GatherReport), (ContextError, GatherReport)> {
-        let Gathered { items, origins, report: gather } = self.gathered;
+        let Gathered { items, owners, report: gather } = self.gathered;
         let (positions, report) = match self.selected {
             Ok(selected) => selected,
             Err(error) => return Err((error.into(), gather)),
         };
+        // Each position comes once, so the items can move.
+        let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
         let placed = positions.into_iter().filter_map(|position| {
-            let origin = match origins.get(position)? {
-                Candidate::Request(index) => Origin::Request(*index),
-                Candidate::Source(name, position) => {
-                    Origin::Source { name: Arc::clone(name), position: *position }
-                }
+            let item = items.get_mut(position)?.take()?;
+            let origin = match owners.source_of(position) {
+                None => Origin::Request(position),
+                Some((name, position)) => Origin::Source { name: Arc::clone(name), position },
             };
-            Some(Placed { item: items.get(position)?.clone(), origin })
+            Some(Placed { item, origin })
         });
         Ok((Selected { placed: placed.collect(), report, stream: None }, gather))
     }

@@ -1,0 +1,141 @@
+//! The calls that are compared, and what each row has to reach.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use cupel::gather::Source;
+use cupel::layer::{
+    ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, CupelService,
+};
+use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
+use futures::FutureExt;
+use tower::{Layer, Service, ServiceBuilder};
+
+use crate::data;
+use crate::measure::{Contestant, Effort, medians, timed};
+use crate::table::{Goal, Row};
+
+type Request = ContextRequest<()>;
+
+/// Answers at once with how many items it was sent.
+#[derive(Clone)]
+struct Model;
+
+impl Service<Request> for Model {
+    type Response = usize;
+    type Error = Infallible;
+    type Future = Ready<Result<usize, Infallible>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        ready(Ok(request.items().count()))
+    }
+}
+
+fn pipeline() -> Pipeline {
+    Pipeline::builder()
+        .scorer(ReflexiveScorer)
+        .slicer(GreedySlice)
+        .placer(UShapedPlacer)
+        .build()
+        .unwrap()
+}
+
+fn budget() -> ContextBudget {
+    ContextBudget::builder(100_000).build().unwrap()
+}
+
+fn layer() -> CupelLayerBuilder<Request, ContextRequestAdapter> {
+    CupelLayer::builder().adapter(ContextRequestAdapter).pipeline(pipeline()).budget(budget())
+}
+
+fn wrapped(
+    layer: CupelLayerBuilder<Request, ContextRequestAdapter>,
+) -> CupelService<Model, Request, ContextRequestAdapter> {
+    layer.build().unwrap().layer(Model)
+}
+
+/// Makes one call. Nothing here waits, so the first poll is the last.
+fn call<S: Service<Request, Response = usize>>(service: &mut S, request: Request) -> usize {
+    let mut context = Context::from_waker(futures::task::noop_waker_ref());
+    assert!(service.poll_ready(&mut context).is_ready());
+    let Some(Ok(count)) = service.call(request).now_or_never() else {
+        panic!("the call failed or is not over");
+    };
+    count
+}
+
+/// Times calls with these items in the request, which is put together outside the clock.
+fn calling<'a, S: Service<Request, Response = usize> + 'a>(
+    mut service: S,
+    items: &'a [ContextItem],
+) -> Contestant<'a> {
+    let request = || ContextRequest::new(()).with_items(items.iter().cloned());
+    timed(request, move |request| call(&mut service, request))
+}
+
+pub(crate) fn run(effort: Effort) -> Vec<Row> {
+    vec![
+        no_sources(100, effort),
+        no_sources(1_000, effort),
+        four_sources(effort),
+        beside_tower(effort),
+    ]
+}
+
+/// The layer beside the selection and the bare call, which it cannot do without.
+fn no_sources(n: usize, effort: Effort) -> Row {
+    let items = data::ours(&data::raw(n));
+    let (pipeline, budget) = (pipeline(), budget());
+    let selected = pipeline.run(&items, &budget).unwrap().len();
+    let request = ContextRequest::new(()).with_items(items.iter().cloned());
+    assert_eq!(call(&mut wrapped(layer()), request), selected);
+    let times = medians(
+        effort,
+        [
+            calling(wrapped(layer()), &items),
+            timed(|| (), |()| pipeline.run(&items, &budget).unwrap().len()),
+            calling(Model, &items),
+        ],
+    );
+    let sum = times[1] + times[2];
+    Row::new(
+        "the layer, no sources",
+        n,
+        times[0],
+        "run + bare call",
+        sum,
+        Goal::AtMostAndMicros(1.3, 2.0),
+    )
+}
+
+/// The same items, from sources and in the request.
+fn four_sources(effort: Effort) -> Row {
+    let items = data::ours(&data::raw(1_000));
+    let gathering = || {
+        let sources = items.chunks(250).zip(["one", "two", "three", "four"]);
+        wrapped(sources.fold(layer(), |layer, (items, name)| {
+            layer.source(Source::items(name, items.to_vec()))
+        }))
+    };
+    let request = ContextRequest::new(()).with_items(items.iter().cloned());
+    let selected = call(&mut wrapped(layer()), request);
+    assert_eq!(call(&mut gathering(), ContextRequest::new(())), selected);
+    let times = medians(effort, [calling(gathering(), &[]), calling(wrapped(layer()), &items)]);
+    Row::new("4 sources of 250", 1_000, times[0], "in the request", times[1], Goal::AtMost(2.0))
+}
+
+/// One small call, beside middleware that everybody knows.
+fn beside_tower(effort: Effort) -> Row {
+    let items = data::ours(&data::raw(1));
+    let stack =
+        ServiceBuilder::new().timeout(Duration::from_secs(30)).concurrency_limit(64).service(Model);
+    let times = medians(effort, [calling(wrapped(layer()), &items), calling(stack, &items)]);
+    let against = "timeout + concurrency_limit";
+    Row::new("one call", 1, times[0], against, times[1], Goal::ForScale)
+}

@@ -1,0 +1,41 @@
+//! What the layer costs beside the selection and the call it wraps.
+//!
+//! `cargo bench --bench layer` prints one table and writes it to `layer.json` in the target
+//! folder. Every row is measured in the same run: the contestants take turns, and the table holds
+//! medians. `-- --quick` takes fewer samples.
+//!
+//! Futures are polled by hand inside a runtime that does nothing else, so what is timed is the
+//! middleware and not the executor.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod cases;
+#[allow(dead_code)] // shared with `versus`, which has a rival to feed
+#[path = "../versus/data.rs"]
+mod data;
+mod measure;
+mod table;
+
+fn main() {
+    // `cargo test --benches` asks a bench to run as a test: then only see that it works.
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let effort = if has("--test") {
+        measure::Effort::Smoke
+    } else if has("--quick") {
+        measure::Effort::Quick
+    } else {
+        measure::Effort::Full
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let _context = runtime.enter();
+    let rows = cases::run(effort);
+    table::print(&rows);
+    table::write_json(&rows);
+}
