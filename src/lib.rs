@@ -27,7 +27,8 @@
 //!
 //! - `layer` (default): [`gather`] and [`layer`], on tokio and tower.
 //! - `serde`: reading and writing items, budgets, reports and policies.
-//! - `config`: policies in JSON, TOML and YAML files.
+//! - `config`: policies in JSON, TOML and YAML files, and budget contracts in folders.
+//! - `tiktoken`: exact token counts for OpenAI's encodings.
 //! - `testing`: assertions over a report.
 
 mod error;
