@@ -27,6 +27,8 @@ pub struct BudgetContract {
     pub(super) overhead: FormatOverhead,
     pub(super) origins: Origins,
     pub(super) notes: Vec<String>,
+    /// What was wrong with the files; reported together with everything else.
+    pub(super) problems: Vec<ContractProblem>,
 }
 
 /// Which file each value came from, for messages.
@@ -60,6 +62,7 @@ impl BudgetContract {
             overhead: FormatOverhead::default(),
             origins: Origins::default(),
             notes: Vec::new(),
+            problems: Vec::new(),
         }
     }
 
@@ -138,16 +141,15 @@ impl BudgetContract {
         &self,
         counter: &C,
     ) -> (Vec<StepBudget>, Vec<ContractProblem>) {
-        let mut reader = Reader { origins: &self.origins, problems: Vec::new() };
+        let mut reader = Reader { origins: &self.origins, problems: self.problems.clone() };
         let window = reader.required("model_context_window", self.model.context_window, 1);
         let fallback = reader.optional("model_max_tokens", self.model.max_tokens, 1);
         let settings = &self.settings;
         let context =
             reader.required("settings.max_context_tokens", settings.max_context_tokens, 1);
-        let margin = match settings.safety_margin_tokens {
-            None => Ok(DEFAULT_SAFETY_MARGIN_TOKENS),
-            given => reader.required("settings.budget_safety_margin_tokens", given, 0),
-        };
+        let margin = reader
+            .optional("settings.budget_safety_margin_tokens", settings.safety_margin_tokens, 0)
+            .map(|margin| margin.unwrap_or(DEFAULT_SAFETY_MARGIN_TOKENS));
         let history = reader.history(&self.steps, settings.max_history_tokens);
         reader.names(&self.steps);
 
@@ -187,12 +189,29 @@ impl Reader<'_> {
     fn required(&mut self, key: &str, value: Option<i64>, least: i64) -> Result<i64, Reported> {
         let place = self.origins.place(key);
         let expected = expected(least);
-        self.problems.push(match value {
+        match value {
             Some(value) if (least..=MAX_TOKENS).contains(&value) => return Ok(value),
-            Some(value) => ContractProblem::Invalid { place, value: value.to_string(), expected },
-            None => ContractProblem::Missing { place, expected },
-        });
+            Some(value) => self.problems.push(ContractProblem::Invalid {
+                place,
+                value: value.to_string(),
+                expected,
+            }),
+            None => self.missing(key, expected),
+        }
         Err(Reported)
+    }
+
+    /// A value that is there and of no use is not missing as well.
+    fn missing(&mut self, key: &str, expected: String) {
+        if !self.is_reported(key) {
+            let place = self.origins.place(key);
+            self.problems.push(ContractProblem::Missing { place, expected });
+        }
+    }
+
+    fn is_reported(&self, key: &str) -> bool {
+        let place = self.origins.place(key);
+        self.problems.iter().any(|problem| problem.explains(&place))
     }
 
     fn optional(
@@ -201,7 +220,11 @@ impl Reader<'_> {
         value: Option<i64>,
         least: i64,
     ) -> Result<Option<i64>, Reported> {
-        value.map(|value| self.required(key, Some(value), least)).transpose()
+        match value {
+            None if self.is_reported(key) => Err(Reported),
+            None => Ok(None),
+            given => self.required(key, given, least).map(Some),
+        }
     }
 
     /// The history budget, which only steps that use the history require.
@@ -212,14 +235,8 @@ impl Reader<'_> {
         if value.is_some() || users.is_empty() {
             return self.optional(KEY, value, 0).map(Option::unwrap_or_default);
         }
-        self.problems.push(ContractProblem::Missing {
-            place: self.origins.place(KEY),
-            expected: format!(
-                "{}, because use_history is true in {}",
-                expected(0),
-                users.join(", ")
-            ),
-        });
+        let users = users.join(", ");
+        self.missing(KEY, format!("{}, because use_history is true in {users}", expected(0)));
         Err(Reported)
     }
 
@@ -237,13 +254,8 @@ impl Reader<'_> {
             return Ok(tokens);
         }
         fallback?.ok_or_else(|| {
-            self.problems.push(ContractProblem::Missing {
-                place: self.origins.place(key("max_output_tokens")),
-                expected: format!(
-                    "{}, here, as max_tokens, or as model_max_tokens for all steps",
-                    expected(1)
-                ),
-            });
+            let elsewhere = "here, as max_tokens, or as model_max_tokens for all steps";
+            self.missing(&key("max_output_tokens"), format!("{}, {elsewhere}", expected(1)));
             Reported
         })
     }

@@ -109,6 +109,17 @@ pub enum ContractProblem {
     },
 }
 
+impl ContractProblem {
+    /// Whether it already says why there is no value here.
+    pub(super) fn explains(&self, place: &Place) -> bool {
+        match self {
+            Self::Invalid { place: wrong, .. } => wrong.key == place.key,
+            Self::File { file, .. } => Some(file) == place.file.as_ref(),
+            _ => false,
+        }
+    }
+}
+
 fn in_file(file: Option<&str>) -> String {
     file.map(|file| format!("{file}: ")).unwrap_or_default()
 }

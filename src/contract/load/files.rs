@@ -21,19 +21,14 @@ impl Files {
         Self { root: root.to_owned(), read: Vec::new() }
     }
 
-    /// The path of a file below the folder.
-    pub(super) fn path(&self, name: &Path) -> PathBuf {
-        self.root.join(name)
-    }
-
-    /// The path, for messages.
+    /// The path of a file below the folder, for messages.
     pub(super) fn display(&self, name: &Path) -> String {
-        self.path(name).display().to_string()
+        self.root.join(name).display().to_string()
     }
 
     /// The text of a file; `None` if there is no such file.
     pub(super) fn text(&mut self, name: &Path) -> Result<Option<String>, ContractProblem> {
-        let path = self.path(name);
+        let path = self.root.join(name);
         let file = path.display().to_string();
         let content = content(&path).map_err(|error| ContractProblem::File {
             file: file.clone(),
@@ -58,6 +53,8 @@ fn content(path: &Path) -> io::Result<Content> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes.into())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // `prompts/answer` may be a folder beside `prompts/answer.txt`.
+        Err(_) if path.is_dir() => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -117,7 +117,8 @@ impl ContractFolder {
     ///
     /// # Errors
     ///
-    /// [`ContractError`] with everything that is wrong with the files, each with file and key.
+    /// [`ContractError`] when the pipeline or a file it extends cannot be read. What is wrong with
+    /// single values is reported by [`BudgetContract::check`], all of it at once.
     pub fn load(&self, pipeline: &str) -> Result<BudgetContract, ContractError> {
         self.load_from(&mut Files::new(&self.root), pipeline)
     }
@@ -135,16 +136,13 @@ impl ContractFolder {
             Ok(merged) => reading.contract(&merged, config),
             Err(problems) => {
                 reading.problems.extend(problems);
-                Err(reading.problems)
+                return Err(ContractError::of(reading.problems));
             }
         };
-        match contract {
-            Ok(contract) => Ok(match self.policy {
-                Some(policy) => contract.policy(policy),
-                None => contract,
-            }),
-            Err(problems) => Err(ContractError::of(problems)),
-        }
+        Ok(match self.policy {
+            Some(policy) => contract.policy(policy),
+            None => contract,
+        })
     }
 
     pub(super) fn root(&self) -> &Path {

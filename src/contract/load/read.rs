@@ -63,12 +63,12 @@ impl<'f> Reading<'f> {
         (limits, self.boolean(&node, "", "allow_auto_clamp"))
     }
 
-    /// The contract of a merged pipeline.
+    /// The contract of a merged pipeline, with everything that is wrong with it.
     pub(super) fn contract(
         mut self,
         pipeline: &Node,
         (model, allow_auto_clamp): (ModelLimits, bool),
-    ) -> Result<BudgetContract, Vec<ContractProblem>> {
+    ) -> BudgetContract {
         self.origins.pipeline = Some(pipeline.file.to_string());
         self.unread(Section::Pipeline, pipeline, "");
         let mut settings = PipelineSettings::default();
@@ -80,22 +80,20 @@ impl<'f> Reading<'f> {
             settings.safety_margin_tokens = read("budget_safety_margin_tokens");
         }
         let steps = self.steps(pipeline);
-        if !self.problems.is_empty() {
-            return Err(self.problems);
-        }
         let mut contract = BudgetContract::new(model, settings);
         contract.steps = steps;
         contract.policy =
             if allow_auto_clamp { LimitsPolicy::AutoClamp } else { LimitsPolicy::FailFast };
         contract.origins = self.origins;
         contract.notes = self.notes;
-        Ok(contract)
+        contract.problems = self.problems;
+        contract
     }
 
     fn steps(&mut self, pipeline: &Node) -> Vec<GenerationStep> {
         let steps = self.map(pipeline, "", "steps");
         let entries = steps.map(Node::entries).unwrap_or_default();
-        if entries.is_empty() && !self.reported("steps") {
+        if entries.is_empty() && !self.reported("steps".to_owned()) {
             let place = Place { file: Some(pipeline.file.to_string()), key: "steps".to_owned() };
             let expected = format!("at least one step, with an id and an action such as {ACTION}");
             self.problems.push(ContractProblem::Missing { place, expected });
@@ -129,6 +127,7 @@ impl<'f> Reading<'f> {
                 }
                 return None;
             }
+            None if self.reported(format!("{prefix}action")) => return None,
             None => {
                 self.missing(
                     node,
@@ -162,9 +161,6 @@ impl<'f> Reading<'f> {
             Path::new(PROMPTS).join(format!("{name}{extension}"))
         });
         for candidate in &candidates {
-            if self.files.path(candidate).is_dir() {
-                continue;
-            }
             match self.files.text(candidate) {
                 Ok(Some(text)) => return Some(text),
                 Ok(None) => {}
@@ -207,7 +203,7 @@ impl<'f> Reading<'f> {
                 let prefix = format!("{key}.");
                 self.unread(Section::UserPart, part, &prefix);
                 let template = self.text(part, &prefix, "template");
-                if template.is_none() && !self.reported(&format!("{prefix}template")) {
+                if template.is_none() && !self.reported(format!("{prefix}template")) {
                     self.missing(part, format!("{prefix}template"), "a text with {} for the value");
                 }
                 template
@@ -282,11 +278,9 @@ impl<'f> Reading<'f> {
         });
     }
 
-    /// Whether something was already said of a key.
-    fn reported(&self, key: &str) -> bool {
-        self.problems.iter().any(|problem| match problem {
-            ContractProblem::Invalid { place, .. } => place.key == key,
-            _ => false,
-        })
+    /// Whether something was already said of a value.
+    fn reported(&self, key: String) -> bool {
+        let place = Place { file: None, key };
+        self.problems.iter().any(|problem| problem.explains(&place))
     }
 }
