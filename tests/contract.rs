@@ -1,5 +1,7 @@
 //! The budget contract as a user sees it: checks, clamps, trimming, budgets, and files.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
 #[path = "contract/bridge.rs"]
 mod bridge;
 #[path = "contract/check.rs"]

@@ -9,7 +9,7 @@ use cupel::layer::{
 };
 use cupel::{ContextBudget, ContextItem, Policy};
 use futures::StreamExt;
-use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 pub(crate) type Request = ContextRequest<()>;
 pub(crate) type Builder = CupelLayerBuilder<Request, ContextRequestAdapter>;
