@@ -27,6 +27,7 @@ pub struct BudgetContract {
     pub(super) overhead: FormatOverhead,
     pub(super) origins: Origins,
     pub(super) notes: Vec<String>,
+    pub(super) model_name: Option<String>,
     /// What was wrong with the files; reported together with everything else.
     pub(super) problems: Vec<ContractProblem>,
 }
@@ -62,6 +63,7 @@ impl BudgetContract {
             overhead: FormatOverhead::default(),
             origins: Origins::default(),
             notes: Vec::new(),
+            model_name: None,
             problems: Vec::new(),
         }
     }
@@ -85,6 +87,12 @@ impl BudgetContract {
     pub fn format_overhead(mut self, overhead: FormatOverhead) -> Self {
         self.overhead = overhead;
         self
+    }
+
+    /// The model's name, if the files tell it: what to count by.
+    #[must_use]
+    pub fn model_name(&self) -> Option<&str> {
+        self.model_name.as_deref()
     }
 
     /// The parts of every step, whether they fit or not.
@@ -187,12 +195,16 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn required(&mut self, key: &str, value: Option<i64>, least: i64) -> Result<i64, Reported> {
-        let place = self.origins.place(key);
-        let expected = expected(least);
-        match value {
+        let expected = match value {
             Some(value) if (least..=MAX_TOKENS).contains(&value) => return Ok(value),
+            Some(value) if value > MAX_TOKENS => {
+                format!("a whole number of at most {}", Grouped(MAX_TOKENS))
+            }
+            _ => at_least(least),
+        };
+        match value {
             Some(value) => self.problems.push(ContractProblem::Invalid {
-                place,
+                place: self.origins.place(key),
                 value: value.to_string(),
                 expected,
             }),
@@ -236,7 +248,7 @@ impl Reader<'_> {
             return self.optional(KEY, value, 0).map(Option::unwrap_or_default);
         }
         let users = users.join(", ");
-        self.missing(KEY, format!("{}, because use_history is true in {users}", expected(0)));
+        self.missing(KEY, format!("{}, because use_history is true in {users}", at_least(0)));
         Err(Reported)
     }
 
@@ -255,7 +267,7 @@ impl Reader<'_> {
         }
         fallback?.ok_or_else(|| {
             let elsewhere = "here, as max_tokens, or as model_max_tokens for all steps";
-            self.missing(&key("max_output_tokens"), format!("{}, {elsewhere}", expected(1)));
+            self.missing(&key("max_output_tokens"), format!("{}, {elsewhere}", at_least(1)));
             Reported
         })
     }
@@ -278,6 +290,6 @@ impl Reader<'_> {
     }
 }
 
-fn expected(least: i64) -> String {
-    format!("a whole number from {least} to {}", Grouped(MAX_TOKENS))
+fn at_least(least: i64) -> String {
+    format!("a whole number of at least {least}")
 }

@@ -128,14 +128,10 @@ fn a_missing_value_is_an_error_under_both_policies() {
         assert_eq!(
             error.to_string(),
             "4 problems:\n  \
-             model_context_window is missing, expected a whole number from 1 to \
-             1,000,000,000,000\n  \
-             settings.max_context_tokens is missing, expected a whole number from 1 to \
-             1,000,000,000,000\n  \
-             settings.max_history_tokens is missing, expected a whole number from 0 to \
-             1,000,000,000,000, because use_history is true in answer\n  \
-             steps.router.max_output_tokens is missing, expected a whole number from 1 to \
-             1,000,000,000,000, here, as max_tokens, or as model_max_tokens for all steps",
+             model_context_window is missing, expected a whole number of at least 1\n  \
+             settings.max_context_tokens is missing, expected a whole number of at least 1\n  \
+             settings.max_history_tokens is missing, expected a whole number of at least 0, because use_history is true in answer\n  \
+             steps.router.max_output_tokens is missing, expected a whole number of at least 1, here, as max_tokens, or as model_max_tokens for all steps",
             "{policy}",
         );
     }

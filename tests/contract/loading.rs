@@ -110,8 +110,7 @@ fn a_wrong_value_is_reported_in_the_file_it_stands_in() {
         .with("pipelines/chat.yaml", "extends: base");
     assert_eq!(
         folder.failure(),
-        "pipelines/base.yaml: settings.max_context_tokens: got -6000, expected a whole number \
-         from 1 to 1,000,000,000,000",
+        "pipelines/base.yaml: settings.max_context_tokens: got -6000, expected a whole number of at least 1",
     );
 }
 
@@ -166,6 +165,32 @@ fn a_mark_of_the_editor_before_the_text_does_no_harm() {
         .with("config.json", format!("\u{FEFF}{CONFIG}"))
         .with("pipelines/chat.yaml", format!("\u{FEFF}{}", CHAT.trim_start()));
     assert!(folder.check().is_ok());
+}
+
+#[test]
+fn the_folders_of_the_example_are_as_good_and_as_bad_as_they_say() {
+    let folder = |name: &str| {
+        let root = format!("{}/examples/contract/{name}", env!("CARGO_MANIFEST_DIR"));
+        ContractFolder::open(root).unwrap()
+    };
+    let check = |folder: &ContractFolder, name: &str| folder.load(name)?.check(&words());
+    let good = folder("good");
+    assert_eq!(good.pipelines().unwrap(), ["chat", "digest"]);
+    for name in good.pipelines().unwrap() {
+        let checked = check(&good, &name).unwrap();
+        assert_eq!((checked.clamps().len(), checked.notes().len()), (0, 0), "{checked}");
+    }
+    let bad = folder("bad");
+    let problems = |name: &str| check(&bad, name).unwrap_err().problems().len();
+    assert_eq!(["chat", "digest", "knot", "loop"].map(problems), [2, 5, 1, 1]);
+}
+
+#[test]
+fn the_config_may_name_the_model() {
+    let named = r#"{"model_context_window": 7000, "model": "gpt-4o"}"#;
+    let contract = Folder::good().with("config.json", named).open().load("chat").unwrap();
+    assert_eq!(contract.model_name(), Some("gpt-4o"));
+    assert_eq!(Folder::good().open().load("chat").unwrap().model_name(), None);
 }
 
 #[test]

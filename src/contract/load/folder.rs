@@ -13,7 +13,7 @@ use crate::contract::problem::{ContractError, ContractProblem};
 /// Contracts as files:
 ///
 /// ```text
-/// config.json            model_context_window, model_max_tokens, allow_auto_clamp
+/// config.json            model_context_window, model_max_tokens, model, allow_auto_clamp
 /// pipelines/chat.yaml    extends, settings, steps
 /// prompts/answer.txt     prompt_key: answer
 /// ```

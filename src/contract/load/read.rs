@@ -22,11 +22,18 @@ pub(super) struct Reading<'f> {
     pub(super) problems: Vec<ContractProblem>,
     notes: Vec<String>,
     origins: Origins,
+    model_name: Option<String>,
 }
 
 impl<'f> Reading<'f> {
     pub(super) fn new(files: &'f mut Files) -> Self {
-        Self { files, problems: Vec::new(), notes: Vec::new(), origins: Origins::default() }
+        Self {
+            files,
+            problems: Vec::new(),
+            notes: Vec::new(),
+            origins: Origins::default(),
+            model_name: None,
+        }
     }
 
     /// The model's limits, and whether clamping is allowed.
@@ -56,6 +63,7 @@ impl<'f> Reading<'f> {
             }
         };
         self.unread(Section::Config, &node, "");
+        self.model_name = self.text(&node, "", "model");
         let limits = ModelLimits {
             context_window: self.integer(&node, "", "model_context_window"),
             max_tokens: self.integer(&node, "", "model_max_tokens"),
@@ -86,6 +94,7 @@ impl<'f> Reading<'f> {
             if allow_auto_clamp { LimitsPolicy::AutoClamp } else { LimitsPolicy::FailFast };
         contract.origins = self.origins;
         contract.notes = self.notes;
+        contract.model_name = self.model_name;
         contract.problems = self.problems;
         contract
     }
