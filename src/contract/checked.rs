@@ -32,13 +32,13 @@ impl CheckedContract {
         Self { steps, policy, clamps, notes }
     }
 
-    /// The step of that name.
+    /// A copy of the step of that name, to select by or to give to a layer as its budget.
     ///
     /// # Errors
     ///
     /// [`ContractProblem::UnknownStep`], with the names there are.
-    pub fn step(&self, name: &str) -> Result<&CheckedStep, ContractError> {
-        self.steps.iter().find(|step| &*step.budget.name == name).ok_or_else(|| {
+    pub fn step(&self, name: &str) -> Result<CheckedStep, ContractError> {
+        self.steps.iter().find(|step| &*step.budget.name == name).cloned().ok_or_else(|| {
             ContractError::from(ContractProblem::UnknownStep {
                 step: name.to_owned(),
                 known: self.steps.iter().map(|step| step.budget.name.to_string()).collect(),
@@ -159,6 +159,12 @@ impl CheckedStep {
 
 impl From<&CheckedStep> for ContextBudget {
     fn from(step: &CheckedStep) -> Self {
+        step.request_budget()
+    }
+}
+
+impl From<CheckedStep> for ContextBudget {
+    fn from(step: CheckedStep) -> Self {
         step.request_budget()
     }
 }

@@ -105,7 +105,26 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
         self
     }
 
-    /// Sets the budget: the same for every request, or a function of it.
+    /// Sets the budget: the same for every request, a function of it, or that of a checked
+    /// [contract](crate::contract)'s step:
+    ///
+    /// ```
+    /// use cupel::Policy;
+    /// use cupel::contract::{BudgetContract, GenerationStep, ModelLimits, PipelineSettings};
+    /// use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
+    /// use cupel::tokens::HeuristicCounter;
+    ///
+    /// let contract = BudgetContract::new(ModelLimits::new(9_600), PipelineSettings::new(6_000))
+    ///     .step(GenerationStep::new("answer").max_output_tokens(2_048))
+    ///     .check(&HeuristicCounter)?;
+    /// let layer = CupelLayer::<ContextRequest<()>, _>::builder()
+    ///     .adapter(ContextRequestAdapter)
+    ///     .policy(Policy::rag())
+    ///     .budget(contract.step("answer")?)
+    ///     .build()?;
+    /// # let _ = layer;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn budget(mut self, budget: impl BudgetProvider<Req> + 'static) -> Self {
         self.budget = Some(Arc::new(budget));
         self

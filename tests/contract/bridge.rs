@@ -32,7 +32,7 @@ fn a_step_is_the_budget_of_its_whole_request() {
     let settings = PipelineSettings::new(500).max_history_tokens(100).safety_margin_tokens(50);
     let contract = checked(1_000, settings);
     let step = contract.step("answer").unwrap();
-    let budget = ContextBudget::from(step);
+    let budget = ContextBudget::from(&step);
     // Fixed: three words and the format of two messages.
     assert_eq!(budget.target_tokens(), 12 + 100 + 500);
     assert_eq!((budget.max_tokens(), budget.output_reserve()), (950, 200));
@@ -222,7 +222,7 @@ proptest! {
         let counter = words();
         let Ok(checked) = call.contract().check(&counter) else { return Ok(()) };
         let step = checked.step("answer").unwrap();
-        if let Some(sent) = call.send_parts(step, &counter) {
+        if let Some(sent) = call.send_parts(&step, &counter) {
             let parts = step.parts();
             let prompt = counter.count(&sent) + FormatOverhead::default().of(2);
             prop_assert!(prompt + parts.output + parts.safety_margin <= call.window);
@@ -235,7 +235,7 @@ proptest! {
         let counter = words();
         let Ok(checked) = call.contract().check(&counter) else { return Ok(()) };
         let step = checked.step("answer").unwrap();
-        if let Some(selected) = call.send_whole(step, &counter) {
+        if let Some(selected) = call.send_whole(&step, &counter) {
             let prompt: i64 = selected.iter().map(ContextItem::tokens).sum();
             let parts = step.parts();
             prop_assert!(prompt + parts.output + parts.safety_margin <= call.window);
@@ -261,7 +261,7 @@ fn a_call_counted_exactly_never_exceeds_the_window() {
         call.settings = call.settings.safety_margin_tokens(128);
         let Ok(checked) = call.contract().check(&counter) else { continue };
         let step = checked.step("answer").unwrap();
-        let Some(sent) = call.send_parts(step, &counter) else { continue };
+        let Some(sent) = call.send_parts(&step, &counter) else { continue };
         let prompt = counter.count(&sent) + FormatOverhead::default().of(2);
         let total = prompt + step.parts().output;
         assert!(total <= call.window, "{total} of {}: {step}", call.window);

@@ -86,7 +86,10 @@ fn a_step_that_no_clamp_can_save_is_an_error() {
 
 /// Keeps the fields of every event.
 #[derive(Clone, Default)]
-struct Events(Arc<Mutex<Vec<Vec<(String, String)>>>>);
+struct Events(Arc<Mutex<Vec<Fields>>>);
+
+/// The fields of one event, by name.
+type Fields = Vec<(String, String)>;
 
 impl<S: tracing::Subscriber> Layer<S> for Events {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
@@ -154,7 +157,7 @@ proptest! {
             prop_assert!(hopeless);
             return Ok(());
         };
-        let after: Vec<_> = checked.steps().iter().map(|step| step.parts()).collect();
+        let after: Vec<_> = checked.steps().iter().map(cupel::contract::CheckedStep::parts).collect();
         for (before, after) in before.iter().zip(&after) {
             prop_assert!(after.fits(), "{after}");
             prop_assert!(1 <= after.context && after.context <= before.context);
