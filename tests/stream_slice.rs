@@ -1,6 +1,7 @@
 //! What a stream selects, beside what a batch selects from the same items.
 //!
-//! 50,000 random cases for each promise; `PROPTEST_CASES=<number>` tries more or fewer.
+//! 50,000 random cases for each promise, or a part of them; `PROPTEST_CASES=<number>` sets
+//! another number for all.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 

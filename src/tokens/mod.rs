@@ -8,7 +8,7 @@
 //! let counter = CachedCounter::new(HeuristicCounter);
 //! let text = "Deploys are frozen on Fridays.";
 //! let item = ContextItem::new(text, counter.count(text))?;
-//! assert_eq!(item.tokens(), 8);
+//! assert_eq!(item.tokens(), 7);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 

@@ -120,6 +120,22 @@ fn copies_that_disagree_about_their_size_still_leave_one() {
 }
 
 #[test]
+fn a_copy_that_no_longer_fits_makes_room_for_what_comes_later() {
+    let other = |score, position| {
+        Candidate::new(score, 8, Sequence::new(0, position), &position.to_string()).to_stream()
+    };
+    let copy =
+        |score, tokens| Candidate::new(score, tokens, Sequence::new(1, 0), "same text").to_stream();
+    let mut slice = StreamSlice::deduplicating(10);
+    assert!(slice.push(copy(9.0, 8)).is_kept());
+    assert!(slice.compact().is_empty());
+    assert!(matches!(slice.push(other(1.0, 0)), StreamPush::Dropped(_)));
+    assert!(slice.push(copy(10.0, 40)).is_kept());
+    assert!(slice.push(other(0.5, 1)).is_kept());
+    assert_eq!(slice.selection().map(|item| item.score).collect::<Vec<_>>(), [0.5]);
+}
+
+#[test]
 fn a_source_that_breaks_a_promise_is_not_believed_any_more() {
     let strict = || SourceBounds::new(0).max_score(1.0).min_tokens(5).never_pinned();
     let mut slice = StreamSlice::new(10);

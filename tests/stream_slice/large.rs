@@ -1,5 +1,7 @@
 //! Long streams and many kept items: the list is split, joined and swept many times.
 
+use std::collections::HashMap;
+
 use cupel::{Sequence, StreamSlice};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -26,13 +28,12 @@ fn stream(contents: Option<u16>) -> impl Strategy<Value = Vec<Candidate>> {
 
 /// The rule, as it is written down, over everything that has arrived.
 fn live_by_the_rule(arrived: &[Candidate], budget: i64) -> Vec<Sequence> {
-    let size = |sequence: &Sequence| {
-        arrived.iter().find(|c| c.sequence == *sequence).unwrap().item.tokens()
-    };
+    let sizes: HashMap<Sequence, i64> =
+        arrived.iter().map(|c| (c.sequence, c.item.tokens())).collect();
     let greedy_order = batch(arrived, i64::MAX);
     let mut reach = budget;
     let live = |sequence: &Sequence| {
-        let tokens = size(sequence);
+        let tokens = sizes[sequence];
         let live = tokens <= reach;
         if live {
             reach = (tokens - 1).max(reach - tokens);

@@ -206,12 +206,25 @@ fn equal_items_settle_by_their_place_in_the_batch() {
 }
 
 #[test]
-fn scores_below_zero_weigh_less_on_larger_items() {
+fn a_falling_density_settles_when_it_has_passed_the_last_that_fits() {
     let mut slice = StreamSlice::new(10);
-    push(&mut slice, -0.5, 2, 0);
-    // -0.3 on 1 token is worse than -0.5 on 2, but on 3 tokens it is better.
-    let bounds = SourceBounds::new(1).max_score(-0.3).min_tokens(1).never_pinned();
+    let mut bounds = SourceBounds::new(0).min_tokens(4).descending_density().never_pinned();
+    for (position, (score, settled)) in [(8.0, false), (7.0, false), (6.0, true)].iter().enumerate()
+    {
+        let item = StreamItem::new(*score, 4, Sequence::new(0, position as u64), ());
+        assert!(bounds.observe(&item));
+        let _ = slice.push(item);
+        assert_eq!(slice.is_settled([&bounds]), *settled, "after a score of {score}");
+    }
+}
+
+#[test]
+fn scores_below_zero_weigh_less_on_larger_items() {
+    let mut slice = StreamSlice::new(3);
+    push(&mut slice, -0.24, 2, 0);
+    // -0.3 on 2 tokens comes behind that and finds 1 left, but on 3 tokens it comes before it.
+    let bounds = SourceBounds::new(1).max_score(-0.3).min_tokens(2).never_pinned();
     assert!(!slice.is_settled([&bounds]));
-    push(&mut slice, 1.0, 10, 1);
+    push(&mut slice, 1.0, 3, 1);
     assert!(slice.is_settled([&bounds]));
 }
