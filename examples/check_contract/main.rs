@@ -11,6 +11,8 @@
 
 use std::process::ExitCode;
 
+#[cfg(not(feature = "config"))]
+mod again;
 #[cfg(feature = "config")]
 mod bars;
 #[cfg(feature = "config")]
@@ -31,32 +33,8 @@ fn main() -> ExitCode {
     if report.holds { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// A feature cannot be asked for in the source, so this asks cargo.
 #[cfg(not(feature = "config"))]
 fn main() -> ExitCode {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = std::process::Command::new(cargo);
-    command.args([
-        "run",
-        "--quiet",
-        "--example",
-        "check_contract",
-        "--features",
-        "config,tiktoken",
-    ]);
-    if let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR") {
-        command.arg("--manifest-path").arg(std::path::Path::new(&package).join("Cargo.toml"));
-    }
-    if !cfg!(debug_assertions) {
-        command.arg("--release");
-    }
-    match command.arg("--").args(std::env::args_os().skip(1)).status() {
-        Ok(status) => {
-            ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
-        }
-        Err(error) => {
-            eprintln!("this needs `--features config`, and cargo could not be run: {error}");
-            ExitCode::from(2)
-        }
-    }
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    again::with_features("run", ["--example", "check_contract"], &arguments)
 }
