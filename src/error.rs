@@ -1,5 +1,6 @@
 //! The one error type of the synchronous core.
 
+use crate::contract::ContractError;
 use crate::model::ContextKind;
 
 /// Everything that can go wrong while building or running a selection.
@@ -80,7 +81,7 @@ pub enum CupelError {
     TableTooLarge {
         /// Items with at least one token.
         candidates: usize,
-        /// Columns of the table: the budget in buckets, plus one for the empty knapsack.
+        /// The budget in buckets.
         capacity: u64,
         /// `candidates * capacity`.
         cells: u64,
@@ -103,6 +104,19 @@ pub enum CupelError {
         /// How many the configuration requires.
         required: usize,
     },
+
+    /// A model whose encoding is not known; a guess would be a wrong count.
+    #[error("no encoding is known for model {model:?}; known are {} and their variants", known.join(", "))]
+    UnknownModel {
+        /// The name that was given.
+        model: String,
+        /// The model families that are known.
+        known: Vec<&'static str>,
+    },
+
+    /// A budget contract does not hold, or was asked for a step it does not have.
+    #[error("budget contract: {0}")]
+    BudgetContract(#[from] ContractError),
 
     /// A slicer or placer answered with indices that break its contract.
     #[error("{component} {problem}")]

@@ -1,4 +1,35 @@
 //! Chooses what goes into a language model's context window, and explains the choice.
+//!
+//! An agent's candidates for context (chat history, retrieved documents, tool outputs, memories)
+//! never fit the model's window. This library selects what does, with the deterministic six-stage
+//! Cupel pipeline, and puts that selection where the model is called: in a Tower layer that
+//! gathers candidates from async sources under deadlines and forwards the trimmed request.
+//!
+//! - Start with [`Pipeline`] and [`Policy`] to select from a list you have.
+//! - Use [`layer::CupelLayer`](crate::layer) to select in front of a service.
+//! - Read a [`SelectionReport`] to learn why an item was included or left out.
+//! - Ask [`analytics`] what another budget or policy would have selected.
+//!
+//! ```
+//! use cupel::{ContextBudget, ContextItem, Policy};
+//!
+//! let items = [
+//!     ContextItem::builder("a close match", 40).future_relevance_hint(0.9).build()?,
+//!     ContextItem::builder("a distant match", 40).future_relevance_hint(0.2).build()?,
+//! ];
+//! let report = Policy::rag().dry_run(&items, &ContextBudget::builder(50).build()?)?;
+//! assert_eq!(report.included[0].item.content(), "a close match");
+//! assert_eq!(report.excluded[0].reason.name(), "BudgetExceeded");
+//! # Ok::<(), cupel::CupelError>(())
+//! ```
+//!
+//! # Features
+//!
+//! - `layer` (default): [`gather`] and [`layer`], on tokio and tower.
+//! - `serde`: reading and writing items, budgets, reports and policies.
+//! - `config`: policies in JSON, TOML and YAML files, and budget contracts in folders.
+//! - `tiktoken`: exact token counts for OpenAI's encodings.
+//! - `testing`: assertions over a report.
 
 mod error;
 mod names;
@@ -7,6 +38,7 @@ mod order;
 mod wire;
 
 pub mod analytics;
+pub mod contract;
 pub mod diagnostics;
 #[cfg(feature = "layer")]
 pub mod gather;
@@ -20,6 +52,7 @@ pub mod scorer;
 pub mod slicer;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod tokens;
 
 pub use analytics::{
     BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,
@@ -37,6 +70,8 @@ pub use model::{
 };
 pub use pipeline::{Pipeline, PipelineBuilder};
 pub use placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+#[cfg(feature = "serde")]
+pub use policy::spec::{PolicySpec, PolicySpecError, ScorerRegistry};
 pub use policy::{Policy, PolicyBuilder};
 pub use scorer::{
     CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
@@ -47,5 +82,11 @@ pub use scorer::{
 pub use slicer::{
     CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, CountRequirementShortfall,
     GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet, QuotaSetBuilder,
-    QuotaSlice, QuotaUnit, ScarcityBehavior, Sliced, Slicer,
+    QuotaSlice, QuotaUnit, ScarcityBehavior, Sequence, Sliced, Slicer, SourceBounds, StreamContent,
+    StreamItem, StreamPush, StreamSelection, StreamSlice,
 };
+
+/// The README's examples are tests too.
+#[cfg(all(doctest, feature = "config", feature = "layer"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,1 +1,65 @@
-fn main() {}
+//! Runs every conformance vector as a test of its own.
+//!
+//! `CUPEL_CONFORMANCE_DIR` names the folder of another suite to run as well, and
+//! `CUPEL_CONFORMANCE_IGNORE_UNKNOWN` lets that suite have keys the runner does not know.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+mod conformance {
+    pub(crate) mod build;
+    pub(crate) mod diagnostics;
+    pub(crate) mod discover;
+    pub(crate) mod document;
+    pub(crate) mod pipeline;
+    pub(crate) mod placing;
+    pub(crate) mod run;
+    pub(crate) mod scorers;
+    pub(crate) mod scoring;
+    pub(crate) mod self_test;
+    pub(crate) mod slicers;
+    pub(crate) mod slicing;
+}
+
+use std::path::{Path, PathBuf};
+
+use conformance::discover::{Vector, vectors};
+use conformance::run::{self, UnknownKeys};
+use conformance::self_test;
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance");
+    let other = std::env::var_os("CUPEL_CONFORMANCE_DIR").filter(|folder| !folder.is_empty());
+
+    let mut trials = self_test::trials();
+    trials.extend(suite("", &own, UnknownKeys::Fail));
+    if let Some(folder) = other.map(PathBuf::from) {
+        let name = folder.file_name().map_or("other".into(), |name| name.to_string_lossy());
+        let unknown = match std::env::var_os("CUPEL_CONFORMANCE_IGNORE_UNKNOWN") {
+            Some(_) => UnknownKeys::Ignore,
+            None => UnknownKeys::Fail,
+        };
+        trials.extend(suite(&format!("{name}: "), &folder, unknown));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// One trial for each vector below `folder`, and one that fails when there is none.
+fn suite(prefix: &str, folder: &Path, unknown: UnknownKeys) -> Vec<Trial> {
+    let found = vectors(folder);
+    let count = found.as_ref().map_or(0, Vec::len);
+    let problem = match &found {
+        Ok(_) => format!("no vectors below {}", folder.display()),
+        Err(problem) => problem.clone(),
+    };
+    let mut trials = vec![Trial::test(format!("{prefix}vectors are found"), move || {
+        if count > 0 { Ok(()) } else { Err(problem.into()) }
+    })];
+    for Vector { name, path } in found.unwrap_or_default() {
+        trials.push(Trial::test(format!("{prefix}{name}"), move || {
+            Ok(run::file(&path, unknown)
+                .map_err(|problem| format!("{}: {problem}", path.display()))?)
+        }));
+    }
+    trials
+}

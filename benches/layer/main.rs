@@ -8,6 +8,7 @@
 //! middleware and not the executor.
 
 #![allow(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,

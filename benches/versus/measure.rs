@@ -42,19 +42,6 @@ pub(crate) fn timed<'a, T>(mut work: impl FnMut() -> T + 'a) -> Contestant<'a> {
     })
 }
 
-/// Times `work` on an input that is prepared outside the clock.
-pub(crate) fn timed_with<'a, I, T>(
-    mut prepare: impl FnMut() -> I + 'a,
-    mut work: impl FnMut(&I) -> T + 'a,
-) -> Contestant<'a> {
-    Box::new(move || {
-        let input = prepare();
-        let start = Instant::now();
-        black_box(work(&input));
-        start.elapsed()
-    })
-}
-
 /// The median time of each contestant, in milliseconds; they take turns in every round.
 pub(crate) fn medians(effort: Effort, contestants: &mut [Contestant<'_>]) -> Vec<f64> {
     let mut samples = vec![Vec::new(); contestants.len()];
@@ -82,15 +69,17 @@ fn median(mut samples: Vec<f64>) -> f64 {
     samples[samples.len() / 2]
 }
 
+/// Reads every byte of every content once, with a fast hasher.
+pub(crate) fn hash_contents(items: &[cupel::ContextItem]) -> u64 {
+    let hasher = foldhash::fast::FixedState::default();
+    items.iter().fold(0, |all, item| all ^ hasher.hash_one(item.content().as_bytes()))
+}
+
 /// The least any deduplicating selection must do: read every byte once and sort the scores once.
 pub(crate) fn limit(items: &[cupel::ContextItem]) -> (u64, Vec<(f64, u32)>) {
-    let hasher = foldhash::fast::FixedState::default();
-    let mut hashes = 0;
-    let mut keys = Vec::with_capacity(items.len());
-    for (index, item) in (0_u32..).zip(items) {
-        hashes ^= hasher.hash_one(item.content().as_bytes());
-        keys.push((item.future_relevance_hint().unwrap_or(0.0), index));
-    }
+    let hashes = hash_contents(items);
+    let hints = items.iter().map(|item| item.future_relevance_hint().unwrap_or(0.0));
+    let mut keys: Vec<(f64, u32)> = hints.zip(0..).collect();
     keys.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     (hashes, keys)
 }

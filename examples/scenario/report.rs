@@ -38,9 +38,7 @@ impl View<'_> {
     }
 
     fn heading(&self, out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
-        let rule = WIDTH.saturating_sub(title.chars().count() + note.chars().count() + 3);
-        let rule = self.paint.faint(&"─".repeat(rule));
-        writeln!(out, "\n{} {rule} {}\n", self.paint.title(title), self.paint.faint(note))
+        writeln!(out, "\n{}\n", self.paint.heading(title, note))
     }
 
     fn summary(&self, out: &mut impl Write) -> io::Result<()> {

@@ -44,6 +44,16 @@ pub(crate) fn gauge(share: f64, width: usize) -> (String, String) {
     ("█".repeat(full), "░".repeat(width.saturating_sub(full)))
 }
 
+/// The lines of an area chart, top first: one column for each share, in eighths of a cell.
+pub(crate) fn area(shares: &[f64], height: usize) -> Vec<String> {
+    let eighths = |share: f64| (share.clamp(0.0, 1.0) * (height * 8) as f64).round() as usize;
+    let cell = |row: usize, share: f64| {
+        let full = eighths(share).saturating_sub(row * 8).min(8);
+        " ▁▂▃▄▅▆▇█".chars().nth(full).unwrap_or(' ')
+    };
+    (0..height).rev().map(|row| shares.iter().map(|share| cell(row, *share)).collect()).collect()
+}
+
 /// `1 item`, `2 items`.
 pub(crate) fn items(number: usize) -> String {
     format!("{} item{}", count(number), if number == 1 { "" } else { "s" })
@@ -91,6 +101,12 @@ impl Paint {
     pub(crate) fn for_stdout() -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self(std::io::stdout().is_terminal() && !refused)
+    }
+
+    /// A title, a rule and a note that fill one line.
+    pub(crate) fn heading(self, title: &str, note: &str) -> String {
+        let rule = WIDTH.saturating_sub(title.chars().count() + note.chars().count() + 3);
+        format!("{} {} {}", self.title(title), self.faint(&"─".repeat(rule)), self.faint(note))
     }
 
     pub(crate) fn title(self, text: &str) -> String {

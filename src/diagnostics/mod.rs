@@ -42,6 +42,8 @@
 mod collector;
 mod event;
 mod reason;
+#[cfg(feature = "serde")]
+mod reason_wire;
 mod report;
 pub(crate) mod spans;
 

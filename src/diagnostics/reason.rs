@@ -10,7 +10,7 @@ use crate::model::ContextKind;
 /// The specification reserves `ScoredTooLow`, `QuotaCapExceeded`, `QuotaRequireDisplaced` and
 /// `Filtered` for the future and for custom components; nothing built in emits them.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "reason"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "reason"))]
 #[non_exhaustive]
 pub enum ExclusionReason {
     /// The item did not fit.
@@ -23,10 +23,10 @@ pub enum ExclusionReason {
     /// The item scored below a threshold.
     ScoredTooLow {
         /// The item's score.
-        #[cfg_attr(feature = "serde", serde(with = "crate::wire::float"))]
+        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::wire::float::serialize"))]
         score: f64,
         /// The threshold.
-        #[cfg_attr(feature = "serde", serde(with = "crate::wire::float"))]
+        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::wire::float::serialize"))]
         threshold: f64,
     },
     /// Another item has the same content and a better score.
@@ -88,20 +88,8 @@ pub enum ExclusionReason {
     #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown {
         /// The name.
-        #[cfg_attr(feature = "serde", serde(deserialize_with = "unknown_reason"))]
         reason: String,
     },
-}
-
-/// A known reason with missing fields must not pass as an unknown one.
-#[cfg(feature = "serde")]
-fn unknown_reason<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let reason = <String as serde::Deserialize>::deserialize(deserializer)?;
-    if ExclusionReason::NAMES.contains(&reason.as_str()) {
-        let problem = format!("exclusion reason {reason} lacks a field or has one of another type");
-        return Err(serde::de::Error::custom(problem));
-    }
-    Ok(reason)
 }
 
 impl ExclusionReason {

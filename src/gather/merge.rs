@@ -43,16 +43,16 @@ impl Gathered {
     /// Puts the request's candidates first, then each source's, in the order they were added.
     ///
     /// A pin is a promise that the caller makes. An optional source whose pinned items would not
-    /// fit must not fail the call, so the pins that do not fit beside the caller's are lifted and
-    /// the items compete like any other.
+    /// fit must not fail the call, so the pins that exceed [`pin_limit`] beside the caller's are
+    /// lifted and the items compete like any other.
     pub(crate) fn merge<Req>(
         own: Vec<ContextItem>,
         arrived: Arrived,
+        mut report: GatherReport,
         sources: &[Source<Req>],
-        budget: &ContextBudget,
-        overflow: OverflowStrategy,
+        pin_limit: i64,
     ) -> Self {
-        let Arrived { items: by_source, mut report } = arrived;
+        let Arrived(by_source) = arrived;
         let is_optional = |source: &Source<Req>| source.failure != FailurePolicy::Required;
         let promised = own.iter().chain(
             by_source
@@ -62,11 +62,6 @@ impl Gathered {
                 .flat_map(|(items, _)| items),
         );
         let mut pinned = promised.filter(|item| item.pinned()).fold(0, add_tokens);
-        let mut available = budget.max_tokens().saturating_sub(budget.output_reserve());
-        if overflow == OverflowStrategy::Throw {
-            // Pins beyond the target would fail the call as surely as pins beyond the window.
-            available = available.min(budget.target_tokens());
-        }
 
         let mut owners = Owners { own: own.len(), sources: Vec::with_capacity(by_source.len()) };
         let mut items = own;
@@ -81,7 +76,7 @@ impl Gathered {
             for item in items.iter_mut().skip(first) {
                 if item.pinned() && item.tokens() >= 0 {
                     let with = add_tokens(pinned, item);
-                    if with <= available {
+                    if with <= pin_limit {
                         pinned = with;
                     } else if let Ok(unpinned) = item.to_builder().pinned(false).build() {
                         *item = unpinned;
@@ -91,6 +86,16 @@ impl Gathered {
             }
         }
         Self { items, owners, report }
+    }
+}
+
+/// How many tokens may be pinned before a run fails.
+pub(crate) fn pin_limit(budget: &ContextBudget, overflow: OverflowStrategy) -> i64 {
+    let available = budget.max_tokens().saturating_sub(budget.output_reserve());
+    match overflow {
+        // Pins beyond the target would fail the call as surely as pins beyond the window.
+        OverflowStrategy::Throw => available.min(budget.target_tokens()),
+        _ => available,
     }
 }
 

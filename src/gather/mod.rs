@@ -46,9 +46,9 @@ mod stream;
 
 pub use channel::{ChannelClosed, ChannelSender, channel};
 pub use conversation::ConversationStore;
-pub(crate) use merge::Gathered;
-pub use report::{GatherReport, SourceOutcome, SourceReport};
-pub(crate) use run::{Arrived, Gather};
+pub(crate) use merge::{Gathered, pin_limit};
+pub use report::{GatherReport, SourceOutcome, SourceReport, StopReason};
+pub(crate) use run::{Arrived, Gather, RequiredSourceFailed, Sink};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub(crate) use stream::panic_message;
 

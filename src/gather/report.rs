@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct GatherReport {
     /// From the first poll to the last source's end, or to the deadline.
     pub elapsed: Duration,
+    /// Why gathering ended.
+    pub stopped: StopReason,
     /// One entry a source, in the order they were added.
     pub sources: Vec<SourceReport>,
 }
@@ -20,6 +22,21 @@ impl GatherReport {
     pub fn source(&self, name: &str) -> Option<&SourceReport> {
         self.sources.iter().find(|source| &*source.name == name)
     }
+}
+
+/// Why gathering ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// All sources had ended; also when there were none.
+    #[default]
+    AllEnded,
+    /// The overall deadline passed.
+    Deadline,
+    /// Nothing that could still arrive would have changed the selection.
+    Settled,
+    /// A required source failed.
+    Failed,
 }
 
 /// How one source went.
@@ -36,6 +53,8 @@ pub struct SourceReport {
     pub elapsed: Duration,
     /// How it ended.
     pub outcome: SourceOutcome,
+    /// Whether an item broke what the source had promised about its items.
+    pub broke_promise: bool,
     /// Pinned items of an optional source that did not fit the budget and lost their pin.
     pub pins_lifted: usize,
 }
@@ -61,6 +80,8 @@ pub enum SourceOutcome {
         /// The panic's message, if it had one.
         message: String,
     },
+    /// Nothing it could still yield would have changed the selection, so it was not waited for.
+    NotNeeded,
     /// The call ended before the source did, because another source failed it.
     Abandoned,
 }
@@ -75,6 +96,7 @@ impl SourceOutcome {
             Self::LimitReached => "limit_reached",
             Self::Failed { .. } => "failed",
             Self::Panicked { .. } => "panicked",
+            Self::NotNeeded => "not_needed",
             Self::Abandoned => "abandoned",
         }
     }
@@ -93,6 +115,7 @@ impl fmt::Display for SourceOutcome {
             Self::Panicked { message } => write!(f, "panicked: {message}"),
             Self::TimedOut => f.write_str("timed out"),
             Self::LimitReached => f.write_str("reached its limit"),
+            Self::NotNeeded => f.write_str("was not needed"),
             Self::Completed | Self::Abandoned => f.write_str(self.name()),
         }
     }

@@ -11,6 +11,7 @@ use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use super::BoxError;
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, ContextSource};
+use crate::slicer::SourceBounds;
 
 /// The items of one source for one request.
 pub type CandidateStream = Pin<Box<dyn Stream<Item = Result<ContextItem, BoxError>> + Send>>;
@@ -52,6 +53,33 @@ pub struct Source<Req> {
     pub(crate) limit: usize,
     pub(crate) failure: FailurePolicy,
     pub(crate) defaults: Arc<Defaults>,
+    pub(crate) promises: Promises,
+}
+
+/// What a source says about its items, for selecting while they arrive.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Promises {
+    max_score: Option<f64>,
+    min_tokens: Option<i64>,
+    descending_density: bool,
+}
+
+impl Promises {
+    /// As bounds on what source number `source` can still yield.
+    pub(crate) fn bounds(self, source: u32) -> SourceBounds {
+        let Self { max_score, min_tokens, descending_density } = self;
+        let mut bounds = SourceBounds::new(source);
+        if let Some(score) = max_score {
+            bounds = bounds.max_score(score).never_pinned();
+        }
+        if let Some(tokens) = min_tokens {
+            bounds = bounds.min_tokens(tokens).never_pinned();
+        }
+        if descending_density {
+            bounds = bounds.descending_density().never_pinned();
+        }
+        bounds
+    }
 }
 
 /// Field values for items that do not set their own.
@@ -97,6 +125,7 @@ impl<Req> Source<Req> {
             limit: Self::DEFAULT_LIMIT,
             failure: FailurePolicy::default(),
             defaults: Arc::default(),
+            promises: Promises::default(),
         }
     }
 
@@ -210,6 +239,32 @@ impl<Req> Source<Req> {
         self
     }
 
+    /// Promises that the layer's scorer gives no item a higher score, so that a selection made
+    /// [while items arrive](crate::layer::CupelLayerBuilder::streaming) can end early.
+    ///
+    /// This, [`min_tokens`](Self::min_tokens) and [`descending_density`](Self::descending_density)
+    /// also promise that no item is pinned. A source that breaks a promise is not believed any
+    /// more, and the report says so.
+    #[must_use]
+    pub fn max_score(mut self, score: f64) -> Self {
+        self.promises.max_score = Some(score);
+        self
+    }
+
+    /// Promises that no item has fewer tokens; without at least 1 a selection cannot end early.
+    #[must_use]
+    pub fn min_tokens(mut self, tokens: i64) -> Self {
+        self.promises.min_tokens = Some(tokens);
+        self
+    }
+
+    /// Promises that no item has more score per token than the one before it.
+    #[must_use]
+    pub fn descending_density(mut self) -> Self {
+        self.promises.descending_density = true;
+        self
+    }
+
     /// The source's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -226,6 +281,7 @@ impl<Req> Clone for Source<Req> {
             limit: self.limit,
             failure: self.failure,
             defaults: Arc::clone(&self.defaults),
+            promises: self.promises,
         }
     }
 }
@@ -238,6 +294,7 @@ impl<Req> fmt::Debug for Source<Req> {
             .field("limit", &self.limit)
             .field("failure", &self.failure)
             .field("defaults", &self.defaults)
+            .field("promises", &self.promises)
             .finish_non_exhaustive()
     }
 }

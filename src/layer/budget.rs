@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::contract::CheckedStep;
 use crate::gather::BoxError;
 use crate::model::ContextBudget;
 
@@ -48,6 +49,13 @@ where
 {
     fn budget(&self, request: &Req) -> Result<ContextBudget, BoxError> {
         self(request)
+    }
+}
+
+/// The budget of the step's whole request.
+impl<Req> BudgetProvider<Req> for CheckedStep {
+    fn budget(&self, _request: &Req) -> Result<ContextBudget, BoxError> {
+        Ok(self.request_budget())
     }
 }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::service::{CupelLayer, Shared};
-use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook};
+use super::streaming::{ProgressHook, StreamingMode};
+use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
 use crate::gather::Source;
 use crate::pipeline::Pipeline;
 use crate::policy::Policy;
+use crate::scorer::Scorer;
 
 /// A setting of the layer that is missing or contradicts another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +45,9 @@ pub struct CupelLayerBuilder<Req, A> {
     gather_deadline: Duration,
     ready_after_gathering: bool,
     blocking_threshold: u64,
+    streaming: bool,
+    dropped_sample: Option<usize>,
+    on_progress: Option<ProgressHook>,
 }
 
 /// Stands where the adapter goes until one is set; a layer cannot be built with it.
@@ -62,6 +67,9 @@ impl<Req> CupelLayer<Req, NoAdapter> {
             gather_deadline: Self::DEFAULT_GATHER_DEADLINE,
             ready_after_gathering: false,
             blocking_threshold: Self::DEFAULT_BLOCKING_THRESHOLD,
+            streaming: false,
+            dropped_sample: None,
+            on_progress: None,
         }
     }
 }
@@ -79,6 +87,9 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
             gather_deadline: self.gather_deadline,
             ready_after_gathering: self.ready_after_gathering,
             blocking_threshold: self.blocking_threshold,
+            streaming: self.streaming,
+            dropped_sample: self.dropped_sample,
+            on_progress: self.on_progress,
         }
     }
 
@@ -94,7 +105,26 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
         self
     }
 
-    /// Sets the budget: the same for every request, or a function of it.
+    /// Sets the budget: the same for every request, a function of it, or that of a checked
+    /// [contract](crate::contract)'s step:
+    ///
+    /// ```
+    /// use cupel::Policy;
+    /// use cupel::contract::{BudgetContract, GenerationStep, ModelLimits, PipelineSettings};
+    /// use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
+    /// use cupel::tokens::HeuristicCounter;
+    ///
+    /// let contract = BudgetContract::new(ModelLimits::new(9_600), PipelineSettings::new(6_000))
+    ///     .step(GenerationStep::new("answer").max_output_tokens(2_048))
+    ///     .check(&HeuristicCounter)?;
+    /// let layer = CupelLayer::<ContextRequest<()>, _>::builder()
+    ///     .adapter(ContextRequestAdapter)
+    ///     .policy(Policy::rag())
+    ///     .budget(contract.step("answer")?)
+    ///     .build()?;
+    /// # let _ = layer;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn budget(mut self, budget: impl BudgetProvider<Req> + 'static) -> Self {
         self.budget = Some(Arc::new(budget));
         self
@@ -141,6 +171,75 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
         self
     }
 
+    /// Selects while items arrive, instead of after gathering.
+    ///
+    /// The selection is the same, as long as items of equal content have equal tokens. Memory is
+    /// for what can still be selected, not for everything that arrives, and with what sources
+    /// [promise](Source::max_score) the call leaves as soon as nothing that could still arrive
+    /// would change the selection. It needs a scorer that looks at one item alone and
+    /// [`GreedySlice`](crate::GreedySlice).
+    pub fn streaming(mut self, enabled: bool) -> Self {
+        self.streaming = enabled;
+        self
+    }
+
+    /// Lists this many of the best items that were left out while streaming; 100 unless set.
+    pub fn dropped_sample(mut self, items: usize) -> Self {
+        self.dropped_sample = Some(items);
+        self
+    }
+
+    /// Calls a function whenever the selection changes while streaming: for interfaces that show
+    /// sources arriving.
+    pub fn on_progress(mut self, function: impl Fn(&Snapshot) + Send + Sync + 'static) -> Self {
+        self.on_progress = Some(Arc::new(function));
+        self
+    }
+
+    /// What streaming needs of the pipeline, and what needs streaming.
+    fn streaming_mode(&mut self, pipeline: &Pipeline) -> Result<Option<StreamingMode>, BuildError> {
+        let problem = |text: String| Err(BuildError(text));
+        if !self.streaming {
+            for (set, option) in [
+                (self.dropped_sample.is_some(), "dropped_sample"),
+                (self.on_progress.is_some(), "on_progress"),
+            ] {
+                if set {
+                    return problem(format!(".{option}(..) needs .streaming(true)"));
+                }
+            }
+            return Ok(None);
+        }
+        if let Some(name) = relative_scorer(&**pipeline.scorer()) {
+            let instead = match name.as_str() {
+                "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
+                "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
+                _ => "use scorers that look at one item alone",
+            };
+            return problem(format!(
+                "{name} compares an item with all others, so it cannot score while items arrive; \
+                 {instead}, or leave .streaming(..) out"
+            ));
+        }
+        let scorer = pipeline.scorer();
+        if scorer.depends_on_time() && scorer.freeze().is_none() {
+            return problem(format!(
+                "{} depends on time but cannot stop its clock for a request; override \
+                 Scorer::freeze, or leave .streaming(..) out",
+                scorer.name()
+            ));
+        }
+        if !pipeline.slicer().is_greedy() {
+            return problem(format!(
+                "{} needs all items at once, so it cannot select while they arrive; use \
+                 GreedySlice, or leave .streaming(..) out",
+                pipeline.slicer().name()
+            ));
+        }
+        let dropped_sample = self.dropped_sample.unwrap_or(DEFAULT_DROPPED_SAMPLE);
+        Ok(Some(StreamingMode { dropped_sample, on_progress: self.on_progress.take() }))
+    }
+
     fn check_sources(&self) -> Result<(), BuildError> {
         let problem = |text: String| Err(BuildError(text));
         for (position, source) in self.sources.iter().enumerate() {
@@ -173,9 +272,9 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
     /// # Errors
     ///
     /// [`BuildError`] says what is missing or contradictory, and what to set.
-    pub fn build(self) -> Result<CupelLayer<Req, A>, BuildError> {
+    pub fn build(mut self) -> Result<CupelLayer<Req, A>, BuildError> {
         self.check_sources()?;
-        let pipeline = match (self.policy, self.pipeline) {
+        let pipeline = match (self.policy.take(), self.pipeline.take()) {
             (Some(_), Some(_)) => {
                 let problem = "both .policy(..) and .pipeline(..) are set; keep one";
                 return Err(BuildError(problem.to_owned()));
@@ -187,6 +286,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
                 return Err(BuildError(problem.to_owned()));
             }
         };
+        let streaming = self.streaming_mode(&pipeline)?;
         let budget = self.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
@@ -199,8 +299,26 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             gather_deadline: self.gather_deadline,
             ready_after_gathering: self.ready_after_gathering,
             blocking_threshold: self.blocking_threshold,
+            streaming,
         }))
     }
+}
+
+/// How many of the dropped items a report lists unless told otherwise.
+const DEFAULT_DROPPED_SAMPLE: usize = 100;
+
+/// The innermost scorer that compares an item with others, by name.
+fn relative_scorer(scorer: &dyn Scorer) -> Option<String> {
+    if scorer.is_absolute() {
+        return None;
+    }
+    let mut inner = None;
+    scorer.visit_children(&mut |child| {
+        if inner.is_none() {
+            inner = relative_scorer(child);
+        }
+    });
+    inner.or_else(|| Some(scorer.name().to_owned()))
 }
 
 impl<Req, A> fmt::Debug for CupelLayerBuilder<Req, A> {

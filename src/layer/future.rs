@@ -12,11 +12,10 @@ use tokio::task::JoinHandle;
 use tower::Service;
 use tracing::Span;
 
-use super::select::{self, Job, Outcome, Prepared};
+use super::select::{Candidates, Job, Outcome, Prepared, Waiting};
 use super::service::Shared;
 use super::{ContextAdapter, ContextError, Error, Selection};
 use crate::gather::GatherReport;
-use crate::model::ContextBudget;
 
 /// The future of a call through [`CupelService`](super::CupelService).
 ///
@@ -82,7 +81,7 @@ enum State<F, Req, Rest> {
     Failed(Option<ContextError>),
     Gathering(Option<Prepared<Rest>>),
     /// On the blocking pool.
-    Selecting(Selecting, Option<Waiting<Rest>>),
+    Selecting(Selecting, Option<(Waiting<Rest>, GatherReport)>),
     /// Readiness was not asked for before the call.
     AwaitingReady(Option<Req>),
     Calling(#[pin] F),
@@ -97,15 +96,6 @@ impl Drop for Selecting {
     }
 }
 
-/// What waits while a selection is made elsewhere.
-struct Waiting<Rest> {
-    rest: Rest,
-    budget: ContextBudget,
-    fixed_tokens: i64,
-    /// For the case that the selection never comes back.
-    gather: GatherReport,
-}
-
 impl<S: Service<Req>, Req, A: ContextAdapter<Req>> CallFuture<S, Req, A> {
     pub(super) fn new(
         shared: Arc<Shared<Req, A>>,
@@ -118,7 +108,6 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> CallFuture<S, Req, A> {
             Ok(prepared) => State::Gathering(Some(prepared)),
             Err(error) => State::Failed(Some(error)),
         };
-        let wants_report = wants_report || !shared.hooks.is_empty();
         Self {
             shared,
             wants_report,
@@ -145,35 +134,50 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                 },
                 StateProjection::Gathering(slot) => {
                     let Some(prepared) = slot else { return Poll::Pending };
-                    match ready!(prepared.poll_gathered(this.shared, cx)) {
+                    let gathered = ready!(prepared.poll_gathered(cx));
+                    let Some(prepared) = slot.take() else { return Poll::Pending };
+                    match gathered {
                         Err(failed) => Err(failed),
-                        Ok(gathered) => {
-                            let Some(prepared) = slot.take() else { return Poll::Pending };
-                            let Prepared { rest, budget, fixed_tokens, .. } = prepared;
-                            let gather = gathered.report.clone();
-                            let job = Job {
-                                pipeline: this.shared.pipeline.clone(),
-                                gathered,
-                                budget: budget.clone(),
-                                wants_report: *this.wants_report,
-                                span: span.clone(),
-                            };
-                            let waiting = Waiting { rest, budget, fixed_tokens, gather };
-                            if let Some(pool) = this.shared.blocking_pool_for(&job) {
-                                let job = Selecting(pool.spawn_blocking(move || job.run()));
-                                this.state.set(State::Selecting(job, Some(waiting)));
-                                continue;
+                        Ok(gather) => {
+                            let budget = prepared.budget().clone();
+                            match prepared.into_candidates(this.shared, gather) {
+                                (Candidates::Streaming(streaming, gather), waiting) => waiting
+                                    .join_streamed(
+                                        this.shared,
+                                        *streaming,
+                                        *this.wants_report,
+                                        gather,
+                                    ),
+                                (Candidates::Gathered(gathered), waiting) => {
+                                    let job = Job {
+                                        pipeline: this.shared.pipeline.clone(),
+                                        gathered,
+                                        budget,
+                                        wants_report: *this.wants_report,
+                                        span: span.clone(),
+                                    };
+                                    match this.shared.blocking_pool_for(&job) {
+                                        None => waiting.join(this.shared, job.run()),
+                                        Some(pool) => {
+                                            let gather = job.gathered.report.clone();
+                                            let job =
+                                                Selecting(pool.spawn_blocking(move || job.run()));
+                                            let waiting = Some((waiting, gather));
+                                            this.state.set(State::Selecting(job, waiting));
+                                            continue;
+                                        }
+                                    }
+                                }
                             }
-                            waiting.join(this.shared, job.run())
                         }
                     }
                 }
                 StateProjection::Selecting(job, waiting) => {
                     let outcome = ready!(Pin::new(&mut job.0).poll(cx));
-                    let Some(waiting) = waiting.take() else { return Poll::Pending };
+                    let Some((waiting, gather)) = waiting.take() else { return Poll::Pending };
                     match outcome {
                         Ok(outcome) => waiting.join(this.shared, outcome),
-                        Err(error) => Err((panicked(error), waiting.gather)),
+                        Err(error) => Err((panicked(error), gather)),
                     }
                 }
                 StateProjection::AwaitingReady(request) => {
@@ -209,16 +213,6 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                 }
             }
         }
-    }
-}
-
-impl<Rest> Waiting<Rest> {
-    fn join<Req, A: ContextAdapter<Req, Rest = Rest>>(
-        self,
-        shared: &Shared<Req, A>,
-        outcome: Outcome,
-    ) -> Result<(Req, Selection), (ContextError, GatherReport)> {
-        select::join(shared, self.rest, self.budget, self.fixed_tokens, outcome)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::ContextError;
+use super::{ContextError, StreamReport};
 use crate::diagnostics::SelectionReport;
 use crate::gather::GatherReport;
 use crate::model::ContextBudget;
@@ -23,6 +23,9 @@ pub struct Selection {
     pub budget: ContextBudget,
     /// Tokens that were not up for selection.
     pub fixed_tokens: i64,
+    /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
+    /// the best ones, and the totals count everything.
+    pub stream: Option<StreamReport>,
 }
 
 impl Selection {
@@ -33,6 +36,7 @@ impl Selection {
             gather: GatherReport::default(),
             budget: ContextBudget::bare(0, 0),
             fixed_tokens: 0,
+            stream: None,
         }
     }
 }

@@ -40,6 +40,7 @@
 mod adapter;
 mod budget;
 mod builder;
+mod dropped;
 mod error;
 mod ext;
 mod future;
@@ -47,13 +48,16 @@ mod hook;
 mod request;
 mod select;
 mod service;
+mod streaming;
 
 pub use adapter::{ContextAdapter, Origin, Placed, Split};
 pub use budget::BudgetProvider;
-pub use builder::{BuildError, CupelLayerBuilder};
+pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
+pub use dropped::DroppedCounts;
 pub use error::{ContextError, Error};
 pub use ext::ServiceBuilderExt;
 pub use future::{ReportedFuture, ResponseFuture};
 pub use hook::{Selection, SelectionHook};
 pub use request::{ContextRequest, ContextRequestAdapter};
 pub use service::{CupelLayer, CupelService};
+pub use streaming::{Snapshot, StreamReport};

@@ -7,27 +7,53 @@ use tracing::Span;
 
 use super::budget::without_fixed;
 use super::service::Shared;
-use super::{ContextAdapter, ContextError, Origin, Placed, Selection};
+use super::streaming::{Streamed, Streaming, Terms};
+use super::{ContextAdapter, ContextError, Origin, Placed, Selection, StreamReport};
 use crate::diagnostics::{
     DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceDetailLevel,
 };
 use crate::error::CupelError;
-use crate::gather::{Arrived, Gather, GatherReport, Gathered};
+use crate::gather::{
+    Arrived, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Source, pin_limit,
+};
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
 
 /// A request taken apart, with its budget, and its sources open.
 pub(super) struct Prepared<Rest> {
-    pub(super) candidates: Vec<ContextItem>,
-    pub(super) rest: Rest,
-    pub(super) budget: ContextBudget,
-    pub(super) fixed_tokens: i64,
+    pub(super) waiting: Waiting<Rest>,
     /// None when the layer has no sources.
-    pub(super) gather: Option<Gather>,
+    gather: Option<Gather>,
+    intake: Intake,
+}
+
+/// What waits while a selection is made.
+pub(super) struct Waiting<Rest> {
+    rest: Rest,
+    budget: ContextBudget,
+    fixed_tokens: i64,
+}
+
+/// Where candidates go.
+enum Intake {
+    /// Into lists, to be selected from at the end.
+    Batch { own: Vec<ContextItem>, arrived: Arrived },
+    /// Into a selection, one by one.
+    Stream(Box<Streaming>),
+}
+
+/// Candidates to select from, or the selection already made.
+pub(super) enum Candidates {
+    Gathered(Gathered),
+    Streaming(Box<Streaming>, GatherReport),
 }
 
 impl<Rest> Prepared<Rest> {
-    pub(super) fn new<Req, A>(shared: &Shared<Req, A>, request: Req) -> Result<Self, ContextError>
+    pub(super) fn new<Req, A>(
+        shared: &Shared<Req, A>,
+        request: Req,
+        wants_report: bool,
+    ) -> Result<Self, ContextError>
     where
         A: ContextAdapter<Req, Rest = Rest>,
     {
@@ -46,34 +72,73 @@ impl<Rest> Prepared<Rest> {
             let available_tokens = whole.max_tokens().saturating_sub(whole.output_reserve());
             ContextError::FixedTokens { fixed_tokens, available_tokens }
         })?;
-        Ok(Self { candidates: split.candidates, rest: split.rest, budget, fixed_tokens, gather })
+        let own = split.candidates;
+        let intake = match &shared.streaming {
+            None => Intake::Batch { own, arrived: Arrived::new(shared.sources.len()) },
+            Some(mode) => {
+                let terms = shared.terms();
+                let pipeline = &shared.pipeline;
+                let mut streaming =
+                    Streaming::new(pipeline, mode, budget.clone(), terms, wants_report);
+                streaming.start(own);
+                Intake::Stream(Box::new(streaming))
+            }
+        };
+        let waiting = Waiting { rest: split.rest, budget, fixed_tokens };
+        Ok(Self { waiting, gather, intake })
     }
 
-    /// All candidates, once the sources have ended or been cut off.
-    pub(super) fn poll_gathered<Req, A>(
+    pub(super) fn budget(&self) -> &ContextBudget {
+        &self.waiting.budget
+    }
+
+    /// Waits until the sources have ended, been cut off, or are not needed any more.
+    pub(super) fn poll_gathered(
         &mut self,
-        shared: &Shared<Req, A>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Gathered, (ContextError, GatherReport)>> {
-        let arrived = match &mut self.gather {
-            None => Arrived::default(),
-            Some(gather) => match gather.poll(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(arrived)) => arrived,
-                Poll::Ready(Err((failed, report))) => {
-                    let error = ContextError::Source {
-                        name: failed.name,
-                        outcome: failed.outcome,
-                        cause: failed.cause,
-                    };
-                    return Poll::Ready(Err((error, report)));
-                }
-            },
+    ) -> Poll<Result<GatherReport, (ContextError, GatherReport)>> {
+        let Some(gather) = &mut self.gather else {
+            return Poll::Ready(Ok(GatherReport::default()));
         };
-        self.gather = None;
-        let own = std::mem::take(&mut self.candidates);
-        let overflow = shared.pipeline.overflow_strategy();
-        Poll::Ready(Ok(Gathered::merge(own, arrived, &shared.sources, &self.budget, overflow)))
+        let polled = match &mut self.intake {
+            Intake::Batch { arrived, .. } => gather.poll(cx, arrived),
+            Intake::Stream(streaming) => gather.poll(cx, &mut **streaming),
+        };
+        polled.map_err(|(failed, report)| {
+            let RequiredSourceFailed { name, outcome, cause } = failed;
+            (ContextError::Source { name, outcome, cause }, report)
+        })
+    }
+
+    /// What there is to select from, and what waits for the selection.
+    pub(super) fn into_candidates<Req, A>(
+        self,
+        shared: &Shared<Req, A>,
+        report: GatherReport,
+    ) -> (Candidates, Waiting<Rest>) {
+        let candidates = match self.intake {
+            Intake::Stream(streaming) => Candidates::Streaming(streaming, report),
+            Intake::Batch { own, arrived } => {
+                let limit = pin_limit(&self.waiting.budget, shared.pipeline.overflow_strategy());
+                let gathered = Gathered::merge(own, arrived, report, &shared.sources, limit);
+                Candidates::Gathered(gathered)
+            }
+        };
+        (candidates, self.waiting)
+    }
+}
+
+impl<Req, A> Shared<Req, A> {
+    /// What each source is allowed while streaming.
+    fn terms(&self) -> Vec<Terms> {
+        let terms = |(number, source): (u32, &Source<Req>)| Terms {
+            name: Arc::clone(&source.name),
+            optional: source.failure != FailurePolicy::Required,
+            bounds: source.promises.bounds(number),
+            broken: false,
+        };
+        // The request's own candidates are source 0.
+        (1..).zip(&self.sources).map(terms).collect()
     }
 }
 
@@ -117,41 +182,87 @@ impl Job {
     }
 }
 
-/// Tells the hooks and puts the selection back into the request.
-pub(super) fn join<Req, A: ContextAdapter<Req>>(
-    shared: &Shared<Req, A>,
-    rest: A::Rest,
-    budget: ContextBudget,
-    fixed_tokens: i64,
-    outcome: Outcome,
-) -> Result<(Req, Selection), (ContextError, GatherReport)> {
-    let Outcome { gathered, selected } = outcome;
-    let Gathered { items, owners, report: gather } = gathered;
-    let (positions, report) = match selected {
-        Ok(selected) => selected,
-        Err(error) => return Err((error.into(), gather)),
-    };
-    // Without a hook or a caller who wants it, there is no report to tell about.
-    let told = report.is_some();
-    let selection = Selection { report: report.unwrap_or_default(), gather, budget, fixed_tokens };
-    if told {
-        shared.hooks.iter().for_each(|hook| hook.on_selection(&selection));
-    }
-    // Each position comes once, so the items can move.
-    let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
-    let placed = positions
-        .into_iter()
-        .filter_map(|position| {
+impl Outcome {
+    /// The selected candidates with their origins.
+    fn into_selected(self) -> Result<(Selected, GatherReport), (ContextError, GatherReport)> {
+        let Gathered { items, owners, report: gather } = self.gathered;
+        let (positions, report) = match self.selected {
+            Ok(selected) => selected,
+            Err(error) => return Err((error.into(), gather)),
+        };
+        // Each position comes once, so the items can move.
+        let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
+        let placed = positions.into_iter().filter_map(|position| {
             let item = items.get_mut(position)?.take()?;
             let origin = match owners.source_of(position) {
                 None => Origin::Request(position),
                 Some((name, position)) => Origin::Source { name: Arc::clone(name), position },
             };
             Some(Placed { item, origin })
-        })
-        .collect();
-    match shared.adapter.join(rest, placed) {
-        Ok(request) => Ok((request, selection)),
-        Err(error) => Err((ContextError::Adapter(error), selection.gather)),
+        });
+        Ok((Selected { placed: placed.collect(), report, stream: None }, gather))
+    }
+}
+
+/// A finished selection.
+struct Selected {
+    placed: Vec<Placed>,
+    report: Option<SelectionReport>,
+    stream: Option<StreamReport>,
+}
+
+/// A request ready to be sent and the selection in it; or why there is none.
+pub(super) type Joined<Req> = Result<(Req, Selection), (ContextError, GatherReport)>;
+
+impl<Rest> Waiting<Rest> {
+    pub(super) fn join<Req, A>(self, shared: &Shared<Req, A>, outcome: Outcome) -> Joined<Req>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
+        let (selected, gather) = outcome.into_selected()?;
+        self.deliver(shared, selected, gather)
+    }
+
+    pub(super) fn join_streamed<Req, A>(
+        self,
+        shared: &Shared<Req, A>,
+        streaming: Streaming,
+        wants_report: bool,
+        gather: GatherReport,
+    ) -> Joined<Req>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
+        match streaming.finish(wants_report) {
+            Ok(Streamed { placed, report, stream }) => {
+                self.deliver(shared, Selected { placed, report, stream: Some(stream) }, gather)
+            }
+            Err(error) => Err((error.into(), gather)),
+        }
+    }
+
+    /// Tells the hooks and puts the selection back into the request.
+    fn deliver<Req, A>(
+        self,
+        shared: &Shared<Req, A>,
+        selected: Selected,
+        gather: GatherReport,
+    ) -> Joined<Req>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
+        let Self { rest, budget, fixed_tokens } = self;
+        let Selected { placed, report, stream } = selected;
+        // Without a hook or a caller who wants it, there is no report to tell about.
+        let told = report.is_some();
+        let report = report.unwrap_or_default();
+        let selection = Selection { report, gather, budget, fixed_tokens, stream };
+        if told {
+            shared.hooks.iter().for_each(|hook| hook.on_selection(&selection));
+        }
+        match shared.adapter.join(rest, placed) {
+            Ok(request) => Ok((request, selection)),
+            Err(error) => Err((ContextError::Adapter(error), selection.gather)),
+        }
     }
 }

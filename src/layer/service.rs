@@ -9,6 +9,7 @@ use tower::{Layer, Service};
 
 use super::future::{CallFuture, ReportedFuture, ResponseFuture};
 use super::select::Prepared;
+use super::streaming::StreamingMode;
 use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
 use crate::diagnostics::spans;
 use crate::gather::Source;
@@ -24,6 +25,8 @@ pub(super) struct Shared<Req, A> {
     pub(super) gather_deadline: Duration,
     pub(super) ready_after_gathering: bool,
     pub(super) blocking_threshold: u64,
+    /// Set when items are selected while they arrive.
+    pub(super) streaming: Option<StreamingMode>,
 }
 
 /// Wraps services so that each request's context is selected first. Cheap to clone.
@@ -103,7 +106,8 @@ where
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
         let span = spans::call();
-        let prepared = span.in_scope(|| Prepared::new(&self.shared, request));
+        let report = report || !self.shared.hooks.is_empty();
+        let prepared = span.in_scope(|| Prepared::new(&self.shared, request, report));
         CallFuture::new(Arc::clone(&self.shared), service, prepared, report, span)
     }
 }

@@ -80,6 +80,11 @@ impl ContextBudget {
         }
     }
 
+    /// A budget from parts that are known to be valid.
+    pub(crate) fn trusted(max_tokens: i64, target_tokens: i64, output_reserve: i64) -> Self {
+        Self { output_reserve, ..Self::bare(max_tokens, target_tokens) }
+    }
+
     fn validate(&self) -> Result<(), CupelError> {
         let max = self.max_tokens;
         if max < 0 {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, Utc};
@@ -40,25 +39,28 @@ static CONTENT_HASHER: LazyLock<foldhash::fast::RandomState> =
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Clone)]
-pub struct ContextItem(Arc<Fields>);
-
-/// In memory order: what the pipeline reads of every candidate comes first, on one cache line.
-#[repr(C)]
-struct Fields {
+pub struct ContextItem {
+    // What the pipeline reads of every candidate besides its score stands in the handle, so that
+    // a list of items can be classified and deduplicated without a jump into memory for each.
     tokens: i64,
-    /// Hash of the content, 0 until somebody asks for it.
-    content_hash: AtomicU64,
-    future_relevance_hint: Option<f64>,
-    pinned: bool,
-    timestamp: Option<DateTime<Utc>>,
-    priority: Option<i64>,
+    /// A hash of the content, with the lowest bit replaced by whether the item is pinned.
+    hash_and_pin: u64,
+    fields: Arc<Fields>,
+}
+
+struct Fields {
+    content: Arc<str>,
     kind: ContextKind,
     source: ContextSource,
-    content: Arc<str>,
+    priority: Option<i64>,
     tags: Vec<String>,
     metadata: BTreeMap<String, String>,
+    timestamp: Option<DateTime<Utc>>,
+    future_relevance_hint: Option<f64>,
     original_tokens: Option<i64>,
 }
+
+const PINNED: u64 = 1;
 
 impl ContextItem {
     /// Creates an item with every optional field at its default.
@@ -77,21 +79,17 @@ impl ContextItem {
 
     /// Starts a changed copy of this item; the content text is shared, not copied.
     pub fn to_builder(&self) -> ContextItemBuilder {
-        let fields = &*self.0;
+        let Fields { content, kind, source, tags, metadata, .. } = &*self.fields;
         ContextItemBuilder {
+            tokens: self.tokens,
+            pinned: self.pinned(),
             fields: Fields {
-                tokens: fields.tokens,
-                pinned: fields.pinned,
-                future_relevance_hint: fields.future_relevance_hint,
-                timestamp: fields.timestamp,
-                priority: fields.priority,
-                content_hash: AtomicU64::new(fields.content_hash.load(Ordering::Relaxed)),
-                kind: fields.kind.clone(),
-                source: fields.source.clone(),
-                content: Arc::clone(&fields.content),
-                tags: fields.tags.clone(),
-                metadata: fields.metadata.clone(),
-                original_tokens: fields.original_tokens,
+                content: Arc::clone(content),
+                kind: kind.clone(),
+                source: source.clone(),
+                tags: tags.clone(),
+                metadata: metadata.clone(),
+                ..*self.fields
             },
         }
     }
@@ -99,105 +97,99 @@ impl ContextItem {
     /// Whether both handles name the same item, whatever their fields say.
     #[must_use]
     pub fn same(a: &Self, b: &Self) -> bool {
-        Arc::ptr_eq(&a.0, &b.0)
+        Arc::ptr_eq(&a.fields, &b.fields)
     }
 
     /// A number that is equal for two live handles exactly when they are the same item.
     pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+        Arc::as_ptr(&self.fields).addr()
     }
 
     /// The text.
     #[must_use]
     pub fn content(&self) -> &str {
-        &self.0.content
+        &self.fields.content
     }
 
     /// The text as a shared handle, to keep it without copying.
     #[must_use]
     pub fn shared_content(&self) -> Arc<str> {
-        Arc::clone(&self.0.content)
+        Arc::clone(&self.fields.content)
     }
 
     /// The caller's token count. Negative counts are excluded when the pipeline classifies.
     #[must_use]
     pub fn tokens(&self) -> i64 {
-        self.0.tokens
+        self.tokens
     }
 
     /// What the item is; [`ContextKind::message`] unless set.
     #[must_use]
     pub fn kind(&self) -> &ContextKind {
-        &self.0.kind
+        &self.fields.kind
     }
 
     /// Where the item came from; [`ContextSource::chat`] unless set.
     #[must_use]
     pub fn source(&self) -> &ContextSource {
-        &self.0.source
+        &self.fields.source
     }
 
     /// The priority; higher is more important.
     #[must_use]
     pub fn priority(&self) -> Option<i64> {
-        self.0.priority
+        self.fields.priority
     }
 
     /// The tags, in the caller's order.
     #[must_use]
     pub fn tags(&self) -> &[String] {
-        &self.0.tags
+        &self.fields.tags
     }
 
     /// The caller's own key-value data. Keys that begin with `cupel:` are reserved.
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, String> {
-        &self.0.metadata
+        &self.fields.metadata
     }
 
     /// When the item was created or observed.
     #[must_use]
     pub fn timestamp(&self) -> Option<DateTime<Utc>> {
-        self.0.timestamp
+        self.fields.timestamp
     }
 
     /// The caller's relevance signal, conventionally in `[0.0, 1.0]`.
     #[must_use]
     pub fn future_relevance_hint(&self) -> Option<f64> {
-        self.0.future_relevance_hint
+        self.fields.future_relevance_hint
     }
 
     /// Whether the item is always included, without being scored or sliced.
     #[must_use]
     pub fn pinned(&self) -> bool {
-        self.0.pinned
+        self.hash_and_pin & PINNED != 0
     }
 
     /// The token count before the caller shortened the item; not used by the pipeline.
     #[must_use]
     pub fn original_tokens(&self) -> Option<i64> {
-        self.0.original_tokens
+        self.fields.original_tokens
     }
 
-    /// The hash of the content bytes, computed once an item.
+    /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
-        let cached = self.0.content_hash.load(Ordering::Relaxed);
-        if cached != 0 {
-            return cached;
-        }
-        // `| 1` keeps 0 free to mean "not computed"; two threads at worst do the same work.
-        let hash = CONTENT_HASHER.hash_one(self.0.content.as_bytes()) | 1;
-        self.0.content_hash.store(hash, Ordering::Relaxed);
-        hash
+        self.hash_and_pin & !PINNED
     }
 }
 
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&*self.0, &*other.0);
+        let (a, b) = (&*self.fields, &*other.fields);
         Self::same(self, other)
-            || (a.content == b.content
-                && a.tokens == b.tokens
+            || (self.tokens == other.tokens
+                && self.hash_and_pin == other.hash_and_pin
+                && a.content == b.content
                 && a.kind == b.kind
                 && a.source == b.source
                 && a.priority == b.priority
@@ -205,22 +197,27 @@ impl PartialEq for ContextItem {
                 && a.metadata == b.metadata
                 && a.timestamp == b.timestamp
                 && a.future_relevance_hint == b.future_relevance_hint
-                && a.pinned == b.pinned
                 && a.original_tokens == b.original_tokens)
     }
 }
 
 impl fmt::Debug for ContextItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.debug(f, "ContextItem")
+        self.fields.debug(f, "ContextItem", self.tokens, self.pinned())
     }
 }
 
 impl Fields {
-    fn debug(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    fn debug(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        name: &str,
+        tokens: i64,
+        pinned: bool,
+    ) -> fmt::Result {
         f.debug_struct(name)
             .field("content", &self.content)
-            .field("tokens", &self.tokens)
+            .field("tokens", &tokens)
             .field("kind", &self.kind)
             .field("source", &self.source)
             .field("priority", &self.priority)
@@ -228,7 +225,7 @@ impl Fields {
             .field("metadata", &self.metadata)
             .field("timestamp", &self.timestamp)
             .field("future_relevance_hint", &self.future_relevance_hint)
-            .field("pinned", &self.pinned)
+            .field("pinned", &pinned)
             .field("original_tokens", &self.original_tokens)
             .finish()
     }
@@ -237,6 +234,8 @@ impl Fields {
 /// Builds a [`ContextItem`].
 #[must_use = "an item exists only after build()"]
 pub struct ContextItemBuilder {
+    tokens: i64,
+    pinned: bool,
     fields: Fields,
 }
 
@@ -244,18 +243,17 @@ impl ContextItemBuilder {
     /// Starts an item with its two required fields.
     pub fn new(content: impl Into<Arc<str>>, tokens: i64) -> Self {
         Self {
+            tokens,
+            pinned: false,
             fields: Fields {
-                tokens,
-                pinned: false,
-                future_relevance_hint: None,
-                timestamp: None,
-                priority: None,
-                content_hash: AtomicU64::new(0),
+                content: content.into(),
                 kind: ContextKind::default(),
                 source: ContextSource::default(),
-                content: content.into(),
+                priority: None,
                 tags: Vec::new(),
                 metadata: BTreeMap::new(),
+                timestamp: None,
+                future_relevance_hint: None,
                 original_tokens: None,
             },
         }
@@ -321,7 +319,7 @@ impl ContextItemBuilder {
 
     /// Sets whether the item is always included.
     pub fn pinned(mut self, pinned: bool) -> Self {
-        self.fields.pinned = pinned;
+        self.pinned = pinned;
         self
     }
 
@@ -343,12 +341,17 @@ impl ContextItemBuilder {
                 problem: "got an empty string, expected at least one character".to_owned(),
             });
         }
-        Ok(ContextItem(Arc::new(self.fields)))
+        let hash = CONTENT_HASHER.hash_one(self.fields.content.as_bytes());
+        Ok(ContextItem {
+            tokens: self.tokens,
+            hash_and_pin: (hash & !PINNED) | u64::from(self.pinned),
+            fields: Arc::new(self.fields),
+        })
     }
 }
 
 impl fmt::Debug for ContextItemBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fields.debug(f, "ContextItemBuilder")
+        self.fields.debug(f, "ContextItemBuilder", self.tokens, self.pinned)
     }
 }

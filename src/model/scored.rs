@@ -26,11 +26,7 @@ impl<'a> ScoredItem<'a> {
     /// Pairs an item with a score.
     #[must_use]
     pub fn new(item: &'a ContextItem, score: f64) -> Self {
-        Self::with_tokens(item, score, item.tokens())
-    }
-
-    pub(crate) fn with_tokens(item: &'a ContextItem, score: f64, tokens: i64) -> Self {
-        Self { item, score, tokens }
+        Self { item, score, tokens: item.tokens() }
     }
 
     /// The item.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::observe::Observer;
+use super::slice::Explain;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
@@ -10,31 +11,22 @@ use crate::model::{ContextBudget, ContextItem, ScoredItem};
 /// The candidates, partitioned; the caller's order is kept within each part.
 pub(super) struct Classified<'a> {
     pub(super) pinned: Vec<&'a ContextItem>,
-    pub(super) pinned_tokens: i64,
-    pub(super) scoreable: Vec<Scoreable<'a>>,
+    /// Wide enough for any number of items: a sum that is cut off would seem to fit.
+    pub(super) pinned_tokens: i128,
+    pub(super) scoreable: Vec<&'a ContextItem>,
     /// The scoreable items as scorers want them: the caller's own list when that is all of it.
     pub(super) scoreable_items: Cow<'a, [ContextItem]>,
-}
-
-/// An item to score, with what later stages read of it: memory is walked once, here.
-#[derive(Clone, Copy)]
-pub(super) struct Scoreable<'a> {
-    pub(super) item: &'a ContextItem,
-    pub(super) tokens: i64,
-    /// Hash of the content; 0 when nobody deduplicates.
-    pub(super) hash: u64,
 }
 
 /// Partitions `items`.
 pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
     items: &'a [ContextItem],
-    with_hashes: bool,
     observer: &mut Observer<'_, C>,
 ) -> Classified<'a> {
     const STAGE: PipelineStage = PipelineStage::Classify;
     let running = observer.enter(STAGE, items.len());
     let mut pinned = Vec::new();
-    let mut pinned_tokens = 0_i64;
+    let mut pinned_tokens = 0_i128;
     let mut scoreable = Vec::with_capacity(items.len());
     for item in items {
         let tokens = item.tokens();
@@ -45,32 +37,41 @@ pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
             }
         } else if item.pinned() {
             pinned.push(item);
-            pinned_tokens = pinned_tokens.saturating_add(tokens);
+            pinned_tokens += i128::from(tokens);
         } else {
-            let hash = if with_hashes { item.content_hash() } else { 0 };
-            scoreable.push(Scoreable { item, tokens, hash });
+            scoreable.push(item);
         }
     }
     let scoreable_items = if scoreable.len() == items.len() {
         Cow::Borrowed(items)
     } else {
-        scoreable.iter().map(|scoreable| scoreable.item.clone()).collect()
+        scoreable.iter().copied().cloned().collect()
     };
     let classified = Classified { pinned, pinned_tokens, scoreable, scoreable_items };
     observer.leave(running, classified.pinned.len() + classified.scoreable.len());
     classified
 }
 
-impl Classified<'_> {
+impl<'a> Classified<'a> {
+    /// Explains why items do not fit beside the pinned ones.
+    pub(super) fn explain(&self, budget: &ContextBudget) -> Explain<'a> {
+        Explain::new(budget, saturated(self.pinned_tokens), self.pinned.first().copied())
+    }
+
     /// Fails when the pinned items alone exceed what the budget has for context.
     pub(super) fn check_pinned(&self, budget: &ContextBudget) -> Result<(), CupelError> {
         let available_tokens = budget.max_tokens().saturating_sub(budget.output_reserve());
-        if self.pinned_tokens > available_tokens {
+        if self.pinned_tokens > i128::from(available_tokens) {
             return Err(CupelError::PinnedExceedsBudget {
-                pinned_tokens: self.pinned_tokens,
+                pinned_tokens: saturated(self.pinned_tokens),
                 available_tokens,
             });
         }
         Ok(())
     }
+}
+
+/// The number as tokens, as near as it gets.
+pub(super) fn saturated(tokens: i128) -> i64 {
+    i64::try_from(tokens).unwrap_or(i64::MAX)
 }

@@ -3,15 +3,14 @@
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::classify::Scoreable;
 use super::observe::Observer;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
-use crate::model::ScoredItem;
+use crate::model::{ContextItem, ScoredItem};
 use crate::order;
 
 /// The positions of duplicates that lose to another item, ascending; none when disabled.
 pub(super) fn deduplicate<C: TraceCollector + ?Sized>(
-    scoreable: &[Scoreable<'_>],
+    scoreable: &[&ContextItem],
     scores: &[f64],
     enabled: bool,
     observer: &mut Observer<'_, C>,
@@ -22,13 +21,11 @@ pub(super) fn deduplicate<C: TraceCollector + ?Sized>(
     if observer.wants_items() {
         for &position in &dropped {
             let position = position as usize;
-            if let (Some(scoreable), Some(score)) = (scoreable.get(position), scores.get(position))
-            {
+            if let (Some(item), Some(score)) = (scoreable.get(position), scores.get(position)) {
                 // The content is the survivor's as much as this item's.
-                let reason = ExclusionReason::Deduplicated {
-                    deduplicated_against: scoreable.item.shared_content(),
-                };
-                observer.excluded(&STAGE, ScoredItem::new(scoreable.item, *score), reason);
+                let reason =
+                    ExclusionReason::Deduplicated { deduplicated_against: item.shared_content() };
+                observer.excluded(&STAGE, ScoredItem::new(item, *score), reason);
             }
         }
     }
@@ -36,19 +33,21 @@ pub(super) fn deduplicate<C: TraceCollector + ?Sized>(
     dropped
 }
 
-fn duplicates(scoreable: &[Scoreable<'_>], scores: &[f64]) -> Vec<u32> {
-    let hash_of = |position: &u32| scoreable.get(*position as usize).map_or(0, |s| s.hash);
+fn duplicates(scoreable: &[&ContextItem], scores: &[f64]) -> Vec<u32> {
+    let hash_of =
+        |position: &u32| scoreable.get(*position as usize).map_or(0, |item| item.content_hash());
     let score_of = |position: u32| scores.get(position as usize).copied().unwrap_or(f64::NAN);
     let mut best: HashTable<u32> = HashTable::with_capacity(scoreable.len());
     let mut dropped = Vec::new();
     for (position, challenger) in (0_u32..).zip(scoreable) {
+        let hash = challenger.content_hash();
         let same_content = |other: &u32| {
-            hash_of(other) == challenger.hash
+            hash_of(other) == hash
                 && scoreable
                     .get(*other as usize)
-                    .is_some_and(|other| other.item.content() == challenger.item.content())
+                    .is_some_and(|other| other.content() == challenger.content())
         };
-        match best.entry(challenger.hash, same_content, hash_of) {
+        match best.entry(hash, same_content, hash_of) {
             Entry::Vacant(entry) => {
                 entry.insert(position);
             }

@@ -34,6 +34,8 @@ mod place;
 mod rank;
 mod simulate;
 mod slice;
+#[cfg(feature = "layer")]
+mod streamed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,6 +55,8 @@ use classify::Classified;
 use observe::Observer;
 use place::Place;
 pub(crate) use simulate::Simulation;
+#[cfg(feature = "layer")]
+pub(crate) use slice::Explain;
 
 /// What the first four stages make of the candidates, whatever the budget.
 pub(crate) struct Ranked<'a> {
@@ -138,12 +142,7 @@ impl Pipeline {
         collector: &mut C,
     ) -> Result<Vec<usize>, CupelError> {
         let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
-        // The pipeline hands out references into the list, so where they point is the position.
-        let start = items.as_ptr().addr();
-        let position = |item: &ContextItem| {
-            (std::ptr::from_ref(item).addr() - start) / std::mem::size_of::<ContextItem>()
-        };
-        Ok(placed.into_iter().map(position).collect())
+        Ok(positions_in(items, placed))
     }
 
     /// What [`run`](Self::run) would select, with the reasons.
@@ -217,7 +216,7 @@ impl Pipeline {
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
     ) -> Result<Vec<&'a ContextItem>, CupelError> {
-        let classified = classify::classify(items, self.deduplication, observer);
+        let classified = classify::classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
@@ -238,6 +237,16 @@ impl Pipeline {
         let sorted = rank::sort(scoreable, &scores, &dropped);
         Ranked { classified, sorted }
     }
+}
+
+/// Where references into a list point.
+#[cfg(feature = "layer")]
+fn positions_in(items: &[ContextItem], references: Vec<&ContextItem>) -> Vec<usize> {
+    let start = items.as_ptr().addr();
+    let position = |item: &ContextItem| {
+        (std::ptr::from_ref(item).addr() - start) / std::mem::size_of::<ContextItem>()
+    };
+    references.into_iter().map(position).collect()
 }
 
 /// Positions are counted in 32 bits.

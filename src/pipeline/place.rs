@@ -1,11 +1,12 @@
 //! Stage 6: merges pinned and sliced items, handles overflow, and orders the result.
 
+use super::classify::saturated;
 use super::observe::Observer;
-use super::slice::Explain;
 use super::{Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
+use crate::order;
 use crate::placer::Placer;
 
 const STAGE: PipelineStage = PipelineStage::Place;
@@ -53,9 +54,9 @@ impl<'a> Place<'_, 'a> {
         let mut merged = Vec::with_capacity(pinned.len() + sliced.len());
         merged.extend(pinned.iter().map(|item| ScoredItem::new(item, PINNED_SCORE)));
         merged.extend(sliced);
-        let tokens = merged.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
-        if tokens > self.budget.target_tokens() {
-            merged = self.handle_overflow(merged, tokens, observer)?;
+        let tokens: i128 = merged.iter().map(|scored| i128::from(scored.tokens())).sum();
+        if tokens > i128::from(self.budget.target_tokens()) {
+            merged = self.handle_overflow(merged, saturated(tokens), observer)?;
         }
         Ok(merged)
     }
@@ -83,13 +84,17 @@ impl<'a> Place<'_, 'a> {
         }
     }
 
-    /// Keeps pinned items, and others from the front as long as they fit.
+    /// Keeps pinned items, and others from the highest score down as long as they fit.
     fn truncate<C: TraceCollector + ?Sized>(
         &self,
-        merged: Vec<ScoredItem<'a>>,
+        mut merged: Vec<ScoredItem<'a>>,
         observer: &mut Observer<'_, C>,
     ) -> Vec<ScoredItem<'a>> {
         let target = self.budget.target_tokens();
+        // A slicer has its own order, by density for one; what is dropped goes by score.
+        if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
+            sliced.sort_by_key(|scored| order::descending(scored.score()));
+        }
         let mut kept_tokens = 0_i64;
         let (kept, dropped): (Vec<_>, Vec<_>) = merged.into_iter().partition(|scored| {
             let with = kept_tokens.saturating_add(scored.tokens());
@@ -100,9 +105,7 @@ impl<'a> Place<'_, 'a> {
             keep
         });
         if observer.wants_items() {
-            let classified = &self.ranked.classified;
-            let effective = self.budget.effective(classified.pinned_tokens);
-            let explain = Explain::new(self.budget, &effective, classified);
+            let explain = self.ranked.classified.explain(self.budget);
             let available = target.saturating_sub(kept_tokens);
             for scored in dropped {
                 observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));

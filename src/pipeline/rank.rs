@@ -1,9 +1,9 @@
 //! Stages 2 and 4: scores, and the order they give.
 
-use super::classify::{Classified, Scoreable};
+use super::classify::Classified;
 use super::observe::Observer;
 use crate::diagnostics::{PipelineStage, TraceCollector};
-use crate::model::ScoredItem;
+use crate::model::{ContextItem, ScoredItem};
 use crate::order;
 use crate::scorer::Scorer;
 
@@ -28,7 +28,7 @@ pub(super) fn score<C: TraceCollector + ?Sized>(
 ///
 /// `dropped` are the positions, ascending, that deduplication took out.
 pub(super) fn sort<'a>(
-    scoreable: &[Scoreable<'a>],
+    scoreable: &[&'a ContextItem],
     scores: &[f64],
     dropped: &[u32],
 ) -> Vec<ScoredItem<'a>> {
@@ -44,10 +44,10 @@ pub(super) fn sort<'a>(
     let mut sorted = Vec::with_capacity(scoreable.len() - dropped.len());
     for position in order::by_score_descending(scores.iter().copied()) {
         let position = position as usize;
-        if let (Some(scoreable), Some(score), None | Some(true)) =
+        if let (Some(item), Some(score), None | Some(true)) =
             (scoreable.get(position), scores.get(position), keep.get(position))
         {
-            sorted.push(ScoredItem::with_tokens(scoreable.item, *score, scoreable.tokens));
+            sorted.push(ScoredItem::new(item, *score));
         }
     }
     sorted

@@ -14,7 +14,7 @@ impl Pipeline {
         check_count(items)?;
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
-        let classified = classify::classify(items, self.deduplication, &mut observer);
+        let classified = classify::classify(items, &mut observer);
         Ok(self.rank(classified, &mut observer))
     }
 

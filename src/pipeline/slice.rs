@@ -1,7 +1,7 @@
 //! Stage 5: what fits the effective budget.
 
 use super::Ranked;
-use super::classify::Classified;
+use super::classify::saturated;
 use super::observe::Observer;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
@@ -11,7 +11,7 @@ use crate::slicer::Sliced;
 /// A slicer with the items it is to choose from.
 pub(super) type SliceFn<'f> = dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 'f;
 
-/// Lets the slicer choose and explains what it left out.
+/// Lets the slicer choose and explains what it left out; the result is in the slicer's order.
 pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
     slice: &SliceFn<'_>,
     slicer: &str,
@@ -22,13 +22,12 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
     const STAGE: PipelineStage = PipelineStage::Slice;
     let sorted = &ranked.sorted;
     let running = observer.enter(STAGE, sorted.len());
-    let effective = budget.effective(ranked.classified.pinned_tokens);
+    let effective = budget.effective(saturated(ranked.classified.pinned_tokens));
     let sliced = slice(&effective)?;
 
     let chosen = mark(slicer, &sliced.indices, sorted.len())?;
-    let flagged = sorted.iter().zip(&chosen);
-    let selected: Vec<ScoredItem<'a>> =
-        flagged.filter(|(_, chosen)| **chosen).map(|(scored, _)| *scored).collect();
+    let mut selected: Vec<ScoredItem<'a>> = Vec::with_capacity(sliced.indices.len());
+    selected.extend(sliced.indices.iter().filter_map(|&index| sorted.get(index).copied()));
 
     if observer.wants_items() {
         let used = selected.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
@@ -36,7 +35,7 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
         let mut own_reasons = sliced.exclusions;
         own_reasons.sort_by_key(|(position, _)| *position);
         let mut own_reasons = own_reasons.into_iter().peekable();
-        let explain = Explain::new(budget, &effective, &ranked.classified);
+        let explain = ranked.classified.explain(budget);
         for (position, (scored, chosen)) in sorted.iter().zip(&chosen).enumerate() {
             let mut reason = None;
             while let Some((_, own)) = own_reasons.next_if(|(at, _)| *at <= position) {
@@ -67,26 +66,32 @@ fn mark(slicer: &str, indices: &[usize], len: usize) -> Result<Vec<bool>, CupelE
 }
 
 /// Tells a full budget from one that pinned items have used up.
-pub(super) struct Explain<'a> {
+pub(crate) struct Explain<'a> {
     target: i64,
     target_without_pins: i64,
     first_pinned: Option<&'a ContextItem>,
 }
 
 impl<'a> Explain<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         budget: &ContextBudget,
-        effective: &ContextBudget,
-        classified: &Classified<'a>,
+        pinned_tokens: i64,
+        first_pinned: Option<&'a ContextItem>,
     ) -> Self {
         Self {
-            target: effective.target_tokens(),
+            target: budget.effective(pinned_tokens).target_tokens(),
             target_without_pins: budget.effective(0).target_tokens(),
-            first_pinned: classified.pinned.first().copied(),
+            first_pinned,
         }
     }
 
-    pub(super) fn why_not(&self, item_tokens: i64, available_tokens: i64) -> ExclusionReason {
+    /// The effective target.
+    #[cfg(feature = "layer")]
+    pub(crate) fn target(&self) -> i64 {
+        self.target
+    }
+
+    pub(crate) fn why_not(&self, item_tokens: i64, available_tokens: i64) -> ExclusionReason {
         let only_for_pins = item_tokens > self.target && item_tokens <= self.target_without_pins;
         match self.first_pinned {
             Some(pinned) if only_for_pins => {

@@ -35,4 +35,8 @@ impl Placer for ChronologicalPlacer {
         order.sort_unstable();
         order.into_iter().map(|(_, _, position)| position).collect()
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

@@ -27,6 +27,7 @@
 mod chronological;
 mod u_shaped;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,6 +47,14 @@ pub trait Placer: Send + Sync {
     fn name(&self) -> &str {
         crate::names::short_type_name::<Self>()
     }
+
+    /// The placer itself, for code that knows its type; handles answer for what they point to.
+    ///
+    /// The built-in placers answer, so that a policy can be written down as data.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Placer {
@@ -63,6 +72,10 @@ macro_rules! forward_placer {
 
             fn name(&self) -> &str {
                 (**self).name()
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                (**self).as_any()
             }
         }
     )+};

@@ -29,4 +29,8 @@ impl Placer for UShapedPlacer {
         order.extend(right.rev());
         order
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

@@ -9,8 +9,12 @@
 //! assert_eq!(report.included.len(), 1);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
+//!
+//! With the feature `serde` a policy is also data: see the module `spec`.
 
 mod presets;
+#[cfg(feature = "serde")]
+pub mod spec;
 
 use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;

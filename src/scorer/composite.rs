@@ -113,10 +113,25 @@ impl Scorer for CompositeScorer {
         self.children.iter().any(|child| child.scorer.depends_on_time())
     }
 
+    fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+        if !self.depends_on_time() {
+            return None;
+        }
+        let freeze = |child: &Child| Child {
+            scorer: child.scorer.freeze().unwrap_or_else(|| Arc::clone(&child.scorer)),
+            ..*child
+        };
+        Some(Arc::new(Self { children: self.children.iter().map(freeze).collect() }))
+    }
+
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         for child in &self.children {
             visit(&*child.scorer);
         }
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 }
 

@@ -61,7 +61,7 @@ impl<T: TimeProvider + ?Sized> TimeProvider for Box<T> {
 pub struct DecayCurve(Shape);
 
 #[derive(Debug, Clone, PartialEq)]
-enum Shape {
+pub(crate) enum Shape {
     Exponential { half_life: Duration },
     Step { windows: Vec<(Duration, f64)> },
     Window { max_age: Duration },
@@ -134,6 +134,12 @@ impl DecayCurve {
         Ok(Self(Shape::Window { max_age }))
     }
 
+    /// What the curve was built from.
+    #[cfg(feature = "serde")]
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.0
+    }
+
     /// The score at an age.
     #[must_use]
     pub fn at(&self, age: Duration) -> f64 {
@@ -203,6 +209,12 @@ impl DecayScorer {
         &self.curve
     }
 
+    /// The score of items without a timestamp.
+    #[cfg(feature = "serde")]
+    pub(crate) fn undated_score(&self) -> f64 {
+        self.null_timestamp_score
+    }
+
     fn score_at(&self, item: &ContextItem, now: DateTime<Utc>) -> f64 {
         let Some(timestamp) = item.timestamp() else {
             return self.null_timestamp_score;
@@ -232,6 +244,18 @@ impl Scorer for DecayScorer {
 
     fn depends_on_time(&self) -> bool {
         true
+    }
+
+    fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+        Some(Arc::new(Self {
+            clock: Box::new(FixedTimeProvider::new(self.clock.now())),
+            curve: self.curve.clone(),
+            null_timestamp_score: self.null_timestamp_score,
+        }))
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 }
 

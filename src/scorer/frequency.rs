@@ -49,6 +49,10 @@ impl Scorer for FrequencyScorer {
             *score = peers as f64 / (items.len() - 1) as f64;
         }
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }
 
 /// How often each item is in the list, by identity.

@@ -84,4 +84,8 @@ impl Scorer for KindScorer {
     fn is_absolute(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

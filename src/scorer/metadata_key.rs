@@ -68,4 +68,8 @@ impl Scorer for MetadataKeyScorer {
     fn is_absolute(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

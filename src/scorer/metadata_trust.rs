@@ -63,4 +63,8 @@ impl Scorer for MetadataTrustScorer {
     fn is_absolute(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

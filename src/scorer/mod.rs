@@ -40,6 +40,7 @@ mod scaled;
 mod tag;
 mod tag_groups;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,6 +48,8 @@ use crate::model::ContextItem;
 
 pub use composite::{CompositeScorer, CompositeScorerBuilder};
 pub(crate) use cycle::detect_cycles;
+#[cfg(feature = "serde")]
+pub(crate) use decay::Shape as DecayShape;
 pub use decay::{DecayCurve, DecayScorer, FixedTimeProvider, SystemTimeProvider, TimeProvider};
 pub use frequency::FrequencyScorer;
 pub use kind::KindScorer;
@@ -85,6 +88,15 @@ pub trait Scorer: Send + Sync {
         false
     }
 
+    /// This scorer with its clock stopped now; none when it does not depend on time.
+    ///
+    /// Selecting while items arrive scores them at different moments, and must not let an item
+    /// lose because it came late. A scorer that [depends on time](Self::depends_on_time) and does
+    /// not override this cannot be used for it.
+    fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+        None
+    }
+
     /// Calls `visit` for every scorer this one delegates to, so that cycles can be found.
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         let _ = visit;
@@ -101,6 +113,14 @@ pub trait Scorer: Send + Sync {
         let address = std::ptr::from_ref(self).cast::<()>().addr();
         // The type as well: a struct and its first field share an address.
         (address, std::any::type_name::<Self>())
+    }
+
+    /// The scorer itself, for code that knows its type; handles answer for what they point to.
+    ///
+    /// The built-in scorers answer, so that a policy can be written down as data.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
     }
 }
 
@@ -129,6 +149,10 @@ macro_rules! forward_scorer {
                 (**self).depends_on_time()
             }
 
+            fn freeze(&self) -> Option<Arc<dyn Scorer>> {
+                (**self).freeze()
+            }
+
             fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
                 (**self).visit_children(visit);
             }
@@ -139,6 +163,10 @@ macro_rules! forward_scorer {
 
             fn identity(&self) -> (usize, &'static str) {
                 (**self).identity()
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                (**self).as_any()
             }
         }
     )+};

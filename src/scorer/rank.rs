@@ -117,6 +117,10 @@ impl Scorer for RecencyScorer {
     fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
         score_many(items, scores, |item| item.timestamp().map(timestamp_key));
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }
 
 impl Scorer for PriorityScorer {
@@ -126,5 +130,9 @@ impl Scorer for PriorityScorer {
 
     fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
         score_many(items, scores, |item| item.priority().map(ordered));
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 }

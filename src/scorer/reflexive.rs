@@ -26,4 +26,8 @@ impl Scorer for ReflexiveScorer {
     fn is_absolute(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

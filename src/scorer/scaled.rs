@@ -95,4 +95,8 @@ impl Scorer for ScaledScorer {
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         visit(&*self.inner);
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

@@ -1,5 +1,7 @@
 //! Scores by how much of a weighted set of tags an item carries.
 
+use std::cmp::Ordering;
+
 use super::Scorer;
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -18,7 +20,8 @@ use crate::model::ContextItem;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TagScorer {
-    /// Sorted by (folded) tag, so that the sum does not depend on the order they were given in.
+    /// As they were spelled, but sorted as they compare: the sum does not depend on the order
+    /// they were given in.
     weights: Vec<(String, f64)>,
     total: f64,
     ignore_case: bool,
@@ -46,12 +49,7 @@ impl TagScorer {
     pub fn case_insensitive<T: Into<String>>(
         weights: impl IntoIterator<Item = (T, f64)>,
     ) -> Result<Self, CupelError> {
-        let fold = |tag: T| {
-            let mut tag = tag.into();
-            tag.make_ascii_lowercase();
-            tag
-        };
-        let weights = weights.into_iter().map(|(tag, weight)| (fold(tag), weight));
+        let weights = weights.into_iter().map(|(tag, weight)| (tag.into(), weight));
         Self::build(weights.collect(), true)
     }
 
@@ -61,8 +59,11 @@ impl TagScorer {
                 "TagScorer: the weight for tag {tag:?} must be finite and at least 0, got {weight}"
             )));
         }
-        weights.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let twice = weights.iter().zip(weights.iter().skip(1)).find(|((a, _), (b, _))| a == b);
+        weights.sort_by(|(a, _), (b, _)| compare(a, b, ignore_case));
+        let twice = weights
+            .iter()
+            .zip(weights.iter().skip(1))
+            .find(|((a, _), (b, _))| compare(a, b, ignore_case).is_eq());
         if let Some(((tag, _), _)) = twice {
             return Err(CupelError::ScorerConfig(format!(
                 "TagScorer: tag {tag:?} has two weights, expected one"
@@ -77,7 +78,7 @@ impl TagScorer {
         Ok(Self { weights, total, ignore_case })
     }
 
-    /// The weights, sorted by tag.
+    /// The weights, sorted by tag; tags are spelled as they were given.
     #[must_use]
     pub fn weights(&self) -> &[(String, f64)] {
         &self.weights
@@ -90,17 +91,20 @@ impl TagScorer {
     }
 
     fn weight_of(&self, tag: &str) -> f64 {
-        let position = if self.ignore_case {
-            let tag = tag.to_ascii_lowercase();
-            self.weights.binary_search_by(|(known, _)| known.cmp(&tag))
-        } else {
-            self.weights.binary_search_by(|(known, _)| known.as_str().cmp(tag))
-        };
-        position
+        self.weights
+            .binary_search_by(|(known, _)| compare(known, tag, self.ignore_case))
             .ok()
             .and_then(|position| self.weights.get(position))
             .map_or(0.0, |(_, weight)| *weight)
     }
+}
+
+fn compare(a: &str, b: &str, ignore_case: bool) -> Ordering {
+    if !ignore_case {
+        return a.cmp(b);
+    }
+    let a = a.bytes().map(|byte| byte.to_ascii_lowercase());
+    a.cmp(b.bytes().map(|byte| byte.to_ascii_lowercase()))
 }
 
 impl Scorer for TagScorer {
@@ -114,5 +118,9 @@ impl Scorer for TagScorer {
 
     fn is_absolute(&self) -> bool {
         true
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 }

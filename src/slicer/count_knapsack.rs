@@ -103,4 +103,8 @@ impl Slicer for CountConstrainedKnapsackSlice {
     fn is_count_quota(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

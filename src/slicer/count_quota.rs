@@ -117,4 +117,8 @@ impl Slicer for CountQuotaSlice {
     fn is_count_quota(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

@@ -70,8 +70,16 @@ impl Slicer for GreedySlice {
         })
     }
 
+    fn is_greedy(&self) -> bool {
+        true
+    }
+
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Monotonic
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 }
 

@@ -90,11 +90,11 @@ impl Slicer for KnapsackSlice {
         if candidates.is_empty() || capacity == 0 {
             return Ok(Sliced::from(indices));
         }
-        let cells = (candidates.len() as u64).saturating_mul(capacity as u64 + 1);
+        let cells = (candidates.len() as u64).saturating_mul(capacity as u64);
         if cells > Self::MAX_CELLS {
             return Err(CupelError::TableTooLarge {
                 candidates: candidates.len(),
-                capacity: capacity as u64 + 1,
+                capacity: capacity as u64,
                 cells,
                 limit: Self::MAX_CELLS,
             });
@@ -124,6 +124,10 @@ impl Slicer for KnapsackSlice {
 
     fn is_knapsack(&self) -> bool {
         true
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 }
 

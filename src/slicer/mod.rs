@@ -32,7 +32,7 @@
 //! ```
 //!
 //! A position that is out of range or named twice makes the pipeline return
-//! [`CupelError::Contract`](crate::CupelError::Contract).
+//! [`CupelError::Contract`].
 
 mod count;
 mod count_knapsack;
@@ -40,7 +40,9 @@ mod count_quota;
 mod greedy;
 mod knapsack;
 mod quota;
+pub mod stream;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,6 +56,9 @@ pub use count_quota::CountQuotaSlice;
 pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
+pub use stream::{
+    Sequence, SourceBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
+};
 
 /// What a slicer decided.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -97,7 +102,10 @@ impl Sliced {
     }
 }
 
-/// Whether a larger budget can only add items to a slicer's selection.
+/// Whether budget simulation may take it that what a budget selects, a larger one selects too.
+///
+/// The specification takes it so for [`GreedySlice`] and [`KnapsackSlice`], though both can give
+/// up an item for a better one that only the larger budget holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Monotonicity {
@@ -106,7 +114,7 @@ pub enum Monotonicity {
     Undeclared,
     /// Budget simulation may rely on it.
     Monotonic,
-    /// Selected items can disappear when the budget grows: budget simulation refuses it.
+    /// It may not: budget simulation refuses the slicer.
     NonMonotonic,
 }
 
@@ -157,7 +165,7 @@ pub trait Slicer: Send + Sync {
         Box::new(move |budget| self.slice(items, budget))
     }
 
-    /// Whether a larger budget can only add items.
+    /// Whether budget simulation may take inclusion to be monotonic.
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Undeclared
     }
@@ -173,6 +181,11 @@ pub trait Slicer: Send + Sync {
     fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
         let _ = target_tokens;
         (candidates as u64).saturating_mul(64)
+    }
+
+    /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
+    fn is_greedy(&self) -> bool {
+        false
     }
 
     /// Whether this is a [`QuotaSlice`].
@@ -193,6 +206,14 @@ pub trait Slicer: Send + Sync {
     /// The name to use in messages; the type's name unless overridden.
     fn name(&self) -> &str {
         crate::names::short_type_name::<Self>()
+    }
+
+    /// The slicer itself, for code that knows its type; handles answer for what they point to.
+    ///
+    /// The built-in slicers answer, so that a policy can be written down as data.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
     }
 }
 
@@ -229,6 +250,10 @@ macro_rules! forward_slicer {
                 (**self).steps(candidates, target_tokens)
             }
 
+            fn is_greedy(&self) -> bool {
+                (**self).is_greedy()
+            }
+
             fn is_quota(&self) -> bool {
                 (**self).is_quota()
             }
@@ -243,6 +268,10 @@ macro_rules! forward_slicer {
 
             fn name(&self) -> &str {
                 (**self).name()
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                (**self).as_any()
             }
         }
     )+};

@@ -292,4 +292,8 @@ impl Slicer for QuotaSlice {
     fn is_quota(&self) -> bool {
         true
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
 }

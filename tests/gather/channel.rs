@@ -162,7 +162,7 @@ async fn when_nobody_can_take_an_item_any_more_it_comes_back() {
     sender.send(item("taken", 1)).await.unwrap();
     drop(service);
     let closed = sender.send(item("lost", 1)).await.unwrap_err();
-    assert_eq!(closed.item.as_ref().map(|item| item.content()), Some("lost"));
+    assert_eq!(closed.item.as_ref().map(cupel::ContextItem::content), Some("lost"));
     assert_eq!(
         closed.to_string(),
         "the source of this channel has been dropped, so nobody will take what is sent",

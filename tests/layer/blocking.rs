@@ -127,7 +127,8 @@ impl Scorer for Panics {
 
 #[tokio::test]
 async fn a_panic_off_the_executor_is_an_error_of_the_call() {
-    let panics: [(fn() -> f64, &str); 3] = [
+    type Panic = (fn() -> f64, &'static str);
+    let panics: [Panic; 3] = [
         (|| panic!("divided by zero"), "divided by zero"),
         (|| panic!("bad score {}", 7), "bad score 7"),
         (|| std::panic::panic_any(7_u8), "no message"),

@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use cupel::gather::{BoxError, Source};
-use cupel::layer::{ContextAdapter, CupelLayer, Origin, Placed, Split};
+use cupel::layer::{ContextAdapter, CupelLayer, CupelLayerBuilder, Origin, Placed, Split};
 use cupel::{ChronologicalPlacer, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -46,7 +46,7 @@ async fn placed(
         .build()
         .unwrap();
     let builder = CupelLayer::builder().adapter(Tracing).pipeline(pipeline).budget(budget(100));
-    let layer = sources.into_iter().fold(builder, |builder, source| builder.source(source));
+    let layer = sources.into_iter().fold(builder, CupelLayerBuilder::source);
     let model = service_fn(|request: Traced| ready(Ok::<_, Infallible>(request.placed)));
     let request = Traced { candidates, ..Traced::default() };
     let placed = layer.build().unwrap().layer(model).oneshot(request).await.unwrap();

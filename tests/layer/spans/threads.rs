@@ -47,14 +47,14 @@ async fn spans_keep_their_parents_across_threads() {
             .blocking_threshold(threshold)
             .build()
             .unwrap()
-            .layer(model.clone())
+            .layer(model)
     };
     // One after the other on the executor, the next on the blocking pool.
     let services = [layer(u64::MAX), layer(0)];
     let tasks = (0..100_i64).map(|number| {
         let service = services[number as usize % 2].clone();
         let call = service.oneshot(ContextRequest::new(number));
-        tokio::spawn(async move { call.await }.instrument(tracing::info_span!("turn", number)))
+        tokio::spawn(call.instrument(tracing::info_span!("turn", number)))
     });
     for task in join_all(tasks).await {
         task.unwrap().unwrap();

@@ -1,0 +1,173 @@
+//! Prints the loop for people: what each call gathered, selected and left out, and what it led to.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use cupel::layer::Selection;
+use cupel::{ContextItem, ExcludedItem};
+
+use super::history::{Role, role, turn};
+use super::model::{Reply, Says};
+use super::tools::{Call, Tool};
+use super::words::{has_all, words};
+use crate::table::{Paint, WIDTH, clip, count, gauge, share, thousands, wrap};
+
+/// Where the text of a labelled line begins.
+const INDENT: usize = 12;
+
+/// Writes to a terminal or a pipe.
+pub(crate) struct View<W> {
+    pub(crate) out: W,
+    pub(crate) paint: Paint,
+}
+
+impl<W: Write> View<W> {
+    /// A title with a rule and a note at the right end.
+    pub(crate) fn heading(&mut self, title: &str, note: &str) -> io::Result<()> {
+        let note = if note.is_empty() { String::new() } else { format!(" {note}") };
+        let rule = WIDTH.saturating_sub(title.chars().count() + note.chars().count() + 1);
+        let rule = self.paint.faint(&format!("{}{note}", "─".repeat(rule)));
+        writeln!(self.out, "\n{} {rule}", self.paint.title(title))
+    }
+
+    /// `label  text`, the text wrapped under itself.
+    pub(crate) fn line(&mut self, label: &str, text: &str) -> io::Result<()> {
+        for (number, line) in wrap(text, WIDTH - INDENT).iter().enumerate() {
+            let label = if number == 0 { label } else { "" };
+            writeln!(self.out, "  {}{line}", self.paint.faint(&format!("{label:<10}")))?;
+        }
+        Ok(())
+    }
+
+    /// The same on one line, cut where it ends.
+    fn short(&mut self, label: &str, text: &str) -> io::Result<()> {
+        self.line(label, &clip(text, WIDTH - INDENT))
+    }
+
+    /// How one call to the model was selected.
+    pub(crate) fn call(
+        &mut self,
+        number: usize,
+        selection: &Selection,
+        elapsed: Duration,
+    ) -> io::Result<()> {
+        let used = selection.included.iter().map(|entry| entry.item.tokens()).sum();
+        let target = selection.budget.target_tokens();
+        let (full, empty) = gauge(share(used, target), 20);
+        let (full, empty) = (self.paint.fill(&full), self.paint.faint(&empty));
+        let counts = format!(
+            "{} candidates, {} selected",
+            count(selection.total_candidates),
+            count(selection.included.len()),
+        );
+        writeln!(
+            self.out,
+            "\n  {:<10}{counts:<28}{full}{empty}  {:<20}{:>18}",
+            format!("call {number}"),
+            format!("{} of {} tokens", thousands(used), thousands(target)),
+            millis(elapsed),
+        )?;
+        self.line("sources", &sources(selection))?;
+        if selection.excluded.is_empty() {
+            return self.line("left out", "nothing");
+        }
+        self.short("left out", &left_out(&selection.excluded))
+    }
+
+    /// A tool call, its output, and whether the layer had the fact and left it out.
+    pub(crate) fn tool(
+        &mut self,
+        call: &Call,
+        output: &str,
+        selection: &Selection,
+    ) -> io::Result<()> {
+        if let Some(missed) = missed(call, &selection.excluded) {
+            let (name, reason) = (name(&missed.item), missed.reason.name());
+            let text = format!("{name} says it, but was left out: {reason}");
+            writeln!(self.out, "  {}{text}", self.paint.warn("missed    "))?;
+        }
+        self.short("calls", &call.to_string())?;
+        for (number, line) in output.lines().enumerate() {
+            self.short(if number == 0 { "  output" } else { "" }, line)?;
+        }
+        Ok(())
+    }
+
+    /// The answer, and what the model would have said without the first thing it quotes.
+    pub(crate) fn answer(
+        &mut self,
+        text: &str,
+        without: Option<&(ContextItem, Reply)>,
+    ) -> io::Result<()> {
+        writeln!(self.out)?;
+        let answer = self.paint.title("answer");
+        for (number, line) in wrap(text, WIDTH - INDENT).iter().enumerate() {
+            // The label is painted after padding: colour codes have no width.
+            let label = if number == 0 { format!("{answer}    ") } else { " ".repeat(10) };
+            writeln!(self.out, "  {label}{line}")?;
+        }
+        let Some((item, reply)) = without else {
+            return Ok(());
+        };
+        let instead = match &reply.says {
+            Says::Call(call) => format!("it would call {call}"),
+            Says::Answer(text) => format!("it would answer: {text}"),
+        };
+        self.short("without", &format!("{} {instead}", name(item)))
+    }
+}
+
+/// `docs 8 in 2.1 ms (completed)` for every source, after what the request brought itself.
+fn sources(selection: &Selection) -> String {
+    let sources = &selection.gather.sources;
+    let gathered: usize = sources.iter().map(|source| source.items).sum();
+    let own = selection.total_candidates.saturating_sub(gathered);
+    let mut text = format!("request {}", count(own));
+    for source in sources {
+        let (found, elapsed) = (count(source.items), millis(source.elapsed));
+        text += &format!(" · {} {found} in {elapsed} ({})", source.name, source.outcome);
+    }
+    text
+}
+
+/// Counts by reason, and the best of them: a report lists them by score.
+fn left_out(excluded: &[ExcludedItem]) -> String {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for entry in excluded {
+        let name = entry.reason.name();
+        match reasons.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((name, 1)),
+        }
+    }
+    let reasons: Vec<_> =
+        reasons.iter().map(|(name, number)| format!("{} {name}", count(*number))).collect();
+    let best = excluded.first().map_or_else(String::new, |best| {
+        format!(", best {:.2} for {} tok: {}", best.score, best.item.tokens(), best.item.content())
+    });
+    format!("{}{best}", reasons.join(", "))
+}
+
+/// A left-out passage that has every word the model now searches for.
+fn missed<'a>(call: &Call, excluded: &'a [ExcludedItem]) -> Option<&'a ExcludedItem> {
+    let wanted = words(&call.argument);
+    let mut retrieved = excluded.iter().filter(|entry| role(&entry.item).is_none());
+    retrieved.find(|entry| call.tool == Tool::SearchFiles && has_all(entry.item.content(), &wanted))
+}
+
+/// What an item is called in a sentence.
+fn name(item: &ContextItem) -> String {
+    let what = match role(item) {
+        None => return item.content().split(": ").next().unwrap_or_default().to_owned(),
+        Some(Role::Asked) => "question",
+        Some(Role::Output) => "tool output",
+        Some(Role::Note) => "note",
+        Some(_) => "item",
+    };
+    format!("the {what} of turn {}", turn(item))
+}
+
+/// Milliseconds with one decimal, as wide as they are.
+pub(crate) fn millis(duration: Duration) -> String {
+    format!("{:.1} ms", duration.as_secs_f64() * 1_000.0)
+}

@@ -1,0 +1,40 @@
+//! What counts as a word, and as the same word.
+
+/// Words that say how something is asked, not what about.
+const COMMON: [&str; 37] = [
+    "a", "all", "am", "an", "and", "are", "at", "by", "did", "do", "does", "for", "from", "had",
+    "has", "have", "how", "i", "in", "is", "it", "its", "many", "may", "much", "of", "on", "one",
+    "or", "that", "the", "to", "was", "what", "when", "which", "with",
+];
+
+/// The words of a text that carry meaning, in lower case and without a plural's ending.
+///
+/// Everything that is neither letter nor digit parts words, so `DEFAULT_LIMIT` is two.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .filter(|word| !word.is_empty() && !COMMON.contains(&word.as_str()))
+        .map(|word| match word.strip_suffix('s') {
+            Some(stem) if stem.len() > 2 && !stem.ends_with('s') => stem.to_owned(),
+            _ => word,
+        })
+        .collect()
+}
+
+/// Whether a text has all the given words.
+pub(crate) fn has_all(text: &str, wanted: &[String]) -> bool {
+    let there = words(text);
+    !wanted.is_empty() && wanted.iter().all(|word| there.contains(word))
+}
+
+/// The share of the given words that a text has.
+pub(crate) fn share_of(text: &str, wanted: &[String]) -> f64 {
+    let there = words(text);
+    let found = wanted.iter().filter(|word| there.contains(word)).count();
+    found as f64 / wanted.len().max(1) as f64
+}
+
+/// The sentences of a text. A point inside a number or a path ends none.
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(". ").map(str::trim)
+}

@@ -1,0 +1,279 @@
+//! Asks what another budget or another policy would have selected for the quickstart's question.
+//!
+//! Run it with `cargo run --example what_if`.
+
+mod scenario;
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::time::Duration;
+
+use cupel::{
+    BudgetPoint, CompositeScorer, ContextBudget, ContextItem, ContextKind, CupelError, DecayCurve,
+    DecayScorer, ExclusionReason, FixedTimeProvider, GreedySlice, KindScorer, OverflowStrategy,
+    Policy, QuotaSet, QuotaSlice, ReflexiveScorer, UShapedPlacer, policy_sensitivity,
+};
+use scenario::Scenario;
+use scenario::table::{Paint, WIDTH, area, bar, clip, count, items, thousands};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let scenario = Scenario::load()?;
+    let what_if = WhatIf {
+        per_token: policy(&scenario, None)?,
+        by_kind: policy(&scenario, Some(shares()?))?,
+        paint: Paint::for_stdout(),
+        scenario,
+    };
+    let answers = [
+        what_if.more_tokens()?,
+        what_if.needed_budgets()?,
+        what_if.other_policy()?,
+        what_if.diminishing_returns()?,
+    ];
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut lines = answers.iter().flatten();
+    match lines.try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()) {
+        // `| head` has read enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        printed => Ok(printed?),
+    }
+}
+
+/// Relevance above all, then age and kind; the most score per token, or shares for kinds.
+fn policy(scenario: &Scenario, shares: Option<QuotaSet>) -> Result<Policy, CupelError> {
+    let half_hour = DecayCurve::exponential(Duration::from_secs(30 * 60))?;
+    let age = DecayScorer::new(FixedTimeProvider::new(scenario.now), half_hour)
+        .null_timestamp_score(0.1)?;
+    let scorer = CompositeScorer::builder()
+        .add(ReflexiveScorer, 0.80)
+        .add(age, 0.15)
+        .add(KindScorer::default(), 0.05)
+        .build()?;
+    let policy = Policy::builder()
+        .scorer(scorer)
+        .placer(UShapedPlacer)
+        .overflow_strategy(OverflowStrategy::Truncate);
+    match shares {
+        Some(shares) => policy.slicer(QuotaSlice::new(shares, GreedySlice)).build(),
+        None => policy.slicer(GreedySlice).build(),
+    }
+}
+
+/// Documents and tool outputs are sure of most of the context, memories get little of it.
+fn shares() -> Result<QuotaSet, CupelError> {
+    QuotaSet::builder()
+        .require(ContextKind::document(), 50.0)
+        .require(ContextKind::tool_output(), 25.0)
+        .cap(ContextKind::memory(), 5.0)
+        .build()
+}
+
+/// One column of the plot.
+const STEP: i64 = 250;
+/// How many budgets the plot shows: enough for every candidate.
+const COLUMNS: i64 = 84;
+/// Lines of the plot.
+const HEIGHT: usize = 12;
+/// Items shown of each list.
+const SHOWN: usize = 6;
+
+/// The questions, and what it takes to answer them.
+struct WhatIf {
+    scenario: Scenario,
+    /// The most score per token, whatever the kind.
+    per_token: Policy,
+    /// The same scores, with a share of the context for each kind.
+    by_kind: Policy,
+    paint: Paint,
+}
+
+impl WhatIf {
+    fn heading(&self, title: &str, note: &str) -> Vec<String> {
+        vec![String::new(), self.paint.heading(title, note), String::new()]
+    }
+
+    /// The first few items as a table, and how many more there are.
+    fn table<'a>(&self, list: impl ExactSizeIterator<Item = &'a ContextItem>) -> Vec<String> {
+        let columns = "  kind          tokens  text";
+        let mut lines = vec![self.paint.faint(columns)];
+        let more = list.len().saturating_sub(SHOWN);
+        lines.extend(list.take(SHOWN).map(|item| {
+            let (kind, tokens) = (item.kind().as_str(), thousands(item.tokens()));
+            format!("  {kind:<12}  {tokens:>6}  {}", clip(item.content(), WIDTH - 24))
+        }));
+        if more > 0 {
+            lines.push(self.paint.faint(&format!("             ⋮  {} more", count(more))));
+        }
+        lines
+    }
+
+    /// What the last 500 tokens of a larger budget buy.
+    fn more_tokens(&self) -> Result<Vec<String>, CupelError> {
+        let today = &self.scenario.budget;
+        let larger = ContextBudget::builder(today.max_tokens() + 500)
+            .output_reserve(today.output_reserve())
+            .build()?;
+        let pipeline = self.per_token.to_pipeline();
+        let bought = pipeline.get_marginal_items(&self.scenario.items, &larger, 500)?;
+        let budgets =
+            format!("{} → {}", thousands(today.max_tokens()), thousands(larger.max_tokens()));
+        let mut lines = self.heading("WHICH ITEMS WOULD 500 MORE TOKENS BUY?", &budgets);
+        lines.push(format!("  {}, {} tokens", items(bought.len()), thousands(tokens(&bought))));
+        lines.push(String::new());
+        lines.extend(self.table(bought.iter()));
+        Ok(lines)
+    }
+
+    /// The smallest context that would hold each of the best documents that stayed out.
+    fn needed_budgets(&self) -> Result<Vec<String>, CupelError> {
+        let Scenario { items, budget, .. } = &self.scenario;
+        let report = self.per_token.dry_run(items, budget)?;
+        let left_out = report.excluded.iter().filter(|out| {
+            *out.item.kind() == ContextKind::document()
+                // No budget brings back the second copy of a text.
+                && matches!(out.reason, ExclusionReason::BudgetExceeded { .. })
+        });
+        let pipeline = self.per_token.to_pipeline();
+        let (today, ceiling) = (budget.target_tokens(), STEP * COLUMNS);
+        let note = format!("the best that stayed out of {} tokens", thousands(today));
+        let mut lines = self.heading("WHAT BUDGET DOES THIS DOCUMENT NEED?", &note);
+        lines.push(self.paint.faint("  score  tokens     needs     more  text"));
+        for out in left_out.take(SHOWN) {
+            let (needs, more) = match pipeline.find_min_budget_for(items, &out.item, ceiling)? {
+                Some(needs) => (thousands(needs), thousands(needs - today)),
+                None => (format!("> {}", thousands(ceiling)), String::new()),
+            };
+            let (tokens, text) = (out.item.tokens(), clip(out.item.content(), WIDTH - 37));
+            lines.push(format!("  {:>5.2}  {tokens:>6}  {needs:>8}  {more:>7}  {text}", out.score));
+        }
+        Ok(lines)
+    }
+
+    /// What shares for kinds change.
+    fn other_policy(&self) -> Result<Vec<String>, CupelError> {
+        let Scenario { items: candidates, budget, .. } = &self.scenario;
+        let variants = [("per token", &self.per_token), ("by kind", &self.by_kind)];
+        let report = policy_sensitivity(candidates, budget, &variants)?;
+        let swing: HashSet<&str> = report.diffs.iter().map(|diff| diff.content.as_str()).collect();
+        let note = format!("{} of {} swing", count(swing.len()), items(candidates.len()));
+        let mut lines = self.heading("HOW DO TWO POLICIES DIFFER?", &note);
+        for ((label, selection), meaning) in report.variants.iter().zip(MEANINGS) {
+            let used = selection.included.iter().map(|entry| entry.item.tokens()).sum();
+            let (number, used) = (items(selection.included.len()), thousands(used));
+            lines.push(format!("  {label:<9}  {number}, {used} tokens: {meaning}"));
+        }
+        for (label, selection) in &report.variants {
+            // Of two policies, an item that swings is selected by one.
+            let selected = selection.included.iter();
+            let mut only: Vec<_> =
+                selected.filter(|entry| swing.contains(entry.item.content())).collect();
+            only.sort_by(|a, b| b.score.total_cmp(&a.score));
+            let only: Vec<&ContextItem> = only.into_iter().map(|entry| &entry.item).collect();
+            lines.push(String::new());
+            lines.push(self.paint.warn(&format!("  only {label}: {}", kinds(&only))));
+            lines.extend(self.table(only.into_iter()));
+        }
+        Ok(lines)
+    }
+
+    /// The score that each budget buys, as a plot, and the price of the next percent.
+    fn diminishing_returns(&self) -> Result<Vec<String>, CupelError> {
+        let contexts = (1..=COLUMNS).map(|column| column * STEP);
+        let budgets = contexts.map(|tokens| ContextBudget::builder(tokens).build());
+        let budgets = budgets.collect::<Result<Vec<_>, _>>()?;
+        let pipeline = self.per_token.to_pipeline();
+        let curve = pipeline.budget_curve(&self.scenario.items, &budgets)?;
+        let all = curve.iter().map(|point| point.total_score).fold(f64::MIN_POSITIVE, f64::max);
+        let parts: Vec<f64> = curve.iter().map(|point| point.total_score / all).collect();
+
+        let note = "share of all there is to score, by context tokens";
+        let mut lines = self.heading("WHERE DOES MORE BUDGET STOP PAYING?", note);
+        let today = self.scenario.budget.target_tokens();
+        let columns = usize::try_from(today / STEP).unwrap_or(0);
+        for (row, line) in area(&parts, HEIGHT).into_iter().enumerate() {
+            let label = match row {
+                0 => "100 % ┤",
+                row if row == HEIGHT / 2 => " 50 % ┤",
+                _ => "      │",
+            };
+            let paid: String = line.chars().take(columns).collect();
+            let more: String = line.chars().skip(columns).collect();
+            lines.push(format!("  {label}{}{}", self.paint.fill(&paid), self.paint.faint(&more)));
+        }
+        lines.extend(axis(columns));
+        lines.push(String::new());
+        let held = columns.checked_sub(1).and_then(|last| parts.get(last)).unwrap_or(&0.0);
+        let (tokens, percent) = (thousands(today), held * 100.0);
+        lines.push(format!("  Today's {tokens} tokens hold {percent:.0} % of the score."));
+        lines.extend(self.prices(&curve, &parts));
+        Ok(lines)
+    }
+
+    /// What one more percent of the score costs, from stretch to stretch.
+    fn prices(&self, curve: &[BudgetPoint], parts: &[f64]) -> Vec<String> {
+        let (mut before, mut stretches) = ((0.0, 0), Vec::new());
+        for goal in [0.5, 0.75, 0.9, 0.95, 0.99, 1.0] {
+            let reached = curve.iter().zip(parts).find(|(_, part)| **part >= goal - 1e-9);
+            if let Some((point, part)) = reached {
+                let (tokens, (part_before, tokens_before)) = (point.budget.max_tokens(), before);
+                let percent = (part - part_before) * 100.0;
+                let price =
+                    if percent > 0.0 { (tokens - tokens_before) as f64 / percent } else { 0.0 };
+                stretches.push((goal, tokens, price));
+                before = (*part, tokens);
+            }
+        }
+        let dearest = stretches.iter().map(|(.., price)| *price).fold(1.0, f64::max);
+        let columns = "  share of the score    takes tokens    tokens for one more percent";
+        let mut lines = vec![String::new(), self.paint.faint(columns)];
+        lines.extend(stretches.into_iter().map(|(goal, tokens, price)| {
+            let bar = self.paint.warn(bar(price / dearest, 50).trim_end());
+            let (goal, tokens) = (goal * 100.0, thousands(tokens));
+            let price = thousands(price.round() as i64);
+            format!("  {goal:>16.0} %    {tokens:>12}    {price:>6} {bar}")
+        }));
+        lines
+    }
+}
+
+/// The policies that are compared, in words.
+const MEANINGS: [&str; 2] = [
+    "the most score per token, whatever the kind",
+    "at least 50 % documents, 25 % tool outputs; memories up to 5 %",
+];
+
+fn tokens(list: &[ContextItem]) -> i64 {
+    list.iter().map(ContextItem::tokens).sum()
+}
+
+/// How many items of each kind: `3 Document, 1 Memory`.
+fn kinds(list: &[&ContextItem]) -> String {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for item in list {
+        let name = item.kind().as_str();
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, number)) => *number += 1,
+            None => kinds.push((name, 1)),
+        }
+    }
+    kinds.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    let named = kinds.iter().map(|(name, number)| format!("{number} {name}"));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// The lines below the plot: the axis, its numbers, and where today's budget is.
+fn axis(today: usize) -> [String; 3] {
+    let (mut line, mut numbers) = (String::from("    0 % ┼"), " ".repeat(9));
+    for column in 1..=COLUMNS {
+        let labelled = (column * STEP) % 5_000 == 0;
+        line.push(if labelled { '┴' } else { '─' });
+        if labelled {
+            let label = thousands(column * STEP);
+            let start = 9 + usize::try_from(column).unwrap_or(0) - label.len() / 2 - 1;
+            numbers = format!("{numbers:<start$}{label}");
+        }
+    }
+    let marker = format!("{}▲ today", " ".repeat(8 + today));
+    [line, numbers, marker]
+}

@@ -1,0 +1,295 @@
+//! A contract before it is checked, and the check.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::checked::CheckedContract;
+use super::clamp::clamp;
+use super::limits::{
+    DEFAULT_SAFETY_MARGIN_TOKENS, FormatOverhead, MAX_TOKENS, ModelLimits, PipelineSettings,
+};
+use super::numbers::Grouped;
+use super::parts::StepBudget;
+use super::policy::LimitsPolicy;
+use super::problem::{ContractError, ContractProblem, Place};
+use super::step::GenerationStep;
+use crate::tokens::TokenCounter;
+
+/// The limits of a model, of a pipeline and of its steps, not yet held against each other.
+///
+/// See the [module's example](crate::contract).
+#[derive(Debug, Clone)]
+pub struct BudgetContract {
+    pub(super) model: ModelLimits,
+    pub(super) settings: PipelineSettings,
+    pub(super) steps: Vec<GenerationStep>,
+    pub(super) policy: LimitsPolicy,
+    pub(super) overhead: FormatOverhead,
+    pub(super) origins: Origins,
+    pub(super) notes: Vec<String>,
+    pub(super) model_name: Option<String>,
+    /// What was wrong with the files; reported together with everything else.
+    pub(super) problems: Vec<ContractProblem>,
+}
+
+/// Which file each value came from, for messages.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Origins {
+    /// Where a missing model limit belongs.
+    pub(super) config: Option<String>,
+    /// Where anything else that is missing belongs.
+    pub(super) pipeline: Option<String>,
+    /// Where values came from, if not from there.
+    pub(super) keys: BTreeMap<String, String>,
+}
+
+impl Origins {
+    pub(super) fn place(&self, key: impl Into<String>) -> Place {
+        let key = key.into();
+        let home = if key.starts_with("model_") { &self.config } else { &self.pipeline };
+        Place { file: self.keys.get(&key).or(home.as_ref()).cloned(), key }
+    }
+}
+
+impl BudgetContract {
+    /// A contract without steps, under [`LimitsPolicy::FailFast`].
+    #[must_use]
+    pub fn new(model: ModelLimits, settings: PipelineSettings) -> Self {
+        Self {
+            model,
+            settings,
+            steps: Vec::new(),
+            policy: LimitsPolicy::default(),
+            overhead: FormatOverhead::default(),
+            origins: Origins::default(),
+            notes: Vec::new(),
+            model_name: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Adds a step.
+    #[must_use]
+    pub fn step(mut self, step: GenerationStep) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    /// Sets what happens to steps that do not fit.
+    #[must_use]
+    pub fn policy(mut self, policy: LimitsPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets what the message format adds; that of chat completions unless set.
+    #[must_use]
+    pub fn format_overhead(mut self, overhead: FormatOverhead) -> Self {
+        self.overhead = overhead;
+        self
+    }
+
+    /// The model's name, if the files tell it: what to count by.
+    #[must_use]
+    pub fn model_name(&self) -> Option<&str> {
+        self.model_name.as_deref()
+    }
+
+    /// The parts of every step, whether they fit or not.
+    ///
+    /// # Errors
+    ///
+    /// [`ContractError`] with every value that is missing or not valid.
+    pub fn measure<C: TokenCounter + ?Sized>(
+        &self,
+        counter: &C,
+    ) -> Result<Vec<StepBudget>, ContractError> {
+        let (budgets, problems) = self.read(counter);
+        ContractError::check(problems)?;
+        Ok(budgets)
+    }
+
+    /// Holds every step against the model's window.
+    ///
+    /// # Errors
+    ///
+    /// [`ContractError`] with every value that is missing or not valid, whatever the policy, and
+    /// with every step that does not fit: under [`LimitsPolicy::FailFast`] as it is, under
+    /// [`LimitsPolicy::AutoClamp`] by no clamp.
+    pub fn check<C: TokenCounter + ?Sized>(
+        &self,
+        counter: &C,
+    ) -> Result<CheckedContract, ContractError> {
+        let (mut budgets, mut problems) = self.read(counter);
+        let mut clamps = Vec::new();
+        let file = || self.origins.pipeline.clone();
+        match self.policy {
+            LimitsPolicy::FailFast => {
+                let over = budgets.iter().filter(|budget| !budget.fits()).cloned();
+                problems.extend(
+                    over.map(|budget| ContractProblem::OverWindow { file: file(), budget }),
+                );
+            }
+            // A clamp for a contract that fails anyway would only be logged in vain.
+            LimitsPolicy::AutoClamp if problems.is_empty() => match clamp(&mut budgets) {
+                Ok(made) => clamps = made,
+                Err(lost) => problems.extend(
+                    lost.into_iter()
+                        .map(|budget| ContractProblem::CannotClamp { file: file(), budget }),
+                ),
+            },
+            LimitsPolicy::AutoClamp => {}
+        }
+        ContractError::check(problems)?;
+        Ok(CheckedContract::new(budgets, self.policy, clamps, self.notes.clone()))
+    }
+
+    /// The steps whose values are all valid, and what is wrong with the others.
+    fn read<C: TokenCounter + ?Sized>(
+        &self,
+        counter: &C,
+    ) -> (Vec<StepBudget>, Vec<ContractProblem>) {
+        let mut reader = Reader { origins: &self.origins, problems: self.problems.clone() };
+        let window = reader.required("model_context_window", self.model.context_window, 1);
+        let fallback = reader.optional("model_max_tokens", self.model.max_tokens, 1);
+        let settings = &self.settings;
+        let context =
+            reader.required("settings.max_context_tokens", settings.max_context_tokens, 1);
+        let margin = reader
+            .optional("settings.budget_safety_margin_tokens", settings.safety_margin_tokens, 0)
+            .map(|margin| margin.unwrap_or(DEFAULT_SAFETY_MARGIN_TOKENS));
+        let history = reader.history(&self.steps, settings.max_history_tokens);
+        reader.names(&self.steps);
+
+        let mut budgets = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let output = reader.output(step, fallback);
+            let history = if step.use_history { history } else { Ok(0) };
+            if let (Ok(window), Ok(context), Ok(margin), Ok(history), Ok(output)) =
+                (window, context, margin, history, output)
+            {
+                budgets.push(StepBudget {
+                    name: Arc::clone(&step.name),
+                    fixed_prompt: step.fixed_tokens(counter, self.overhead),
+                    history,
+                    context,
+                    output,
+                    safety_margin: margin,
+                    window,
+                });
+            }
+        }
+        (budgets, reader.problems)
+    }
+}
+
+/// A value that was missing or not valid, and has been reported.
+#[derive(Debug, Clone, Copy)]
+struct Reported;
+
+/// Reads values and collects what is wrong with them.
+struct Reader<'a> {
+    origins: &'a Origins,
+    problems: Vec<ContractProblem>,
+}
+
+impl Reader<'_> {
+    fn required(&mut self, key: &str, value: Option<i64>, least: i64) -> Result<i64, Reported> {
+        let expected = match value {
+            Some(value) if (least..=MAX_TOKENS).contains(&value) => return Ok(value),
+            Some(value) if value > MAX_TOKENS => {
+                format!("a whole number of at most {}", Grouped(MAX_TOKENS))
+            }
+            _ => at_least(least),
+        };
+        match value {
+            Some(value) => self.problems.push(ContractProblem::Invalid {
+                place: self.origins.place(key),
+                value: value.to_string(),
+                expected,
+            }),
+            None => self.missing(key, expected),
+        }
+        Err(Reported)
+    }
+
+    /// A value that is there and of no use is not missing as well.
+    fn missing(&mut self, key: &str, expected: String) {
+        if !self.is_reported(key) {
+            let place = self.origins.place(key);
+            self.problems.push(ContractProblem::Missing { place, expected });
+        }
+    }
+
+    fn is_reported(&self, key: &str) -> bool {
+        let place = self.origins.place(key);
+        self.problems.iter().any(|problem| problem.explains(&place))
+    }
+
+    fn optional(
+        &mut self,
+        key: &str,
+        value: Option<i64>,
+        least: i64,
+    ) -> Result<Option<i64>, Reported> {
+        match value {
+            None if self.is_reported(key) => Err(Reported),
+            None => Ok(None),
+            given => self.required(key, given, least).map(Some),
+        }
+    }
+
+    /// The history budget, which only steps that use the history require.
+    fn history(&mut self, steps: &[GenerationStep], value: Option<i64>) -> Result<i64, Reported> {
+        const KEY: &str = "settings.max_history_tokens";
+        let users: Vec<&str> =
+            steps.iter().filter(|step| step.use_history).map(|step| &*step.name).collect();
+        if value.is_some() || users.is_empty() {
+            return self.optional(KEY, value, 0).map(Option::unwrap_or_default);
+        }
+        let users = users.join(", ");
+        self.missing(KEY, format!("{}, because use_history is true in {users}", at_least(0)));
+        Err(Reported)
+    }
+
+    /// The longest answer: the step's `max_output_tokens`, its `max_tokens`, or the model's.
+    fn output(
+        &mut self,
+        step: &GenerationStep,
+        fallback: Result<Option<i64>, Reported>,
+    ) -> Result<i64, Reported> {
+        let key = |key: &str| format!("steps.{}.{key}", step.name);
+        // A value that is not used must still be valid: somebody meant something by it.
+        let own = self.optional(&key("max_output_tokens"), step.max_output_tokens, 1);
+        let short = self.optional(&key("max_tokens"), step.max_tokens, 1);
+        if let Some(tokens) = own?.or(short?) {
+            return Ok(tokens);
+        }
+        fallback?.ok_or_else(|| {
+            let elsewhere = "here, as max_tokens, or as model_max_tokens for all steps";
+            self.missing(&key("max_output_tokens"), format!("{}, {elsewhere}", at_least(1)));
+            Reported
+        })
+    }
+
+    fn names(&mut self, steps: &[GenerationStep]) {
+        for (position, step) in steps.iter().enumerate() {
+            let twice = steps.iter().take(position).any(|earlier| earlier.name == step.name);
+            if twice || step.name.is_empty() {
+                self.problems.push(ContractProblem::Invalid {
+                    place: self.origins.place("steps"),
+                    value: format!(
+                        "a step named {:?}{}",
+                        step.name,
+                        if twice { " twice" } else { "" }
+                    ),
+                    expected: "a name of its own for each step".to_owned(),
+                });
+            }
+        }
+    }
+}
+
+fn at_least(least: i64) -> String {
+    format!("a whole number of at least {least}")
+}

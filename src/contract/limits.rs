@@ -1,0 +1,118 @@
+//! The limits of the model, of a pipeline, and of a message format.
+
+/// The safety margin of a pipeline that sets none.
+pub const DEFAULT_SAFETY_MARGIN_TOKENS: i64 = 128;
+
+/// No limit may be larger: beyond a trillion a number is a slip, and below it sums are exact.
+pub const MAX_TOKENS: i64 = 1_000_000_000_000;
+
+/// What the model can take and give: `config.json`.
+///
+/// ```
+/// use cupel::contract::ModelLimits;
+///
+/// let limits = ModelLimits::new(16_384).max_tokens(2_048);
+/// assert_eq!(limits.context_window, Some(16_384));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ModelLimits {
+    /// `model_context_window`: prompt and answer together. Required.
+    pub context_window: Option<i64>,
+    /// `model_max_tokens`: the answer's length for steps that set none.
+    pub max_tokens: Option<i64>,
+}
+
+impl ModelLimits {
+    /// Limits of a model with a window of so many tokens.
+    #[must_use]
+    pub fn new(context_window: i64) -> Self {
+        Self { context_window: Some(context_window), max_tokens: None }
+    }
+
+    /// Sets the answer's length for steps that set none.
+    #[must_use]
+    pub fn max_tokens(mut self, tokens: i64) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+}
+
+/// The budgets that all steps of a pipeline share: its `settings`.
+///
+/// ```
+/// use cupel::contract::PipelineSettings;
+///
+/// let settings = PipelineSettings::new(6_000).max_history_tokens(1_200);
+/// assert_eq!(settings.safety_margin_tokens, None); // the default, 128
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PipelineSettings {
+    /// `max_context_tokens`: retrieved context. Required.
+    pub max_context_tokens: Option<i64>,
+    /// `max_history_tokens`: required when any step uses the history.
+    pub max_history_tokens: Option<i64>,
+    /// `budget_safety_margin_tokens`: [`DEFAULT_SAFETY_MARGIN_TOKENS`] unless set.
+    pub safety_margin_tokens: Option<i64>,
+}
+
+impl PipelineSettings {
+    /// Settings with a context budget.
+    #[must_use]
+    pub fn new(max_context_tokens: i64) -> Self {
+        Self { max_context_tokens: Some(max_context_tokens), ..Self::default() }
+    }
+
+    /// Sets the history budget.
+    #[must_use]
+    pub fn max_history_tokens(mut self, tokens: i64) -> Self {
+        self.max_history_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the safety margin.
+    #[must_use]
+    pub fn safety_margin_tokens(mut self, tokens: i64) -> Self {
+        self.safety_margin_tokens = Some(tokens);
+        self
+    }
+}
+
+/// What the message format adds to the text: roles, separators, the start of the answer.
+///
+/// The default is that of chat completions, three tokens a message and three for the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormatOverhead {
+    /// Tokens around each message.
+    pub per_message: i64,
+    /// Tokens that start the answer.
+    pub answer: i64,
+}
+
+impl FormatOverhead {
+    /// An overhead per message and for the start of the answer.
+    #[must_use]
+    pub fn new(per_message: i64, answer: i64) -> Self {
+        Self { per_message: per_message.max(0), answer: answer.max(0) }
+    }
+
+    /// No overhead: for counters that count it, or models that take plain text.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(0, 0)
+    }
+
+    /// The overhead of a request with so many messages.
+    #[must_use]
+    pub fn of(&self, messages: i64) -> i64 {
+        self.per_message.saturating_mul(messages).saturating_add(self.answer)
+    }
+}
+
+impl Default for FormatOverhead {
+    fn default() -> Self {
+        Self::new(3, 3)
+    }
+}

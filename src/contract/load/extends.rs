@@ -1,0 +1,174 @@
+//! A pipeline file with everything it inherits: the child's values over the parent's.
+
+use std::path::{Path, PathBuf};
+
+use super::files::{Files, stays_below};
+use super::node::{Node, Value};
+use crate::contract::problem::{ContractProblem, Place};
+
+const FOLDER: &str = "pipelines";
+
+/// The file of a pipeline: its name with `.yaml` or `.yml`, or as it stands.
+fn find(files: &mut Files, name: &str) -> Result<Option<(PathBuf, String)>, ContractProblem> {
+    let candidates = if has_extension(name) {
+        vec![name.to_owned()]
+    } else {
+        vec![format!("{name}.yaml"), format!("{name}.yml")]
+    };
+    for candidate in candidates {
+        let path = Path::new(FOLDER).join(candidate);
+        if let Some(text) = files.text(&path)? {
+            return Ok(Some((path, text)));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn has_extension(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
+/// Reads a pipeline and its ancestors, and merges them.
+pub(super) fn read(files: &mut Files, name: &str) -> Result<Node, Vec<ContractProblem>> {
+    let one = |problem| vec![problem];
+    let found = if stays_below(name) { find(files, name).map_err(one)? } else { None };
+    let Some((path, text)) = found else {
+        return Err(one(ContractProblem::File {
+            file: files.display(&Path::new(FOLDER).join(name)),
+            reason: "there is no such pipeline, as .yaml or as .yml".to_owned(),
+        }));
+    };
+    let mut chain = vec![files.display(&path)];
+    let mut problems = Vec::new();
+    let mut merged = parse(&text, &files.display(&path), &mut problems).map_err(one)?;
+    let mut next = parent(&merged).map_err(one)?;
+    while let Some(reference) = next {
+        let Some((path, text)) = find(files, &reference.name).map_err(one)? else {
+            return Err(one(reference.missing(files)));
+        };
+        let file = files.display(&path);
+        let seen = chain.contains(&file);
+        chain.push(file.clone());
+        if seen {
+            return Err(one(ContractProblem::ExtendsCycle { files: chain }));
+        }
+        let ancestor = parse(&text, &file, &mut problems).map_err(one)?;
+        next = parent(&ancestor).map_err(one)?;
+        merge(&mut merged, ancestor);
+    }
+    if problems.is_empty() { Ok(merged) } else { Err(problems) }
+}
+
+/// What a file says it extends, and where it says so.
+pub(super) struct Parent {
+    pub(super) name: String,
+    place: Place,
+}
+
+impl Parent {
+    fn missing(self, files: &Files) -> ContractProblem {
+        let extension = if has_extension(&self.name) { "" } else { ".yaml" };
+        let path = Path::new(FOLDER).join(format!("{}{extension}", self.name));
+        ContractProblem::Invalid {
+            place: self.place,
+            value: format!("{:?}", self.name),
+            expected: format!("the name of a pipeline; there is no {}", files.display(&path)),
+        }
+    }
+}
+
+pub(super) fn parent(node: &Node) -> Result<Option<Parent>, ContractProblem> {
+    let Some(extends) = node.get("extends") else { return Ok(None) };
+    let place = Place { file: Some(extends.file.to_string()), key: "extends".to_owned() };
+    match &extends.value {
+        Value::Text(name) if stays_below(name) => Ok(Some(Parent { name: name.clone(), place })),
+        _ => Err(ContractProblem::Invalid {
+            place,
+            value: extends.to_string(),
+            expected: "the name of one pipeline in the same folder".to_owned(),
+        }),
+    }
+}
+
+/// Parses one file; steps become a map by name, so that a child can change one of them.
+pub(super) fn parse(
+    text: &str,
+    file: &str,
+    problems: &mut Vec<ContractProblem>,
+) -> Result<Node, ContractProblem> {
+    let problem = |reason: String| ContractProblem::File { file: file.to_owned(), reason };
+    let mut node = Node::from_yaml(text, file).map_err(problem)?;
+    match &mut node.value {
+        Value::Map(entries) => {
+            for (_, steps) in entries.iter_mut().filter(|(key, _)| key == "steps") {
+                by_name(steps, problems);
+            }
+            Ok(node)
+        }
+        Value::Null => Err(problem("is empty, expected settings and steps".to_owned())),
+        _ => Err(problem(format!("holds {node}, expected a map with settings and steps"))),
+    }
+}
+
+fn by_name(steps: &mut Node, problems: &mut Vec<ContractProblem>) {
+    let Value::List(list) = &mut steps.value else { return };
+    let mut named: Vec<(String, Node)> = Vec::with_capacity(list.len());
+    for (position, step) in std::mem::take(list).into_iter().enumerate() {
+        match name(&step, position) {
+            Ok(name) if named.iter().all(|(earlier, _)| *earlier != name) => {
+                named.push((name, step));
+            }
+            Ok(name) => problems.push(ContractProblem::Invalid {
+                place: Place { file: Some(step.file.to_string()), key: "steps".to_owned() },
+                value: format!("a step named {name:?} twice"),
+                expected: "a name of its own for each step".to_owned(),
+            }),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    steps.value = Value::Map(named);
+}
+
+fn name(step: &Node, position: usize) -> Result<String, ContractProblem> {
+    let place = |key: String| Place {
+        file: Some(step.file.to_string()),
+        key: format!("steps[{position}]{key}"),
+    };
+    if !matches!(step.value, Value::Map(_)) {
+        return Err(ContractProblem::Invalid {
+            place: place(String::new()),
+            value: step.to_string(),
+            expected: "a map with id and action".to_owned(),
+        });
+    }
+    let expected = "the step's name".to_owned();
+    match step.get("id").or_else(|| step.get("name")) {
+        Some(Node { value: Value::Text(name), .. }) if !name.is_empty() => Ok(name.clone()),
+        Some(other) => Err(ContractProblem::Invalid {
+            place: place(".id".to_owned()),
+            value: other.to_string(),
+            expected,
+        }),
+        None => Err(ContractProblem::Missing { place: place(".id".to_owned()), expected }),
+    }
+}
+
+/// Adds what the child does not have itself: key by key in maps, anything else as a whole.
+fn merge(child: &mut Node, parent: Node) {
+    let Value::Map(theirs) = parent.value else { return };
+    let Value::Map(own) = &mut child.value else { return };
+    // The parent's order first: its steps come before those a child adds.
+    let mut merged = Vec::with_capacity(theirs.len() + own.len());
+    for (key, theirs) in theirs {
+        match own.iter().position(|(name, _)| *name == key) {
+            Some(position) => {
+                let (key, mut node) = own.remove(position);
+                merge(&mut node, theirs);
+                merged.push((key, node));
+            }
+            None => merged.push((key, theirs)),
+        }
+    }
+    merged.append(own);
+    *own = merged;
+}

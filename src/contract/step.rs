@@ -1,0 +1,101 @@
+//! One step that calls the model, and the tokens of its prompt that never change.
+
+use std::sync::Arc;
+
+use super::limits::FormatOverhead;
+use crate::tokens::TokenCounter;
+
+/// A step that calls the model (`call_model`).
+///
+/// ```
+/// use cupel::contract::{FormatOverhead, GenerationStep};
+/// use cupel::tokens::counter_fn;
+///
+/// let step = GenerationStep::new("answer")
+///     .system_prompt("Answer briefly.")
+///     .user_part("### Evidence: {} ###")
+///     .use_history(true)
+///     .max_output_tokens(800);
+/// let words = counter_fn("words", |text| text.split_whitespace().count() as i64);
+/// // Two words, three words with an empty value, and the format of two messages.
+/// assert_eq!(step.fixed_tokens(&words, FormatOverhead::default()), 2 + 3 + 9);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GenerationStep {
+    pub(super) name: Arc<str>,
+    pub(super) system_prompt: Option<Arc<str>>,
+    pub(super) user_parts: Vec<String>,
+    pub(super) use_history: bool,
+    pub(super) max_output_tokens: Option<i64>,
+    pub(super) max_tokens: Option<i64>,
+}
+
+impl GenerationStep {
+    /// A step without a prompt.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            system_prompt: None,
+            user_parts: Vec::new(),
+            use_history: false,
+            max_output_tokens: None,
+            max_tokens: None,
+        }
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub fn system_prompt(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.system_prompt = Some(text.into());
+        self
+    }
+
+    /// Adds a template of the user message; `{}` is where a value goes.
+    #[must_use]
+    pub fn user_part(mut self, template: impl Into<String>) -> Self {
+        self.user_parts.push(template.into());
+        self
+    }
+
+    /// Sets whether the step sends the chat history.
+    #[must_use]
+    pub fn use_history(mut self, uses: bool) -> Self {
+        self.use_history = uses;
+        self
+    }
+
+    /// Sets the longest answer, before [`max_tokens`](Self::max_tokens) and the model's own limit.
+    #[must_use]
+    pub fn max_output_tokens(mut self, tokens: i64) -> Self {
+        self.max_output_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the longest answer, unless [`max_output_tokens`](Self::max_output_tokens) does.
+    #[must_use]
+    pub fn max_tokens(mut self, tokens: i64) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// The step's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The part of the prompt that is always there: the system prompt, the templates with empty
+    /// values, and the format of the system and the user message.
+    pub fn fixed_tokens<C: TokenCounter + ?Sized>(
+        &self,
+        counter: &C,
+        overhead: FormatOverhead,
+    ) -> i64 {
+        let system = self.system_prompt.as_deref().map(|prompt| counter.count(prompt).max(0));
+        let messages = if system.is_some() { 2 } else { 1 };
+        let fixed = overhead.of(messages).saturating_add(system.unwrap_or(0));
+        self.user_parts.iter().fold(fixed, |sum, template| {
+            sum.saturating_add(counter.count(&template.replace("{}", "")).max(0))
+        })
+    }
+}

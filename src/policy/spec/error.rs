@@ -1,0 +1,90 @@
+//! What can go wrong between a file, a spec and a policy.
+
+use std::path::PathBuf;
+
+use super::SpecProblem;
+
+/// Why a spec could not be read, or not be turned into a policy or back.
+///
+/// ```
+/// use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec};
+/// use cupel::{PolicySpec, PolicySpecError};
+///
+/// let slicer = SlicerSpec::Knapsack { bucket_size: 0 };
+/// let spec = PolicySpec::new(ScorerSpec::Recency, slicer, PlacerSpec::UShaped);
+/// let error: PolicySpecError = spec.validate().unwrap_err();
+/// assert_eq!(error.to_string(), "slicer.bucket_size: must be at least 1, got 0");
+/// assert_eq!(error.problems()[0].path, "slicer.bucket_size");
+/// ```
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicySpecError {
+    /// The spec says something it cannot mean. Every problem is listed, each with its path.
+    #[error("{}", list(.0))]
+    Invalid(Vec<SpecProblem>),
+
+    /// The text is not what its format allows.
+    #[error("not valid {format}: {message}")]
+    Syntax {
+        /// JSON, TOML or YAML.
+        format: &'static str,
+        /// What the parser said, with the line and column where it knows them.
+        message: String,
+    },
+
+    /// The spec cannot be written in this format.
+    #[error("cannot be written as {format}: {message}")]
+    Unwritable {
+        /// JSON, TOML or YAML.
+        format: &'static str,
+        /// What the writer said.
+        message: String,
+    },
+
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+
+    /// The file's name does not say which format it has.
+    #[error("{}, expected json, toml, yaml or yml", name_of(.extension.as_deref()))]
+    UnknownFormat {
+        /// The extension, if there is one.
+        extension: Option<String>,
+    },
+
+    /// Something is wrong with a file.
+    #[error("{}: {error}", .file.display())]
+    File {
+        /// Which one.
+        file: PathBuf,
+        /// What.
+        error: Box<PolicySpecError>,
+    },
+}
+
+impl PolicySpecError {
+    /// The problems with the content, with their paths; none when it never got that far.
+    #[must_use]
+    pub fn problems(&self) -> &[SpecProblem] {
+        match self {
+            Self::Invalid(problems) => problems,
+            Self::File { error, .. } => error.problems(),
+            _ => &[],
+        }
+    }
+}
+
+/// One problem on its own line of text, several below their number.
+fn list(problems: &[SpecProblem]) -> String {
+    match problems {
+        [only] => only.to_string(),
+        all => {
+            let lines: String = all.iter().map(|problem| format!("\n  {problem}")).collect();
+            format!("{} problems:{lines}", all.len())
+        }
+    }
+}
+
+fn name_of(extension: Option<&str>) -> String {
+    extension.map_or("no extension".to_owned(), |name| format!("unknown extension {name:?}"))
+}

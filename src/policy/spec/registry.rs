@@ -1,0 +1,111 @@
+//! What a spec cannot hold: a clock, and scorers written in code.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::CupelError;
+use crate::scorer::{Scorer, TimeProvider};
+
+/// The clock and the named scorers that turn a [`PolicySpec`](crate::PolicySpec) into a policy.
+///
+/// There is no default clock: a policy that decays with age follows the one given here.
+///
+/// ```
+/// use cupel::{ContextItem, PolicySpec, Scorer, ScorerRegistry, SystemTimeProvider};
+///
+/// struct Brevity;
+///
+/// impl Scorer for Brevity {
+///     fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
+///         1.0 / (1.0 + item.tokens() as f64)
+///     }
+/// }
+///
+/// let registry = ScorerRegistry::new(SystemTimeProvider).register("brevity", Brevity)?;
+/// let spec: PolicySpec = serde_json::from_str(
+///     r#"{
+///         "scorers": [
+///             { "type": "reflexive", "weight": 3 },
+///             { "type": "custom", "name": "brevity", "weight": 1 }
+///         ],
+///         "slicer": "greedy",
+///         "placer": "u_shaped"
+///     }"#,
+/// )?;
+/// let policy = spec.to_policy(&registry)?;
+/// assert_eq!(PolicySpec::from_policy(&policy, &registry)?, spec);
+///
+/// let error = spec.to_policy(&ScorerRegistry::new(SystemTimeProvider)).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     r#"scorers[1].name: no scorer is registered as "brevity", and none is"#,
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ScorerRegistry {
+    clock: Arc<dyn TimeProvider>,
+    scorers: BTreeMap<String, Arc<dyn Scorer>>,
+}
+
+impl ScorerRegistry {
+    /// A registry without scorers; decay scorers will read this clock.
+    pub fn new(clock: impl TimeProvider + 'static) -> Self {
+        Self { clock: Arc::new(clock), scorers: BTreeMap::new() }
+    }
+
+    /// Adds a scorer under a name. Values, `Arc`s and `Box`es all go in.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when the name is blank or taken.
+    pub fn register(
+        mut self,
+        name: impl Into<String>,
+        scorer: impl Scorer + 'static,
+    ) -> Result<Self, CupelError> {
+        let name = name.into();
+        let problem = |text: &str| {
+            Err(CupelError::ScorerConfig(format!("ScorerRegistry: the name {name:?} {text}")))
+        };
+        if name.trim().is_empty() {
+            return problem("is blank, expected at least one character that is not white space");
+        }
+        if self.scorers.contains_key(&name) {
+            return problem("is registered already, expected a new one");
+        }
+        self.scorers.insert(name, Arc::new(scorer));
+        Ok(self)
+    }
+
+    /// The scorer registered under a name.
+    ///
+    /// A policy built in code with this handle can be written down as data.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Scorer>> {
+        self.scorers.get(name)
+    }
+
+    /// The registered names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.scorers.keys().map(String::as_str)
+    }
+
+    pub(super) fn clock(&self) -> Arc<dyn TimeProvider> {
+        Arc::clone(&self.clock)
+    }
+
+    /// The name under which this very scorer is registered.
+    pub(super) fn name_of(&self, scorer: &dyn Scorer) -> Option<&str> {
+        let mut entries = self.scorers.iter();
+        let found = entries.find(|(_, known)| known.identity() == scorer.identity());
+        found.map(|(name, _)| name.as_str())
+    }
+}
+
+impl fmt::Debug for ScorerRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScorerRegistry").field("scorers", &self.scorers).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,324 @@
+//! Selects exactly what a batch would, while the items still arrive.
+//!
+//! [`GreedySlice`](crate::GreedySlice) sorts all items by score per token and takes what fits in
+//! one pass. To select while items arrive, it is not enough to keep the current selection: an
+//! item that does not fit now may fit again after a denser one has pushed something else out.
+//! [`StreamSlice`] keeps those that may, and no others.
+//!
+//! # The rule
+//!
+//! Walk the kept items in greedy order and carry along the *reach*: the largest capacity that
+//! some future could leave at this point. It starts as the budget. An item of `t` tokens is
+//! *live* if `t` is within the reach; behind it, the reach is the larger of `t - 1` and
+//! `reach - t`. An item that is not live can never be taken, whatever still arrives, and is
+//! dropped for good.
+//!
+//! Why: items that arrive in front can leave any capacity from 0 up to the reach. An item of `t`
+//! tokens turns a capacity of at least `t` into one that is `t` smaller, and leaves a capacity
+//! below `t` alone. So the possible ones behind it are 0 up to `reach - t` and 0 up to `t - 1`:
+//! again all from 0 up to something. And the item is taken in some future exactly if `t` is among
+//! the capacities in front of it. The same holds for every smaller budget, so
+//! [`shrink_budget`](StreamSlice::shrink_budget) and [`reserve`](StreamSlice::reserve) are exact,
+//! too.
+//!
+//! # By hand
+//!
+//! A budget of 10 tokens. Items *a* (6 tokens, density 0.5), *b* (5 tokens, 0.4) and *c*
+//! (4 tokens, 0.3) are there:
+//!
+//! | item | tokens | reach before | live | reach behind    | left before | selected |
+//! | ---- | ------ | ------------ | ---- | --------------- | ----------- | -------- |
+//! | a    | 6      | 10           | yes  | max(5, 4) = 5   | 10          | yes      |
+//! | b    | 5      | 5            | yes  | max(4, 0) = 4   | 4           | no       |
+//! | c    | 4      | 4            | yes  | max(3, 0) = 3   | 4           | yes      |
+//!
+//! Now *d* (4 tokens, 0.2) arrives: behind *c* the reach is 3, so *d* is dropped. Then *e*
+//! (5 tokens, 0.9) arrives and goes in front:
+//!
+//! | item | tokens | reach before | live | reach behind    | left before | selected |
+//! | ---- | ------ | ------------ | ---- | --------------- | ----------- | -------- |
+//! | e    | 5      | 10           | yes  | max(4, 5) = 5   | 10          | yes      |
+//! | a    | 6      | 5            | no   | 5               | 5           | no       |
+//! | b    | 5      | 5            | yes  | max(4, 0) = 4   | 5           | yes      |
+//! | c    | 4      | 4            | yes  | max(3, 0) = 3   | 0           | no       |
+//!
+//! *a* is out for good, and *b*, which was not selected before, is selected now. Whoever had kept
+//! only the selection *a*, *c* would now have *e*, *c* and one token to spare.
+//!
+//! ```
+//! use cupel::{Sequence, StreamItem, StreamPush, StreamSlice};
+//!
+//! let mut slice = StreamSlice::new(10);
+//! let mut position = 0;
+//! let mut item = |name, tokens: i64, density: f64| {
+//!     position += 1;
+//!     StreamItem::new(density * tokens as f64, tokens, Sequence::new(0, position), name)
+//! };
+//! let names = |slice: &StreamSlice<&'static str>| {
+//!     slice.selection().map(|item| item.payload).collect::<Vec<_>>()
+//! };
+//!
+//! assert!(slice.push(item("a", 6, 0.5)).is_kept());
+//! assert!(slice.push(item("b", 5, 0.4)).is_kept());
+//! assert!(slice.push(item("c", 4, 0.3)).is_kept());
+//! assert_eq!(names(&slice), ["a", "c"]);
+//!
+//! assert!(matches!(slice.push(item("d", 4, 0.2)), StreamPush::Dropped(_)));
+//!
+//! let StreamPush::Kept { dropped, .. } = slice.push(item("e", 5, 0.9)) else { unreachable!() };
+//! assert_eq!(dropped[0].payload, "a");
+//! assert_eq!(names(&slice), ["e", "b"]);
+//! assert_eq!(slice.live().map(|item| item.payload).collect::<Vec<_>>(), ["e", "b", "c"]);
+//! ```
+//!
+//! # Duplicates
+//!
+//! When a later copy of an item scores higher and takes its place, the earlier one is taken back,
+//! and something behind it may fit again that the rule above has dropped.
+//! [`StreamSlice::deduplicating`] therefore keeps more: an item goes only when those before it
+//! that are no larger exceed the budget together with it.
+//!
+//! # Stopping early
+//!
+//! With what open sources promise about the rest ([`SourceBounds`]),
+//! [`StreamSlice::is_settled`] tells when nothing that can still come would change the selection.
+
+mod bounds;
+mod chunk;
+mod contents;
+mod crowd;
+mod dedup;
+mod item;
+mod ordered;
+mod reach;
+
+use std::fmt;
+
+use crate::error::CupelError;
+
+pub use bounds::SourceBounds;
+pub use contents::StreamContent;
+use dedup::Deduplication;
+use item::Key;
+pub use item::{Sequence, StreamItem, StreamPush, StreamSelection};
+use ordered::Ordered;
+use reach::ReachRule;
+
+/// Selects what [`GreedySlice`](crate::GreedySlice) would, from items that arrive one by one.
+///
+/// At any moment [`selection`](Self::selection) is what a batch selects from everything that has
+/// arrived, in the same order, however the sources interleave. Memory is for the items that can
+/// still be selected, not for the stream; everything else is handed back at once. The rule, and
+/// an example to follow by hand, are in the [module's documentation](crate::slicer::stream).
+///
+/// An item that cannot be selected costs a comparison or a binary search. One that is kept costs
+/// about as much as adding up a few dozen numbers, however many are kept.
+#[derive(Clone)]
+pub struct StreamSlice<P> {
+    budget: i64,
+    kept: Ordered<P>,
+    rule: Rule<P>,
+}
+
+#[derive(Clone)]
+enum Rule<P> {
+    Plain(ReachRule),
+    Deduplicating(Deduplication<P>),
+}
+
+impl<P> StreamSlice<P> {
+    /// A slice for a budget of so many tokens, which takes every item as a new one.
+    ///
+    /// As in a batch, nothing is selected for a budget of 0 or less.
+    #[must_use]
+    pub fn new(budget: i64) -> Self {
+        let budget = budget.max(0);
+        let rule = Rule::Plain(ReachRule::new(budget.unsigned_abs()));
+        Self { budget, kept: Ordered::new(), rule }
+    }
+
+    /// A slice that keeps one of several items with equal content, as a pipeline does: the one
+    /// that scores highest, and of equal ones the one with the earliest sequence.
+    ///
+    /// Which ones arrived first does not matter. The selection is that of a batch as long as
+    /// items of equal content have equal tokens.
+    ///
+    /// ```
+    /// use cupel::{ContextItem, Sequence, StreamItem, StreamPush, StreamSlice};
+    ///
+    /// let copy = |score, source| -> Result<_, cupel::CupelError> {
+    ///     let payload = ContextItem::new("refunds take five days", 5)?;
+    ///     Ok(StreamItem::new(score, 5, Sequence::new(source, 0), payload))
+    /// };
+    /// let mut slice = StreamSlice::deduplicating(100);
+    /// assert!(slice.push(copy(0.4, 0)?).is_kept());
+    /// assert!(matches!(slice.push(copy(0.3, 1)?), StreamPush::Duplicate(_)));
+    /// let StreamPush::Kept { withdrawn, .. } = slice.push(copy(0.8, 2)?) else { unreachable!() };
+    /// assert_eq!(withdrawn.map(|item| item.score), Some(0.4));
+    /// assert_eq!(slice.selection().map(|item| item.score).collect::<Vec<_>>(), [0.8]);
+    /// # Ok::<(), cupel::CupelError>(())
+    /// ```
+    #[must_use]
+    pub fn deduplicating(budget: i64) -> Self
+    where
+        P: StreamContent,
+    {
+        let rule = Rule::Deduplicating(Deduplication::new());
+        Self { budget: budget.max(0), kept: Ordered::new(), rule }
+    }
+
+    /// Takes an item in, and hands back what is out for good.
+    pub fn push(&mut self, item: StreamItem<P>) -> StreamPush<P> {
+        if item.tokens < 0 {
+            return StreamPush::Refused(item);
+        }
+        if self.budget == 0 {
+            return StreamPush::Dropped(item);
+        }
+        let budget = self.budget.unsigned_abs();
+        match &mut self.rule {
+            Rule::Plain(rule) => rule.push(&mut self.kept, budget, item),
+            Rule::Deduplicating(rule) => rule.push(&mut self.kept, budget, item),
+        }
+    }
+
+    /// What is selected so far, in the order of a batch.
+    pub fn selection(&self) -> impl Iterator<Item = &StreamItem<P>> {
+        let mut left = self.budget;
+        self.live().filter(move |item| {
+            let fits = item.tokens <= left;
+            if fits {
+                left -= item.tokens;
+            }
+            fits
+        })
+    }
+
+    /// Tokens of the budget that the selection leaves.
+    #[must_use]
+    pub fn remaining_tokens(&self) -> i64 {
+        let left = self.kept.remaining_before(&Key::LAST, self.budget.unsigned_abs());
+        i64::try_from(left).unwrap_or(self.budget)
+    }
+
+    /// Everything that is kept, selected or not, by score per token.
+    pub fn live(&self) -> impl Iterator<Item = &StreamItem<P>> {
+        self.kept.iter().map(|entry| &entry.item)
+    }
+
+    /// How many items are kept.
+    #[must_use]
+    pub fn live_len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The budget in tokens.
+    #[must_use]
+    pub fn budget(&self) -> i64 {
+        self.budget
+    }
+
+    /// Takes tokens off the budget, as a pinned item that arrives late does, and hands back what
+    /// is out for good. Everything that arrived before is reconsidered, so the selection is that
+    /// of a batch which knew the smaller budget from the start.
+    pub fn reserve(&mut self, tokens: i64) -> Vec<StreamItem<P>> {
+        self.set_smaller(self.budget.saturating_sub(tokens.max(0)).max(0))
+    }
+
+    /// Lowers the budget to so many tokens, as [`reserve`](Self::reserve) does.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::SlicerConfig`] when `budget` is above the present one: items are gone that
+    /// would have fitted.
+    pub fn shrink_budget(&mut self, budget: i64) -> Result<Vec<StreamItem<P>>, CupelError> {
+        if budget > self.budget {
+            return Err(CupelError::SlicerConfig(format!(
+                "StreamSlice: the budget can only shrink, from {} to at most that, got {budget}",
+                self.budget
+            )));
+        }
+        Ok(self.set_smaller(budget.max(0)))
+    }
+
+    fn set_smaller(&mut self, budget: i64) -> Vec<StreamItem<P>> {
+        if budget == self.budget {
+            return Vec::new();
+        }
+        self.budget = budget;
+        if budget == 0 {
+            return self.clear();
+        }
+        let budget = budget.unsigned_abs();
+        match &mut self.rule {
+            Rule::Plain(rule) => rule.update(&mut self.kept, 0, budget),
+            Rule::Deduplicating(rule) => rule.sweep(&mut self.kept, budget),
+        }
+    }
+
+    fn clear(&mut self) -> Vec<StreamItem<P>> {
+        let all: Vec<_> = std::mem::replace(&mut self.kept, Ordered::new()).into_items().collect();
+        if let Rule::Deduplicating(rule) = &mut self.rule {
+            rule.forget(&all);
+        }
+        all
+    }
+
+    /// Hands back what is out for good but still kept.
+    ///
+    /// That is nothing, except when deduplicating: then finding out takes a pass over all kept
+    /// items, which is otherwise made when their number has grown by a quarter.
+    pub fn compact(&mut self) -> Vec<StreamItem<P>> {
+        match &mut self.rule {
+            Rule::Plain(_) => Vec::new(),
+            Rule::Deduplicating(rule) => rule.sweep(&mut self.kept, self.budget.unsigned_abs()),
+        }
+    }
+
+    /// Whether nothing that the open sources can still yield would change the selection.
+    ///
+    /// If this is `true` the open sources may be abandoned. It is never `true` while one may
+    /// yield a pinned item or one without tokens. It is `false` only if an item within the
+    /// promises exists that would be selected; except that a source which promises a descending
+    /// density is taken to be able to overtake all items of exactly the density it has reached.
+    pub fn is_settled<'b>(&self, open: impl IntoIterator<Item = &'b SourceBounds>) -> bool {
+        // What one source yields leaves the selection alone, and with it the room that another
+        // finds: each may be looked at by itself.
+        open.into_iter().all(|source| self.is_settled_for(source))
+    }
+
+    fn is_settled_for(&self, source: &SourceBounds) -> bool {
+        if source.may_pin() || self.budget == 0 {
+            return !source.may_pin();
+        }
+        // No item that may come stands further in front, where there is most room, and none is
+        // smaller. If that one does not fit, none does, and what does not fit changes nothing.
+        let first = source.first_key(self.budget);
+        let left = self.kept.remaining_before(&first, self.budget.unsigned_abs());
+        left < source.fewest_tokens()
+    }
+
+    /// Ends the stream: what is selected, and what was kept in case it would be.
+    #[must_use]
+    pub fn finish(self) -> StreamSelection<P> {
+        let mut left = self.budget;
+        let (selected, passed_over) = self.kept.into_items().partition(|item| {
+            let fits = item.tokens <= left;
+            if fits {
+                left -= item.tokens;
+            }
+            fits
+        });
+        StreamSelection { selected, passed_over }
+    }
+}
+
+impl<P> fmt::Debug for StreamSlice<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamSlice")
+            .field("budget", &self.budget)
+            .field("live", &self.live_len())
+            .field("deduplicating", &matches!(self.rule, Rule::Deduplicating(_)))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,68 @@
+//! Reduces items of equal content to the best one while they arrive.
+
+use super::chunk::Entry;
+use super::contents::{Contents, StreamContent};
+use super::crowd::CrowdRule;
+use super::item::{Key, StreamItem, StreamPush};
+use super::ordered::Ordered;
+
+/// The rule of what to keep, and the contents that are kept.
+#[derive(Debug, Clone)]
+pub(super) struct Deduplication<P> {
+    crowd: CrowdRule,
+    contents: Contents<P>,
+}
+
+impl<P> Deduplication<P> {
+    pub(super) fn new() -> Self
+    where
+        P: StreamContent,
+    {
+        Self { crowd: CrowdRule::new(), contents: Contents::new() }
+    }
+
+    /// Keeps an item if no kept copy is better and some future could select it.
+    pub(super) fn push(
+        &mut self,
+        kept: &mut Ordered<P>,
+        budget: u64,
+        item: StreamItem<P>,
+    ) -> StreamPush<P> {
+        let (key, tokens) = (Key::of(&item), item.tokens.unsigned_abs());
+        let holder = self.contents.holder(kept, &item.payload);
+        match &holder {
+            // As in a batch, equal scores leave the place to the item that is earlier there.
+            Some(holder) if (holder.score, holder.sequence) <= (key.score, key.sequence) => {
+                return StreamPush::Duplicate(item);
+            }
+            None if tokens > budget || self.crowd.is_dead(&key, tokens) => {
+                return StreamPush::Dropped(item);
+            }
+            _ => {}
+        }
+        let withdrawn = holder.and_then(|holder| kept.remove(&holder)).map(|entry| entry.item);
+        if let Some(withdrawn) = &withdrawn {
+            self.contents.remove(&Key::of(withdrawn), &withdrawn.payload);
+            if withdrawn.tokens != item.tokens {
+                self.crowd.distrust();
+            }
+        }
+        // Before the item goes in, so that it is not among what the pass takes out.
+        let dropped =
+            if self.crowd.is_due(kept.len()) { self.sweep(kept, budget) } else { Vec::new() };
+        self.contents.add(key, &item.payload);
+        kept.insert(kept.place_of(&key), Entry::new(item));
+        StreamPush::Kept { dropped, withdrawn }
+    }
+
+    /// Takes out everything that no future could select.
+    pub(super) fn sweep(&mut self, kept: &mut Ordered<P>, budget: u64) -> Vec<StreamItem<P>> {
+        let dropped = self.crowd.sweep(kept, budget);
+        self.contents.forget(&dropped);
+        dropped
+    }
+
+    pub(super) fn forget(&mut self, dropped: &[StreamItem<P>]) {
+        self.contents.forget(dropped);
+    }
+}

@@ -1,0 +1,124 @@
+//! What goes into a stream slice and what comes out again.
+
+use crate::order;
+use crate::slicer::greedy::density;
+
+/// The place of an item in the list a batch would have had: its source, then its position there.
+///
+/// Equal items go by it, so the outcome does not depend on which source happened to be faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Sequence {
+    /// Number of the source.
+    pub source: u32,
+    /// Position within the source.
+    pub position: u64,
+}
+
+impl Sequence {
+    /// The item at `position` of source number `source`.
+    #[must_use]
+    pub fn new(source: u32, position: u64) -> Self {
+        Self { source, position }
+    }
+}
+
+/// An item on its way through a [`StreamSlice`](crate::StreamSlice), with whatever the caller
+/// attaches to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StreamItem<P> {
+    /// The relevance score; NaN orders after every number.
+    pub score: f64,
+    /// The size; items with a negative one are refused.
+    pub tokens: i64,
+    /// The place among all items, for ties.
+    pub sequence: Sequence,
+    /// What the caller wants back.
+    pub payload: P,
+}
+
+impl<P> StreamItem<P> {
+    /// Attaches a payload to a score, a size and a place.
+    #[must_use]
+    pub fn new(score: f64, tokens: i64, sequence: Sequence, payload: P) -> Self {
+        Self { score, tokens, sequence, payload }
+    }
+}
+
+/// What became of an item that was pushed.
+///
+/// Every payload that the slice does not keep comes back here, so nothing is lost unnoticed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[must_use = "it holds the items that are out for good"]
+pub enum StreamPush<P> {
+    /// The item is selected, or may still be, depending on what else arrives.
+    Kept {
+        /// Items that can no longer be selected, whatever still arrives.
+        dropped: Vec<StreamItem<P>>,
+        /// The copy with the same content that this one replaces; only when deduplicating.
+        withdrawn: Option<StreamItem<P>>,
+    },
+    /// The item can never be selected, whatever still arrives.
+    Dropped(StreamItem<P>),
+    /// A kept item has the same content and scores at least as high; only when deduplicating.
+    Duplicate(StreamItem<P>),
+    /// The item has negative tokens.
+    Refused(StreamItem<P>),
+}
+
+impl<P> StreamPush<P> {
+    /// Whether the item was kept.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept { .. })
+    }
+}
+
+/// What a [`StreamSlice`](crate::StreamSlice) holds when nothing more arrives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamSelection<P> {
+    /// The selection of a batch [`GreedySlice`](crate::GreedySlice), in its order.
+    pub selected: Vec<StreamItem<P>>,
+    /// Items that were kept to the end, but did not fit; by score per token as well.
+    pub passed_over: Vec<StreamItem<P>>,
+}
+
+/// Where an item stands in greedy order; the smallest key is taken first.
+///
+/// A batch sorts by score and then, keeping that order among equals, by density.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) density: u64,
+    pub(super) score: u64,
+    pub(super) sequence: Sequence,
+}
+
+impl Key {
+    /// Before every item there can be.
+    pub(super) const FIRST: Self = Self::before_density(0);
+
+    /// After every item there can be; also a NaN with the last sequence is not after it.
+    pub(super) const LAST: Self = Self {
+        density: u64::MAX,
+        score: u64::MAX,
+        sequence: Sequence { source: u32::MAX, position: u64::MAX },
+    };
+
+    /// Before every item of this density.
+    pub(super) const fn before_density(density: u64) -> Self {
+        Self { density, score: 0, sequence: Sequence { source: 0, position: 0 } }
+    }
+
+    pub(super) fn of<P>(item: &StreamItem<P>) -> Self {
+        Self {
+            density: density_key(item.score, item.tokens),
+            score: order::descending(item.score),
+            sequence: item.sequence,
+        }
+    }
+}
+
+/// The density a batch sorts by, as a key that ascends where the density descends.
+pub(super) fn density_key(score: f64, tokens: i64) -> u64 {
+    order::descending(density(score, tokens))
+}

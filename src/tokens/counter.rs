@@ -1,0 +1,93 @@
+//! The trait every counter implements, and a counter made from a function.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Says how many tokens a text is.
+///
+/// A counter is a pure function of the text: results may be cached for as long as it lives.
+///
+/// ```
+/// use cupel::tokens::TokenCounter;
+///
+/// /// For a model that reads bytes.
+/// struct Bytes;
+///
+/// impl TokenCounter for Bytes {
+///     fn count(&self, text: &str) -> i64 {
+///         i64::try_from(text.len()).unwrap_or(i64::MAX)
+///     }
+/// }
+///
+/// assert_eq!(Bytes.count("hello"), 5);
+/// assert_eq!(Bytes.name(), "Bytes");
+/// ```
+pub trait TokenCounter: Send + Sync {
+    /// The number of tokens of `text` on its own, without any message format around it.
+    fn count(&self, text: &str) -> i64;
+
+    /// The name to use in reports; the type's name unless overridden.
+    fn name(&self) -> &str {
+        crate::names::short_type_name::<Self>()
+    }
+}
+
+impl fmt::Debug for dyn TokenCounter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! forward_counter {
+    ($($handle:ty),+) => {$(
+        impl<C: TokenCounter + ?Sized> TokenCounter for $handle {
+            fn count(&self, text: &str) -> i64 {
+                (**self).count(text)
+            }
+
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+        }
+    )+};
+}
+
+forward_counter!(Arc<C>, Box<C>, &C);
+
+/// A counter made from a function; see [`counter_fn`].
+#[derive(Clone)]
+pub struct CounterFn<F> {
+    name: String,
+    count: F,
+}
+
+/// Makes a counter from a function, for a tokenizer that is at hand anyway.
+///
+/// ```
+/// use cupel::tokens::{TokenCounter, counter_fn};
+///
+/// let words = counter_fn("words", |text| text.split_whitespace().count() as i64);
+/// assert_eq!(words.count("to be or not"), 4);
+/// ```
+pub fn counter_fn<F: Fn(&str) -> i64 + Send + Sync>(
+    name: impl Into<String>,
+    count: F,
+) -> CounterFn<F> {
+    CounterFn { name: name.into(), count }
+}
+
+impl<F: Fn(&str) -> i64 + Send + Sync> TokenCounter for CounterFn<F> {
+    fn count(&self, text: &str) -> i64 {
+        (self.count)(text)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<F> fmt::Debug for CounterFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CounterFn").field("name", &self.name).finish_non_exhaustive()
+    }
+}

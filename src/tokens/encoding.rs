@@ -1,0 +1,104 @@
+//! OpenAI's two current encodings, and which model uses which.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::CupelError;
+
+/// How a model cuts text into tokens.
+///
+/// ```
+/// use cupel::tokens::Encoding;
+///
+/// assert_eq!(Encoding::for_model("gpt-4o-mini")?, Encoding::O200k);
+/// assert_eq!(Encoding::for_model("ft:gpt-3.5-turbo-0125:acme::8xYz")?, Encoding::Cl100k);
+/// let error = Encoding::for_model("some-other-model").unwrap_err();
+/// assert!(error.to_string().starts_with("no encoding is known for model \"some-other-model\""));
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// `o200k_base`: GPT-4o, GPT-4.1, GPT-4.5, GPT-5, the o-series and gpt-oss.
+    O200k,
+    /// `cl100k_base`: GPT-4, GPT-3.5 and the third-generation embeddings.
+    Cl100k,
+}
+
+/// Model families: a name belongs to one when it equals it or goes on with `-` (a variant or a
+/// date). `gpt-4` is therefore no prefix of `gpt-4o`, and a new `gpt-6` is unknown.
+const FAMILIES: &[(&str, Encoding)] = &[
+    ("chatgpt-4o", Encoding::O200k),
+    ("gpt-4.1", Encoding::O200k),
+    ("gpt-4.5", Encoding::O200k),
+    ("gpt-4o", Encoding::O200k),
+    ("gpt-5", Encoding::O200k),
+    ("gpt-oss", Encoding::O200k),
+    ("o1", Encoding::O200k),
+    ("o3", Encoding::O200k),
+    ("o4-mini", Encoding::O200k),
+    ("gpt-3.5", Encoding::Cl100k),
+    ("gpt-35-turbo", Encoding::Cl100k),
+    ("gpt-4", Encoding::Cl100k),
+    ("text-embedding-3", Encoding::Cl100k),
+    ("text-embedding-ada-002", Encoding::Cl100k),
+];
+
+impl Encoding {
+    /// The encoding of a model, by the model's name.
+    ///
+    /// A date or variant after the family's name, a leading `openai/` and the `ft:` form of
+    /// fine-tuned models are understood.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::UnknownModel`] for any other name: a wrong count is worse than none.
+    pub fn for_model(model: &str) -> Result<Self, CupelError> {
+        let name = model.strip_prefix("openai/").unwrap_or(model);
+        let name = match name.strip_prefix("ft:") {
+            Some(tuned) => tuned.split(':').next().unwrap_or(tuned),
+            None => name,
+        };
+        let belongs = |family: &str| {
+            let variant = name.strip_prefix(family);
+            variant.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        FAMILIES
+            .iter()
+            .find(|(family, _)| belongs(family))
+            .map(|(_, encoding)| *encoding)
+            .ok_or_else(|| CupelError::UnknownModel {
+                model: model.to_owned(),
+                known: FAMILIES.iter().map(|(family, _)| *family).collect(),
+            })
+    }
+
+    /// The encoding's published name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k_base",
+            Self::Cl100k => "cl100k_base",
+        }
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Encoding {
+    type Err = CupelError;
+
+    fn from_str(text: &str) -> Result<Self, CupelError> {
+        match text {
+            "o200k_base" | "o200k" => Ok(Self::O200k),
+            "cl100k_base" | "cl100k" => Ok(Self::Cl100k),
+            other => Err(CupelError::PipelineConfig(format!(
+                "encoding: got {other:?}, expected \"o200k_base\" or \"cl100k_base\""
+            ))),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Slicers and placers from a vector's configuration.
+
+use std::sync::Arc;
+
+use cupel::{
+    ChronologicalPlacer, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
+    CountQuotaSlice, GreedySlice, KnapsackSlice, Placer, QuotaSet, QuotaSlice, ScarcityBehavior,
+    Slicer, UShapedPlacer,
+};
+
+use super::build::Failure;
+use super::document::View;
+
+/// A slicer by its name in the vectors; its settings are all in `[config]`.
+///
+/// Everything is read before anything is refused, so that no key looks unknown.
+pub(crate) fn slicer(kind: &str, config: Option<&View<'_>>) -> Result<Arc<dyn Slicer>, Failure> {
+    Ok(match kind {
+        "greedy" => Arc::new(GreedySlice),
+        "knapsack" => Arc::new(knapsack(config)?),
+        "quota" => {
+            let config = needed(config)?;
+            let (quotas, inner) = (quotas(config), inner(config));
+            Arc::new(QuotaSlice::new(quotas?, inner?))
+        }
+        "count_quota" => {
+            let config = needed(config)?;
+            let (entries, inner, scarcity) = (entries(config), inner(config), scarcity(config));
+            Arc::new(CountQuotaSlice::new(entries?, inner?, scarcity?)?)
+        }
+        "count_constrained_knapsack" => {
+            let config = needed(config)?;
+            let (entries, scarcity) = (entries(config), scarcity(config));
+            let knapsack = knapsack(Some(config));
+            Arc::new(CountConstrainedKnapsackSlice::new(entries?, knapsack?, scarcity?)?)
+        }
+        other => return Err(format!("unknown slicer {other:?}").into()),
+    })
+}
+
+/// A placer by its name in the vectors.
+pub(crate) fn placer(kind: &str) -> Result<Arc<dyn Placer>, String> {
+    Ok(match kind {
+        "chronological" => Arc::new(ChronologicalPlacer),
+        "u-shaped" | "u_shaped" => Arc::new(UShapedPlacer),
+        other => return Err(format!("unknown placer {other:?}")),
+    })
+}
+
+fn needed<'v, 'd>(config: Option<&'v View<'d>>) -> Result<&'v View<'d>, String> {
+    config.ok_or_else(|| "config is missing".to_owned())
+}
+
+fn inner(config: &View<'_>) -> Result<Arc<dyn Slicer>, Failure> {
+    match config.string("inner_slicer")?.unwrap_or("greedy") {
+        kind @ ("greedy" | "knapsack" | "quota") => slicer(kind, Some(config)),
+        other => Err(format!("unknown inner slicer {other:?}").into()),
+    }
+}
+
+fn knapsack(config: Option<&View<'_>>) -> Result<KnapsackSlice, Failure> {
+    let bucket_size = config.map(|config| config.integer("bucket_size")).transpose()?.flatten();
+    Ok(bucket_size.map_or(Ok(KnapsackSlice::default()), KnapsackSlice::new)?)
+}
+
+fn quotas(config: &View<'_>) -> Result<QuotaSet, Failure> {
+    let mut set = QuotaSet::builder();
+    for view in config.tables("quotas")? {
+        let kind = view.required("kind", view.string("kind")?)?;
+        let (require, cap) = (view.float("require")?, view.float("cap")?);
+        let kind = ContextKind::new(kind)?;
+        if let Some(require) = require {
+            set = set.require(kind.clone(), require);
+        }
+        if let Some(cap) = cap {
+            set = set.cap(kind, cap);
+        }
+    }
+    Ok(set.build()?)
+}
+
+fn entries(config: &View<'_>) -> Result<Vec<CountQuotaEntry>, Failure> {
+    let entries: Vec<_> = config.tables("entries")?.iter().map(entry).collect();
+    entries.into_iter().collect()
+}
+
+fn entry(view: &View<'_>) -> Result<CountQuotaEntry, Failure> {
+    let kind = view.required("kind", view.string("kind")?)?;
+    let require = view.required("require_count", view.integer("require_count")?)?;
+    let cap = view.required("cap_count", view.integer("cap_count")?)?;
+    // A negative count is a value the library's types refuse.
+    let count =
+        |count: i64| usize::try_from(count).map_err(|error| Failure::Refused(error.to_string()));
+    Ok(CountQuotaEntry::new(ContextKind::new(kind)?, count(require)?, count(cap)?)?)
+}
+
+fn scarcity(config: &View<'_>) -> Result<ScarcityBehavior, String> {
+    let behavior = config.string("scarcity_behavior")?.unwrap_or("degrade");
+    match behavior.to_ascii_lowercase().as_str() {
+        "degrade" => Ok(ScarcityBehavior::Degrade),
+        "throw" => Ok(ScarcityBehavior::Throw),
+        other => Err(format!("unknown scarcity behavior {other:?}")),
+    }
+}

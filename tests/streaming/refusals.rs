@@ -1,0 +1,100 @@
+//! What a streaming layer refuses when it is built, and what it says.
+
+use std::time::Duration;
+
+use cupel::layer::{ContextRequestAdapter, CupelLayer};
+use cupel::{
+    CompositeScorer, ContextBudget, ContextItem, DecayCurve, DecayScorer, GreedySlice,
+    KnapsackSlice, Pipeline, Policy, PriorityScorer, RecencyScorer, ReflexiveScorer, ScaledScorer,
+    Scorer, Slicer, SystemTimeProvider, UShapedPlacer,
+};
+
+use crate::support::{Request, layer};
+
+fn refusal(scorer: impl Scorer + 'static, slicer: impl Slicer + 'static) -> String {
+    let pipeline =
+        Pipeline::builder().scorer(scorer).slicer(slicer).placer(UShapedPlacer).build().unwrap();
+    let built = CupelLayer::<Request, _>::builder()
+        .adapter(ContextRequestAdapter)
+        .pipeline(pipeline)
+        .budget(ContextBudget::builder(100).build().unwrap())
+        .streaming(true)
+        .build();
+    built.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn a_relative_scorer_is_named_with_what_to_use_instead() {
+    let text = refusal(RecencyScorer, GreedySlice);
+    assert_eq!(
+        text,
+        "CupelLayer: RecencyScorer compares an item with all others, so it cannot score while \
+         items arrive; use DecayScorer, which goes by age instead of rank, or leave .streaming(..) \
+         out"
+    );
+}
+
+#[test]
+fn a_relative_scorer_is_found_inside_others() {
+    let composite = CompositeScorer::builder()
+        .add(ReflexiveScorer, 1.0)
+        .add(CompositeScorer::builder().add(PriorityScorer, 1.0).build().unwrap(), 1.0)
+        .build()
+        .unwrap();
+    assert!(refusal(composite, GreedySlice).contains("PriorityScorer compares"));
+    let scaled = ScaledScorer::new(ReflexiveScorer).unwrap();
+    assert!(refusal(scaled, GreedySlice).contains("ScaledScorer compares"));
+}
+
+#[test]
+fn any_slicer_but_greedy_is_refused() {
+    let text = refusal(ReflexiveScorer, KnapsackSlice::default());
+    assert_eq!(
+        text,
+        "CupelLayer: KnapsackSlice needs all items at once, so it cannot select while they arrive; \
+         use GreedySlice, or leave .streaming(..) out"
+    );
+    assert_eq!(refusal(ReflexiveScorer, Box::new(GreedySlice)), "");
+}
+
+#[test]
+fn a_scorer_that_depends_on_time_must_be_able_to_stop_its_clock() {
+    struct Hour;
+    impl Scorer for Hour {
+        fn score(&self, _: &ContextItem, _: &[ContextItem]) -> f64 {
+            0.5
+        }
+        fn is_absolute(&self) -> bool {
+            true
+        }
+        fn depends_on_time(&self) -> bool {
+            true
+        }
+    }
+    assert!(refusal(Hour, GreedySlice).contains("Hour depends on time but cannot stop its clock"));
+    let curve = DecayCurve::exponential(Duration::from_secs(60)).unwrap();
+    assert_eq!(refusal(DecayScorer::new(SystemTimeProvider, curve), GreedySlice), "");
+}
+
+#[test]
+fn options_of_streaming_need_streaming() {
+    let error = layer(10).dropped_sample(5).build().unwrap_err();
+    assert_eq!(error.to_string(), "CupelLayer: .dropped_sample(..) needs .streaming(true)");
+    let error = layer(10).on_progress(|_| {}).build().unwrap_err();
+    assert_eq!(error.to_string(), "CupelLayer: .on_progress(..) needs .streaming(true)");
+}
+
+#[test]
+fn the_presets_say_whether_they_stream() {
+    let streams = |policy: Policy| {
+        CupelLayer::<Request, _>::builder()
+            .adapter(ContextRequestAdapter)
+            .policy(policy)
+            .budget(ContextBudget::builder(100).build().unwrap())
+            .streaming(true)
+            .build()
+            .is_ok()
+    };
+    assert!(streams(Policy::rag()));
+    assert!(!streams(Policy::chat()));
+}

@@ -1,0 +1,64 @@
+//! Sources with a timetable, and a layer around a service that answers with what it was sent.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use cupel::gather::{BoxError, Source};
+use cupel::layer::{
+    ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Error, Selection,
+};
+use cupel::{ContextBudget, ContextItem, Policy};
+use futures::StreamExt;
+use tower::{ServiceBuilder, ServiceExt, service_fn};
+
+pub(crate) type Request = ContextRequest<()>;
+pub(crate) type Builder = CupelLayerBuilder<Request, ContextRequestAdapter>;
+
+pub(crate) fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub(crate) fn item(content: &str, tokens: i64, hint: f64) -> ContextItem {
+    ContextItem::builder(content, tokens).future_relevance_hint(hint).build().unwrap()
+}
+
+pub(crate) fn pinned(content: &str, tokens: i64) -> ContextItem {
+    ContextItem::builder(content, tokens).pinned(true).build().unwrap()
+}
+
+/// A source that yields each item after a pause.
+pub(crate) fn timetable(name: &str, items: Vec<(u64, ContextItem)>) -> Source<Request> {
+    Source::stream(name, move |_: &Request| {
+        futures::stream::iter(items.clone()).then(|(pause, item)| async move {
+            tokio::time::sleep(ms(pause)).await;
+            Ok::<_, BoxError>(item)
+        })
+    })
+}
+
+/// A source that yields some items at once and then never ends.
+pub(crate) fn hanging(name: &str, items: Vec<ContextItem>) -> Source<Request> {
+    Source::stream(name, move |_: &Request| {
+        let items = items.clone().into_iter().map(Ok::<_, BoxError>);
+        futures::stream::iter(items).chain(futures::stream::pending())
+    })
+}
+
+pub(crate) fn layer(budget: i64) -> Builder {
+    CupelLayer::builder()
+        .adapter(ContextRequestAdapter)
+        .policy(Policy::rag())
+        .budget(ContextBudget::builder(budget).build().unwrap())
+}
+
+/// What was sent, and the selection behind it.
+pub(crate) async fn send(
+    builder: Builder,
+    request: Request,
+) -> Result<(Vec<String>, Selection), Error<Infallible>> {
+    let inner = service_fn(|request: Request| async move {
+        Ok(request.items().map(|item| item.content().to_owned()).collect::<Vec<_>>())
+    });
+    let mut service = ServiceBuilder::new().layer(builder.build().unwrap()).service(inner);
+    service.ready().await?.call_with_report(request).await
+}
