@@ -15,7 +15,7 @@ use tokio::time::{advance, sleep};
 use tower::limit::ConcurrencyLimitLayer;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
-use crate::common::{Echo, Request, item, layer_with, ms, numbered, request};
+use crate::common::{Echo, Request, in_time, item, layer_with, ms, numbered, request};
 
 /// Counted by its reference count, less this one.
 #[derive(Clone, Default)]
@@ -172,7 +172,7 @@ async fn sources_that_are_cut_off_are_gone_before_the_model_is_called() {
     });
     let sources = alive.endless().map(Source::optional);
     let layer = layer_with(sources).gather_deadline(ms(450)).build().unwrap();
-    let outcome = layer.layer(model).oneshot(request()).await.unwrap();
+    let outcome = in_time(layer.layer(model).oneshot(request())).await.unwrap();
     assert_eq!(outcome, (0, 100));
 }
 
