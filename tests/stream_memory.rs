@@ -1,6 +1,6 @@
 //! A long stream needs memory for what can still be selected, as the allocator counts it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing)]
 
 use allocation_counter::{AllocationInfo, measure};
 use cupel::{Sequence, StreamContent, StreamItem, StreamSlice};

@@ -39,8 +39,8 @@ fn main() {
     let most = if has("--test") { 1_000 } else { usize::MAX };
 
     println!(
-        "{:<34}{:>10}{:>10}{:>10}{:>8}{:>9}{:>8}",
-        "greedy", "N", "budget", "batch", "stream", "ratio", "ns/item"
+        "{:<34}{:>9}{:>10}{:>10}{:>11}{:>8}{:>9}",
+        "greedy", "N", "budget", "batch ms", "stream ms", "ratio", "ns/item"
     );
     for (n, budget) in [(10_000, 8_000), (100_000, 8_000), (1_000_000, 8_000)] {
         greedy("random order", Order::Random, n.min(most), budget, effort);
@@ -61,7 +61,7 @@ fn greedy(name: &str, order: Order, n: usize, budget: i64, effort: Effort) {
     let times = medians(
         effort,
         &mut [&mut || drop(runs::batch(&arrivals, budget)), &mut || {
-            drop(runs::stream(&arrivals, budget))
+            drop(runs::stream(&arrivals, budget));
         }],
     );
     row(name, n, budget, times);
@@ -77,7 +77,7 @@ fn deduplicated(n: usize, budget: i64, effort: Effort) {
     let times = medians(
         effort,
         &mut [&mut || drop(runs::batch_pipeline(&pipeline, &arrivals, budget)), &mut || {
-            drop(runs::stream_deduplicated(&arrivals, budget))
+            drop(runs::stream_deduplicated(&arrivals, budget));
         }],
     );
     row("deduplicating, beside a pipeline", n, budget, times);
@@ -86,7 +86,7 @@ fn deduplicated(n: usize, budget: i64, effort: Effort) {
 fn row(name: &str, n: usize, budget: i64, times: [f64; 2]) {
     let [batch, stream] = times;
     println!(
-        "{name:<34}{n:>10}{budget:>10}{batch:>10.3}{stream:>8.3}{:>8.2}x{:>8.1}",
+        "{name:<34}{n:>9}{budget:>10}{batch:>10.3}{stream:>11.3}{:>7.2}x{:>9.1}",
         stream / batch,
         stream * 1e6 / n as f64
     );

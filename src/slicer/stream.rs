@@ -84,13 +84,14 @@
 //! [`StreamSlice::is_settled`] tells when nothing that can still come would change the selection.
 
 mod bounds;
-mod chunk;
 mod contents;
 mod crowd;
 mod dedup;
 mod item;
-mod ordered;
+mod node;
 mod reach;
+mod totals;
+mod tree;
 
 use std::fmt;
 
@@ -101,8 +102,8 @@ pub use contents::StreamContent;
 use dedup::Deduplication;
 use item::Key;
 pub use item::{Sequence, StreamItem, StreamPush, StreamSelection};
-use ordered::Ordered;
 use reach::ReachRule;
+use tree::Tree;
 
 /// Selects what [`GreedySlice`](crate::GreedySlice) would, from items that arrive one by one.
 ///
@@ -111,12 +112,12 @@ use reach::ReachRule;
 /// still be selected, not for the stream; everything else is handed back at once. The rule, and
 /// an example to follow by hand, are in the [module's documentation](crate::slicer::stream).
 ///
-/// An item that cannot be selected costs a comparison or a binary search. One that is kept costs
-/// about as much as adding up a few dozen numbers, however many are kept.
+/// An item that cannot be selected mostly costs two comparisons. The cost of one that is kept
+/// grows with the logarithm of how many are.
 #[derive(Clone)]
 pub struct StreamSlice<P> {
     budget: i64,
-    kept: Ordered<P>,
+    kept: Tree<P>,
     rule: Rule<P>,
 }
 
@@ -134,7 +135,7 @@ impl<P> StreamSlice<P> {
     pub fn new(budget: i64) -> Self {
         let budget = budget.max(0);
         let rule = Rule::Plain(ReachRule::new(budget.unsigned_abs()));
-        Self { budget, kept: Ordered::new(), rule }
+        Self { budget, kept: Tree::new(), rule }
     }
 
     /// A slice that keeps one of several items with equal content, as a pipeline does: the one
@@ -164,7 +165,7 @@ impl<P> StreamSlice<P> {
         P: StreamContent,
     {
         let rule = Rule::Deduplicating(Deduplication::new());
-        Self { budget: budget.max(0), kept: Ordered::new(), rule }
+        Self { budget: budget.max(0), kept: Tree::new(), rule }
     }
 
     /// Takes an item in, and hands back what is out for good.
@@ -251,13 +252,13 @@ impl<P> StreamSlice<P> {
         }
         let budget = budget.unsigned_abs();
         match &mut self.rule {
-            Rule::Plain(rule) => rule.update(&mut self.kept, 0, budget),
+            Rule::Plain(rule) => rule.update(&mut self.kept, budget),
             Rule::Deduplicating(rule) => rule.sweep(&mut self.kept, budget),
         }
     }
 
     fn clear(&mut self) -> Vec<StreamItem<P>> {
-        let all: Vec<_> = std::mem::replace(&mut self.kept, Ordered::new()).into_items().collect();
+        let all = std::mem::replace(&mut self.kept, Tree::new()).into_items();
         if let Rule::Deduplicating(rule) = &mut self.rule {
             rule.forget(&all);
         }
@@ -302,7 +303,7 @@ impl<P> StreamSlice<P> {
     #[must_use]
     pub fn finish(self) -> StreamSelection<P> {
         let mut left = self.budget;
-        let (selected, passed_over) = self.kept.into_items().partition(|item| {
+        let (selected, passed_over) = self.kept.into_items().into_iter().partition(|item| {
             let fits = item.tokens <= left;
             if fits {
                 left -= item.tokens;

@@ -98,3 +98,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn thousands_of_kept_items_come_and_go() {
+    // Fills a budget with thousands, then replaces them all by a few large ones.
+    let mut slice = StreamSlice::new(20_000);
+    let mut copies = StreamSlice::deduplicating(20_000);
+    let mut arrived = Vec::new();
+    let (mut most, mut number) = (0, 0_u64);
+    for (count, smallest, density) in [(8_000, 1, 0), (60, 900, 1_000), (3_000, 1, 2_000)] {
+        for _ in 0..count {
+            number += 1;
+            let spread = (number * 7_919 % 997) as i64;
+            let tokens = smallest + spread % 7;
+            let score = ((density + spread % 500) * tokens) as f64;
+            let sequence = Sequence::new(0, number);
+            let candidate = Candidate::new(score, tokens, sequence, &number.to_string());
+            let _ = slice.push(candidate.to_stream());
+            let _ = copies.push(candidate.to_stream());
+            arrived.push(candidate);
+            most = most.max(slice.live_len());
+        }
+        let expected = batch(&arrived, 20_000);
+        assert_eq!(selected(&slice), expected);
+        assert_eq!(selected(&copies), expected);
+        let live: Vec<_> = slice.live().map(|item| item.sequence).collect();
+        assert_eq!(live, live_by_the_rule(&arrived, 20_000));
+    }
+    assert!(most > 4_000, "{most} items were kept at once");
+    slice.reserve(19_990);
+    assert_eq!(selected(&slice), batch(&arrived, 10));
+    assert!(slice.live_len() <= 10, "{} items are kept for 10 tokens", slice.live_len());
+}

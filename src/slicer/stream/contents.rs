@@ -5,7 +5,7 @@ use std::fmt;
 use hashbrown::HashTable;
 
 use super::item::{Key, StreamItem};
-use super::ordered::Ordered;
+use super::tree::Tree;
 use crate::model::ContextItem;
 
 /// What a payload must tell for items with equal content to be reduced to one.
@@ -58,13 +58,11 @@ impl<P> Contents<P> {
     }
 
     /// The key of the kept item with the same content.
-    pub(super) fn holder(&self, kept: &Ordered<P>, payload: &P) -> Option<Key> {
+    pub(super) fn holder(&self, kept: &Tree<P>, payload: &P) -> Option<Key> {
         let hash = (self.hash)(payload);
         let same = |slot: &Slot| {
             slot.hash == hash
-                && kept
-                    .get(&slot.key)
-                    .is_some_and(|entry| (self.same)(&entry.item.payload, payload))
+                && kept.get(&slot.key).is_some_and(|item| (self.same)(&item.payload, payload))
         };
         self.slots.find(hash, same).map(|slot| slot.key)
     }

@@ -1,7 +1,8 @@
 //! Which items some future could still select, when better copies may replace what is there.
 
 use super::item::{Key, StreamItem};
-use super::ordered::Ordered;
+use super::node::Entry;
+use super::tree::Tree;
 
 /// Drops an item when those before it that are no larger leave no room for it.
 ///
@@ -56,17 +57,9 @@ impl CrowdRule {
     }
 
     /// Takes out everything that is dead.
-    pub(super) fn sweep<P>(&mut self, kept: &mut Ordered<P>, budget: u64) -> Vec<StreamItem<P>> {
+    pub(super) fn sweep<P>(&mut self, kept: &mut Tree<P>, budget: u64) -> Vec<StreamItem<P>> {
         let mut filling = Filling::new(kept, budget);
-        let (mut dropped, mut shorter) = (Vec::new(), Vec::new());
-        for (position, chunk) in kept.chunks.iter_mut().enumerate() {
-            let before = dropped.len();
-            chunk.retain(|entry| filling.take(entry.tokens(), entry.key()), &mut dropped);
-            if dropped.len() > before {
-                shorter.push(position);
-            }
-        }
-        kept.lost(dropped.len(), &shorter);
+        let dropped = kept.retain(|entry| filling.take(entry.tokens(), || entry.key()));
         (self.sizes, self.cutoffs) = (filling.sizes, filling.cutoffs);
         self.due = kept.len() + (kept.len() / 4).max(Self::SLACK);
         dropped
@@ -86,19 +79,19 @@ struct Filling {
 }
 
 impl Filling {
-    fn new<P>(kept: &Ordered<P>, budget: u64) -> Self {
-        let mut sizes: Vec<u64> = kept.iter().map(super::chunk::Entry::tokens).collect();
+    fn new<P>(kept: &Tree<P>, budget: u64) -> Self {
+        let mut sizes: Vec<u64> = kept.iter().map(Entry::tokens).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let open = sizes.len();
         let cutoffs = vec![Key::LAST; open];
         let mut filling = Self { budget, cutoffs, sums: vec![0; open], open, sizes };
-        filling.close_full(Key::FIRST);
+        filling.close_full(|| Key::FIRST);
         filling
     }
 
     /// Counts an item if it is not dead.
-    fn take(&mut self, tokens: u64, key: Key) -> bool {
+    fn take(&mut self, tokens: u64, key: impl Fn() -> Key) -> bool {
         let size = self.sizes.partition_point(|size| *size < tokens);
         let live = size < self.open;
         // Room for nothing is there for ever, and takes none.
@@ -109,14 +102,14 @@ impl Filling {
         live
     }
 
-    fn close_full(&mut self, key: Key) {
+    fn close_full(&mut self, key: impl Fn() -> Key) {
         while let Some(largest) = self.open.checked_sub(1) {
             let size = self.sizes.get(largest).copied().unwrap_or(0);
             if self.sum(largest).saturating_add(size) <= self.budget {
                 break;
             }
             if let Some(cutoff) = self.cutoffs.get_mut(largest) {
-                *cutoff = key;
+                *cutoff = key();
             }
             self.open = largest;
         }

@@ -1,10 +1,9 @@
 //! Reduces items of equal content to the best one while they arrive.
 
-use super::chunk::Entry;
 use super::contents::{Contents, StreamContent};
 use super::crowd::CrowdRule;
 use super::item::{Key, StreamItem, StreamPush};
-use super::ordered::Ordered;
+use super::tree::Tree;
 
 /// The rule of what to keep, and the contents that are kept.
 #[derive(Debug, Clone)]
@@ -24,7 +23,7 @@ impl<P> Deduplication<P> {
     /// Keeps an item if no kept copy is better and some future could select it.
     pub(super) fn push(
         &mut self,
-        kept: &mut Ordered<P>,
+        kept: &mut Tree<P>,
         budget: u64,
         item: StreamItem<P>,
     ) -> StreamPush<P> {
@@ -40,7 +39,7 @@ impl<P> Deduplication<P> {
             }
             _ => {}
         }
-        let withdrawn = holder.and_then(|holder| kept.remove(&holder)).map(|entry| entry.item);
+        let withdrawn = holder.and_then(|holder| kept.remove(&holder));
         if let Some(withdrawn) = &withdrawn {
             self.contents.remove(&Key::of(withdrawn), &withdrawn.payload);
             if withdrawn.tokens != item.tokens {
@@ -51,12 +50,12 @@ impl<P> Deduplication<P> {
         let dropped =
             if self.crowd.is_due(kept.len()) { self.sweep(kept, budget) } else { Vec::new() };
         self.contents.add(key, &item.payload);
-        kept.insert(kept.place_of(&key), Entry::new(item));
+        kept.insert(&key, item);
         StreamPush::Kept { dropped, withdrawn }
     }
 
     /// Takes out everything that no future could select.
-    pub(super) fn sweep(&mut self, kept: &mut Ordered<P>, budget: u64) -> Vec<StreamItem<P>> {
+    pub(super) fn sweep(&mut self, kept: &mut Tree<P>, budget: u64) -> Vec<StreamItem<P>> {
         let dropped = self.crowd.sweep(kept, budget);
         self.contents.forget(&dropped);
         dropped
