@@ -56,8 +56,7 @@ impl<C: TokenCounter> CachedCounter<C> {
 
     /// Caches the counts of `counter`, up to about so many bytes of text.
     ///
-    /// A single text longer than an eighth of the capacity or 4 MiB, whichever is more, may be
-    /// counted anew each time.
+    /// A text longer than that, or than 4 MiB, may be counted anew each time.
     pub fn with_capacity(counter: C, bytes: u64) -> Self {
         let shards = usize::try_from((bytes / SHARD_BYTES).clamp(1, 64)).unwrap_or(1);
         let entries = usize::try_from(bytes / 1024).unwrap_or(usize::MAX).max(1);
