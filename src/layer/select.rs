@@ -228,13 +228,16 @@ impl<Rest> Waiting<Rest> {
         shared: &Shared<Req, A>,
         streaming: Streaming,
         wants_report: bool,
-        gather: GatherReport,
+        mut gather: GatherReport,
     ) -> Joined<Req>
     where
         A: ContextAdapter<Req, Rest = Rest>,
     {
         match streaming.finish(wants_report) {
-            Ok(Streamed { placed, report, stream }) => {
+            Ok(Streamed { placed, report, stream, pins_lifted }) => {
+                for (source, lifted) in gather.sources.iter_mut().zip(pins_lifted) {
+                    source.pins_lifted = lifted;
+                }
                 self.deliver(shared, Selected { placed, report, stream: Some(stream) }, gather)
             }
             Err(error) => Err((error.into(), gather)),

@@ -79,6 +79,8 @@ pub(super) struct Streaming {
     /// How many items each source has yielded; the request's own candidates are source 0.
     yielded: Vec<u64>,
     pinned: Vec<(Sequence, ContextItem)>,
+    /// Pins of optional sources, which stay only if they fit beside all others.
+    optional_pins: Vec<(Sequence, ContextItem)>,
     pinned_tokens: i64,
     arrived: usize,
     arrived_tokens: i64,
@@ -93,6 +95,8 @@ pub(super) struct Streamed {
     pub(super) placed: Vec<Placed>,
     pub(super) report: Option<SelectionReport>,
     pub(super) stream: StreamReport,
+    /// How many pins each source lost.
+    pub(super) pins_lifted: Vec<usize>,
 }
 
 /// What a selection that was made while items arrived could not keep.
@@ -127,6 +131,7 @@ impl Streaming {
             yielded: vec![0; sources.len() + 1],
             sources,
             pinned: Vec::new(),
+            optional_pins: Vec::new(),
             pinned_tokens: 0,
             arrived: 0,
             arrived_tokens: 0,
@@ -145,10 +150,10 @@ impl Streaming {
         self.show_progress();
     }
 
-    /// Takes one item; answers whether it lost its pin.
-    fn take(&mut self, source: usize, item: ContextItem) -> bool {
+    /// Takes one item.
+    fn take(&mut self, source: usize, item: ContextItem) {
         let Some(position) = self.yielded.get_mut(source) else {
-            return false;
+            return;
         };
         let sequence = Sequence::new(source as u32, *position);
         *position += 1;
@@ -158,36 +163,38 @@ impl Streaming {
         if tokens < 0 {
             let dropped = Dropped { sequence, score: 0.0, item, why: Why::NegativeTokens };
             self.dropped.add(dropped);
-            return false;
+            return;
         }
         if item.pinned() {
-            return self.pin(source, sequence, item);
+            self.pin(source, sequence, item);
+        } else {
+            self.push(source, sequence, item);
         }
-        self.push(source, sequence, item);
-        false
     }
 
-    fn pin(&mut self, source: usize, sequence: Sequence, item: ContextItem) -> bool {
-        let with = self.pinned_tokens.saturating_add(item.tokens());
-        let terms = source.checked_sub(1).and_then(|source| self.sources.get(source));
-        let limit = pin_limit(&self.budget, self.pipeline.overflow_strategy());
-        if with > limit && terms.is_some_and(|terms| terms.optional) {
-            if let Ok(unpinned) = item.to_builder().pinned(false).build() {
-                self.push(source, sequence, unpinned);
+    fn pin(&mut self, source: usize, sequence: Sequence, item: ContextItem) {
+        if let Some(terms) = source.checked_sub(1).and_then(|s| self.sources.get_mut(s)) {
+            let kept = terms.bounds.observe_pinned(sequence);
+            terms.note(kept);
+            // Whether it may stay pinned shows when all pins that must be there have arrived.
+            if terms.optional {
+                self.optional_pins.push((sequence, item));
+                return;
             }
-            return true;
         }
+        self.hold(sequence, item);
+    }
+
+    /// Pins an item for good; late ones shrink what is left for the others.
+    fn hold(&mut self, sequence: Sequence, item: ContextItem) {
+        let with = self.pinned_tokens.saturating_add(item.tokens());
         let available = self.budget.max_tokens().saturating_sub(self.budget.output_reserve());
         if with > available {
             self.error = Some(CupelError::PinnedExceedsBudget {
                 pinned_tokens: with,
                 available_tokens: available,
             });
-            return false;
-        }
-        if let Some(terms) = source.checked_sub(1).and_then(|s| self.sources.get_mut(s)) {
-            let kept = terms.bounds.observe_pinned(sequence);
-            terms.note(kept);
+            return;
         }
         self.pinned_tokens = with;
         self.pinned.push((sequence, item));
@@ -196,7 +203,27 @@ impl Streaming {
         for out in self.slice.shrink_budget(target).unwrap_or_default() {
             self.dropped.add_unfit(out.sequence, out.score, out.payload.item);
         }
-        false
+    }
+
+    /// Keeps the pins of optional sources that fit beside the others, and lifts the rest; answers
+    /// how many each source lost.
+    fn settle_optional_pins(&mut self) -> Vec<usize> {
+        let mut lifted = vec![0; self.sources.len()];
+        let limit = pin_limit(&self.budget, self.pipeline.overflow_strategy());
+        let mut pins = std::mem::take(&mut self.optional_pins);
+        pins.sort_by_key(|(sequence, _)| *sequence);
+        for (sequence, item) in pins {
+            if self.pinned_tokens.saturating_add(item.tokens()) <= limit {
+                self.hold(sequence, item);
+            } else if let Ok(unpinned) = item.to_builder().pinned(false).build() {
+                let source = sequence.source as usize;
+                if let Some(count) = source.checked_sub(1).and_then(|s| lifted.get_mut(s)) {
+                    *count += 1;
+                }
+                self.push(0, sequence, unpinned); // its source's promises are settled already
+            }
+        }
+        lifted
     }
 
     fn push(&mut self, source: usize, sequence: Sequence, item: ContextItem) {
@@ -244,6 +271,7 @@ impl Streaming {
 
     /// Places what is selected and explains what is not.
     pub(super) fn finish(mut self, wants_report: bool) -> Result<Streamed, CupelError> {
+        let pins_lifted = self.settle_optional_pins();
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -294,14 +322,14 @@ impl Streaming {
             Some(Placed { item: items.get(position)?.clone(), origin })
         });
         let stream = StreamReport { arrived: self.arrived, dropped: counts };
-        Ok(Streamed { placed: placed.collect(), report, stream })
+        Ok(Streamed { placed: placed.collect(), report, stream, pins_lifted })
     }
 }
 
 impl Sink for Streaming {
     fn accept(&mut self, source: usize, items: Vec<ContextItem>, report: &mut SourceReport) {
         for item in items {
-            report.pins_lifted += usize::from(self.take(source + 1, item));
+            self.take(source + 1, item);
         }
         report.broke_promise |= self.sources.get(source).is_some_and(|terms| terms.broken);
         self.show_progress();
@@ -309,6 +337,8 @@ impl Sink for Streaming {
 
     fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
         let open = self.sources.iter().enumerate().filter(|(source, _)| is_open(*source));
-        self.error.is_some() || self.slice.is_settled(open.map(|(_, terms)| &terms.bounds))
+        self.error.is_some()
+            || self.optional_pins.is_empty()
+                && self.slice.is_settled(open.map(|(_, terms)| &terms.bounds))
     }
 }

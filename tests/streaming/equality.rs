@@ -135,3 +135,18 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_optional_pin_makes_room_for_a_required_one_that_comes_later() {
+    use crate::support::{layer, pinned};
+    let builder = |streaming| {
+        layer(100)
+            .streaming(streaming)
+            .source(timetable("memory", vec![(0, pinned("nice to have", 50))]).optional())
+            .source(timetable("rules", vec![(10, pinned("must have", 60))]))
+    };
+    let (batch, _) = send(builder(false), ContextRequest::new(())).await.unwrap();
+    let (stream, report) = send(builder(true), ContextRequest::new(())).await.unwrap();
+    assert_eq!(batch, stream);
+    assert_eq!(report.gather.source("memory").unwrap().pins_lifted, 1);
+}
