@@ -1,0 +1,223 @@
+//! How candidates come out of a rig request and go back in.
+
+mod count;
+mod counters;
+mod fixed;
+mod media;
+mod message;
+mod rest;
+
+use std::fmt;
+use std::sync::Arc;
+
+use cupel::conversation::{Attributes, Conversation, Rules};
+use cupel::gather::BoxError;
+use cupel::layer::{ContextAdapter, Placed, Split};
+use cupel::tokens::TokenCounter;
+use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
+use rig_core::completion::{CompletionRequest, Document};
+use rig_core::message::Message;
+
+use crate::CompletionCall;
+use crate::document::document_of;
+use count::Count;
+use counters::Counters;
+pub use media::MediaTokens;
+pub use rest::Rest;
+
+/// Takes the messages and documents of a completion request as candidates, and puts the selected
+/// ones back.
+///
+/// - **Messages** move; they are never rebuilt, so what a provider signed stays signed. They keep
+///   their order, whatever the placer says.
+/// - **An exchange that is over** (a user's message, the tool calls it took, the answer) is kept or
+///   dropped whole. In the exchange that is under way, each assistant message with tool calls and
+///   the results that answer it are one candidate.
+/// - **System text, the user's last message and the last entry of the history** are pinned.
+/// - **Tool calls without results and results without calls** are left out, with the reason in the
+///   report.
+/// - **Documents** are candidates too: those of the request keep their order, and the items of
+///   the layer's sources follow as documents, in the placer's order.
+/// - **Everything else** is counted and not touched: tools, an output schema, provider tools.
+///
+/// Counts are those of the model's own encoding where it is known, and estimates otherwise.
+///
+/// ```
+/// use cupel::conversation::Attributes;
+/// use cupel_rig::RigAdapter;
+/// use rig_core::message::Message;
+///
+/// let adapter = RigAdapter::for_model("gpt-4o").message_attributes(|message| match message {
+///     Message::Assistant(_) => Attributes::new().priority(1),
+///     _ => Attributes::new(),
+/// });
+/// # let _ = adapter;
+/// ```
+#[derive(Clone)]
+pub struct RigAdapter {
+    counters: Counters,
+    media: MediaTokens,
+    rules: Rules,
+    message_attributes: Option<AttributesOf<Message>>,
+    document_attributes: Option<AttributesOf<Document>>,
+}
+
+type AttributesOf<T> = Arc<dyn Fn(&T) -> Attributes + Send + Sync>;
+
+impl RigAdapter {
+    /// Counts as the model counts that a request names; estimates for other models and for
+    /// requests that name none.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(Counters::by_model(None))
+    }
+
+    /// Counts as `model` counts, unless a request names another model.
+    #[must_use]
+    pub fn for_model(model: &str) -> Self {
+        Self::with(Counters::by_model(Some(model)))
+    }
+
+    fn with(counters: Counters) -> Self {
+        Self {
+            counters,
+            media: MediaTokens::default(),
+            rules: Rules::new().whole_exchanges(true),
+            message_attributes: None,
+            document_attributes: None,
+        }
+    }
+
+    /// Counts with this counter, whatever the model. Cache it if it is slow:
+    /// [`CachedCounter`](cupel::tokens::CachedCounter).
+    #[must_use]
+    pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
+        self.counters = Counters::Given(Arc::new(counter));
+        self
+    }
+
+    /// Sets what media are counted as.
+    #[must_use]
+    pub fn media(mut self, media: MediaTokens) -> Self {
+        self.media = media;
+        self
+    }
+
+    /// Sets the rules of the conversation.
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// Asks a function what each message is worth.
+    #[must_use]
+    pub fn message_attributes(
+        mut self,
+        attributes: impl Fn(&Message) -> Attributes + Send + Sync + 'static,
+    ) -> Self {
+        self.message_attributes = Some(Arc::new(attributes));
+        self
+    }
+
+    /// Asks a function what each document of the request is worth; one without a relevance of its
+    /// own scores nothing with [`ReflexiveScorer`](cupel::ReflexiveScorer).
+    #[must_use]
+    pub fn document_attributes(
+        mut self,
+        attributes: impl Fn(&Document) -> Attributes + Send + Sync + 'static,
+    ) -> Self {
+        self.document_attributes = Some(Arc::new(attributes));
+        self
+    }
+
+    fn count(&self, request: &CompletionRequest) -> Count {
+        Count { counter: self.counters.of(request), media: self.media }
+    }
+
+    fn document_item(&self, document: &Document, count: &Count) -> Result<ContextItem, CupelError> {
+        let rendered = document.to_string();
+        let tokens = count.document(&rendered);
+        let mut item = ContextItem::builder(rendered, tokens)
+            .kind(ContextKind::document())
+            .source(ContextSource::rag());
+        if let Some(attributes) = &self.document_attributes {
+            item = attributed(item, attributes(document));
+        }
+        item.build()
+    }
+}
+
+fn attributed(
+    mut item: cupel::ContextItemBuilder,
+    attributes: Attributes,
+) -> cupel::ContextItemBuilder {
+    item = item.pinned(attributes.pinned.unwrap_or(false)).tags(attributes.tags);
+    item = item.metadata(attributes.metadata);
+    if let Some(priority) = attributes.priority {
+        item = item.priority(priority);
+    }
+    if let Some(relevance) = attributes.relevance {
+        item = item.future_relevance_hint(relevance);
+    }
+    if let Some(timestamp) = attributes.timestamp {
+        item = item.timestamp(timestamp);
+    }
+    item
+}
+
+impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
+    type Rest = Rest<R>;
+
+    fn split(&self, mut call: R) -> Result<Split<Rest<R>>, BoxError> {
+        let count = self.count(call.completion());
+        let fixed_tokens = fixed::tokens(call.completion(), &count);
+        let uncounted = fixed::uncounted(call.completion());
+        let request = call.completion_mut();
+        let messages = std::mem::take(&mut request.chat_history);
+        let documents = std::mem::take(&mut request.documents);
+
+        let seen = messages.iter().map(|message| {
+            let seen = message::seen(message, &count);
+            match &self.message_attributes {
+                Some(attributes) => seen.attributes(attributes(message)),
+                None => seen,
+            }
+        });
+        let mut conversation = Conversation::new(seen.collect(), &self.rules)?;
+        let mut candidates = conversation.candidates();
+        for document in &documents {
+            candidates.push(self.document_item(document, &count)?);
+        }
+        let refused = conversation.take_refused();
+        let rest = Rest { call, messages, documents, conversation, count };
+        let mut split = Split::new(candidates, fixed_tokens, rest);
+        split.refused = refused;
+        split.uncounted = uncounted;
+        Ok(split)
+    }
+
+    fn join(&self, rest: Rest<R>, placed: Vec<Placed>) -> Result<R, BoxError> {
+        Ok(rest.join(placed))
+    }
+
+    fn source_item_tokens(&self, rest: &Rest<R>, item: &ContextItem) -> i64 {
+        rest.count.document(&document_of(item).to_string())
+    }
+}
+
+impl Default for RigAdapter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for RigAdapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RigAdapter")
+            .field("counters", &self.counters)
+            .field("media", &self.media)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,50 @@
+//! What is left of a request while its candidates are selected.
+
+use std::fmt;
+
+use cupel::conversation::{Arranged, Conversation};
+use cupel::layer::Placed;
+use rig_core::completion::Document;
+use rig_core::message::Message;
+
+use super::count::Count;
+use crate::CompletionCall;
+use crate::document::document_of;
+
+/// A call without its candidates; the messages and documents wait here, untouched.
+pub struct Rest<R> {
+    pub(super) call: R,
+    pub(super) messages: Vec<Message>,
+    pub(super) documents: Vec<Document>,
+    pub(super) conversation: Conversation,
+    pub(super) count: Count,
+}
+
+impl<R: CompletionCall> Rest<R> {
+    pub(super) fn join(self, placed: Vec<Placed>) -> R {
+        let Self { mut call, messages, documents, conversation, .. } = self;
+        let Arranged { kept, mut others, retrieved, .. } = conversation.arrange(placed);
+        let request = call.completion_mut();
+        request.chat_history = picked(messages, &kept);
+        others.sort_unstable();
+        request.documents = picked(documents, &others);
+        request.documents.extend(retrieved.iter().map(|placed| document_of(&placed.item)));
+        call
+    }
+}
+
+/// The things at these positions, which ascend.
+fn picked<T>(things: Vec<T>, positions: &[usize]) -> Vec<T> {
+    let mut positions = positions.iter().copied().peekable();
+    let numbered = things.into_iter().enumerate();
+    numbered.filter_map(|(at, thing)| positions.next_if_eq(&at).map(|_| thing)).collect()
+}
+
+impl<R> fmt::Debug for Rest<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rest")
+            .field("messages", &self.messages.len())
+            .field("documents", &self.documents.len())
+            .finish_non_exhaustive()
+    }
+}

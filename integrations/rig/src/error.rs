@@ -1,0 +1,49 @@
+//! Errors of a Tower stack in the words of rig.
+
+use cupel::gather::{BoxError, SourceOutcome};
+use cupel::layer::{ContextError, Error};
+use rig_core::error::{ErrorKind, ErrorReport, ProviderError};
+
+/// What rig is told when a stack fails: the provider's own report where the provider failed, and
+/// otherwise why it was not called.
+pub(crate) fn report(error: BoxError) -> ErrorReport {
+    let error = match error.downcast::<ProviderError>() {
+        Ok(error) => return ErrorReport::from(*error),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<Error<ProviderError>>() {
+        Ok(error) => {
+            return match *error {
+                Error::Inner(error) => ErrorReport::from(error),
+                Error::Context(error) => context_report(&error),
+            };
+        }
+        Err(error) => error,
+    };
+    // Layers such as a time-out or a buffer box whatever is below them.
+    match error.downcast::<Error<BoxError>>() {
+        Ok(error) => match *error {
+            Error::Inner(error) => report(error),
+            Error::Context(error) => context_report(&error),
+        },
+        Err(error) => chained(ErrorReport::new(ErrorKind::Other, error.to_string()), &*error),
+    }
+}
+
+/// Why no context was selected, as rig's kind of error.
+pub(crate) fn context_report(error: &ContextError) -> ErrorReport {
+    let (kind, retryable) = match error {
+        ContextError::Source { outcome: SourceOutcome::TimedOut, .. } => (ErrorKind::Timeout, true),
+        ContextError::Source { .. } => (ErrorKind::Other, true),
+        // Sent again, the same request fails the same way.
+        _ => (ErrorKind::Request, false),
+    };
+    let report = ErrorReport::new(kind, error.to_string()).with_retryable(retryable);
+    chained(report, error)
+}
+
+fn chained(mut report: ErrorReport, error: &(dyn std::error::Error + 'static)) -> ErrorReport {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    report.source_chain = causes.map(ToString::to_string).collect();
+    report
+}

@@ -1,0 +1,37 @@
+//! Context selection inside rig agents.
+//!
+//! A rig agent sends its whole history on every turn of a tool loop. This crate puts
+//! [`CupelLayer`](cupel::layer::CupelLayer) in front of the model: each call is fitted to the
+//! model's window, and a report says what was left out and why. The agent's own history stays
+//! whole, so every turn selects anew.
+//!
+//! Three ways in, with the same layer:
+//!
+//! - [`AgentBuilderExt::build_through`] builds an agent whose model is a Tower stack.
+//! - [`CupelHook`] is a hook for an agent that is built already.
+//! - [`RigModel`] is any rig model as a Tower service, without an agent.
+//!
+//! [`RigAdapter`] says what in a request is up for selection, [`CatalogBudget`] how much room
+//! there is, and [`source`] brings in vector indexes and memories.
+
+mod adapter;
+mod agent;
+mod budget;
+mod call;
+mod document;
+mod error;
+mod hook;
+mod model;
+pub mod source;
+
+pub use adapter::{MediaTokens, Rest, RigAdapter};
+pub use agent::{AgentBuilderExt, TowerModel};
+pub use budget::CatalogBudget;
+pub use call::{AgentCall, CompletionCall, Streaming};
+pub use hook::CupelHook;
+pub use model::{ModelReply, RigModel};
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,131 @@
+//! A rig model as a Tower service.
+
+use std::fmt;
+use std::future::ready;
+use std::task::{Context, Poll};
+
+use futures::future::{BoxFuture, FutureExt as _, Ready};
+use rig_core::DynModel;
+use rig_core::completion::{CompletionRequest, CompletionResponse};
+use rig_core::error::ProviderError;
+use rig_core::operation::Completion;
+use rig_core::streaming::CompletionStream;
+use tower::Service;
+
+use crate::{AgentCall, Streaming};
+
+/// Any rig completion model as a service: whole answers for a [`CompletionRequest`], streams for
+/// a [`Streaming`] one, and either for an [`AgentCall`]. Cheap to clone.
+///
+/// ```
+/// use cupel_rig::RigModel;
+/// use rig_core::completion::CompletionRequest;
+/// use rig_core::test_utils::MockCompletionModel;
+/// use tower::{Service as _, ServiceExt as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let mut model = RigModel::new(MockCompletionModel::text("It closes at six."));
+/// let request = CompletionRequest::new("When does the office close?");
+/// let answer = ServiceExt::<CompletionRequest>::ready(&mut model).await?.call(request).await?;
+/// assert_eq!(answer.text(), "It closes at six.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct RigModel {
+    model: DynModel<Completion>,
+}
+
+impl RigModel {
+    /// Serves `model`.
+    pub fn new(model: impl Into<DynModel<Completion>>) -> Self {
+        Self { model: model.into() }
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &DynModel<Completion> {
+        &self.model
+    }
+}
+
+impl fmt::Debug for RigModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RigModel").field(&self.model).finish()
+    }
+}
+
+impl Service<CompletionRequest> for RigModel {
+    type Response = CompletionResponse;
+    type Error = ProviderError;
+    type Future = BoxFuture<'static, Result<CompletionResponse, ProviderError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ProviderError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: CompletionRequest) -> Self::Future {
+        self.model.call(request).boxed()
+    }
+}
+
+impl Service<Streaming> for RigModel {
+    type Response = CompletionStream;
+    type Error = ProviderError;
+    /// A stream opens at once; nothing is sent before it is polled.
+    type Future = Ready<Result<CompletionStream, ProviderError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ProviderError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, Streaming(request): Streaming) -> Self::Future {
+        futures::future::ready(self.model.stream(request))
+    }
+}
+
+impl Service<AgentCall> for RigModel {
+    type Response = ModelReply;
+    type Error = ProviderError;
+    type Future = BoxFuture<'static, Result<ModelReply, ProviderError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ProviderError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: AgentCall) -> Self::Future {
+        let AgentCall { request, stream, observation } = call;
+        let whole = |response| ModelReply::Whole(Box::new(response));
+        match (stream, observation) {
+            (false, None) => self.model.call(request).map(move |r| r.map(whole)).boxed(),
+            (false, Some(observation)) => {
+                self.model.call_observed(request, observation).map(move |r| r.map(whole)).boxed()
+            }
+            (true, None) => ready(self.model.stream(request).map(ModelReply::Stream)).boxed(),
+            (true, Some(observation)) => {
+                let opened = self.model.stream_observed(request, observation);
+                ready(opened.map(ModelReply::Stream)).boxed()
+            }
+        }
+    }
+}
+
+/// What a model answers to an [`AgentCall`].
+///
+/// A stack may answer a streamed call with a whole response, from a cache for instance; the agent
+/// then sees it as a stream of one piece.
+pub enum ModelReply {
+    /// The whole answer.
+    Whole(Box<CompletionResponse>),
+    /// The answer as it arrives.
+    Stream(CompletionStream),
+}
+
+impl fmt::Debug for ModelReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(response) => f.debug_tuple("Whole").field(response).finish(),
+            Self::Stream(_) => f.write_str("Stream(..)"),
+        }
+    }
+}
