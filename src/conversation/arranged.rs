@@ -48,7 +48,7 @@ impl Conversation {
     ///
     /// [`CupelError::InvalidItem`] when a message cannot be an item.
     pub fn new(messages: Vec<Message>, rules: &Rules) -> Result<Self, CupelError> {
-        let sets = Pairing::of(&messages, rules.answers).into_sets();
+        let sets = Pairing::of(&messages, rules).into_sets();
         let mut is_sound = vec![true; messages.len()];
         for (members, refused) in &sets {
             for member in members {
@@ -115,10 +115,12 @@ fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
         sound().rfind(|(_, (message, _))| test(message)).map(|(index, _)| index)
     };
     let last_user = last(&|message| message.role == Role::User);
+    let opening = last(&Message::opens_exchange);
     let latest = last(&|_| true);
     let by_rule = |index: usize, message: &Message| {
         message.role == Role::System
             || Some(index) == last_user
+            || rules.whole_exchanges && Some(index) == opening
             || rules.pin_latest && Some(index) == latest
     };
     let mut pinned: Vec<bool> = messages

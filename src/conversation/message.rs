@@ -91,6 +91,11 @@ impl Message {
         self.attributes = attributes;
         self
     }
+
+    /// Whether a user begins something new here.
+    pub(super) fn opens_exchange(&self) -> bool {
+        self.role == Role::User && self.answers.is_empty()
+    }
 }
 
 impl fmt::Display for Role {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::message::Message;
-use super::rules::Answers;
+use super::message::{Message, Role};
+use super::rules::{Answers, Rules};
 
 /// Sets of messages that are kept or dropped whole.
 pub(super) struct Pairing {
@@ -14,13 +14,16 @@ pub(super) struct Pairing {
 }
 
 impl Pairing {
-    pub(super) fn of(messages: &[Message], answers: Answers) -> Self {
+    pub(super) fn of(messages: &[Message], rules: &Rules) -> Self {
         let mut pairing = Self {
             parent: (0..messages.len()).collect(),
             refused: messages.iter().map(|message| message.refused.clone()).collect(),
         };
         pairing.join_neighbours(messages);
-        pairing.join_answers(messages, answers);
+        pairing.join_answers(messages, rules.answers);
+        if rules.whole_exchanges {
+            pairing.join_exchanges(messages);
+        }
         pairing
     }
 
@@ -94,6 +97,32 @@ impl Pairing {
             }
         }
         self.refuse_unanswered(open);
+    }
+
+    /// Joins what belongs to a user's message, up to the next one; the last exchange stays apart.
+    ///
+    /// Messages that will be refused are left alone: they must not take the others with them.
+    fn join_exchanges(&mut self, messages: &[Message]) {
+        let mut is_sound = vec![true; messages.len()];
+        for message in 0..messages.len() {
+            let root = self.root(message);
+            if !self.is_sound(message) {
+                is_sound.get_mut(root).into_iter().for_each(|sound| *sound = false);
+            }
+        }
+        let opens = |message: &Message| message.opens_exchange();
+        let Some(last) = messages.iter().rposition(opens) else { return };
+        let mut exchange = None;
+        for (index, message) in messages.iter().enumerate().take(last) {
+            let sound = is_sound.get(self.root(index)).copied().unwrap_or_default();
+            if message.role == Role::System || !sound {
+                continue;
+            }
+            match exchange {
+                Some(first) if !opens(message) => self.join(first, index),
+                _ => exchange = Some(index),
+            }
+        }
     }
 
     fn refuse_unanswered<'a>(&mut self, calls: impl IntoIterator<Item = (&'a str, usize)>) {

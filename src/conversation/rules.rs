@@ -17,6 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub struct Rules {
     pub(super) answers: Answers,
     pub(super) pin_latest: bool,
+    pub(super) whole_exchanges: bool,
     newest: Option<DateTime<Utc>>,
     spacing: Duration,
 }
@@ -39,6 +40,7 @@ impl Rules {
         Self {
             answers: Answers::Next,
             pin_latest: true,
+            whole_exchanges: false,
             newest: None,
             spacing: Duration::from_secs(1),
         }
@@ -58,6 +60,18 @@ impl Rules {
     #[must_use]
     pub fn pin_latest(mut self, enabled: bool) -> Self {
         self.pin_latest = enabled;
+        self
+    }
+
+    /// Keeps or drops an exchange that is over as a whole; off unless set.
+    ///
+    /// An exchange is a user's message and all that follows it up to the next one: calls, results,
+    /// the answer. Selected one by one, two answers can come to stand next to each other, which
+    /// some APIs refuse, and an answer can lose its question. The exchange that is under way is
+    /// not joined; its first message is pinned, and its tool calls are units of their own.
+    #[must_use]
+    pub fn whole_exchanges(mut self, enabled: bool) -> Self {
+        self.whole_exchanges = enabled;
         self
     }
 

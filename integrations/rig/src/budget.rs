@@ -6,11 +6,11 @@ use std::sync::Arc;
 use cupel::ContextBudget;
 use cupel::gather::BoxError;
 use cupel::layer::BudgetProvider;
+use rig_core::DynModel;
 use rig_core::catalog::{Catalog, ModelSpec};
 use rig_core::completion::CompletionRequest;
 use rig_core::operation::Completion;
 use rig_core::providers::registry::ProviderId;
-use rig_core::DynModel;
 
 use crate::CompletionCall;
 

@@ -21,10 +21,19 @@ impl Counters {
     }
 
     pub(super) fn of(&self, request: &CompletionRequest) -> Arc<dyn TokenCounter> {
+        self.named(request.model.as_deref())
+    }
+
+    /// The counter where there is no request.
+    pub(super) fn without_request(&self) -> Arc<dyn TokenCounter> {
+        self.named(None)
+    }
+
+    fn named(&self, model: Option<&str>) -> Arc<dyn TokenCounter> {
         match self {
             Self::Given(counter) => Arc::clone(counter),
-            Self::ByModel(model, known) => {
-                let model = request.model.as_deref().or(model.as_deref());
+            Self::ByModel(default, known) => {
+                let model = model.or(default.as_deref());
                 let exact = model.and_then(|model| known.exact(model));
                 exact.unwrap_or_else(|| Arc::new(HeuristicCounter))
             }

@@ -23,6 +23,7 @@ pub(super) fn tokens(request: &CompletionRequest, count: &Count) -> i64 {
 /// Context that the provider adds on its side.
 pub(super) fn uncounted(request: &CompletionRequest) -> Vec<String> {
     let Some(parameters) = &request.additional_params else { return Vec::new() };
-    let stored = STORED.iter().filter(|field| parameters.get(**field).is_some_and(|v| !v.is_null()));
+    let stored =
+        STORED.iter().filter(|field| parameters.get(**field).is_some_and(|v| !v.is_null()));
     stored.map(|field| format!("{field}: the provider adds a conversation it holds")).collect()
 }

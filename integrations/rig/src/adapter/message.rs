@@ -2,8 +2,7 @@
 
 use cupel::conversation::{Message as Seen, Role};
 use rig_core::message::{
-    AssistantContent, DocumentSourceKind, Message, Text, ToolResult, ToolResultContent,
-    UserContent,
+    AssistantContent, DocumentSourceKind, Message, Text, ToolResult, ToolResultContent, UserContent,
 };
 
 use super::count::{Count, PER_CALL, PER_MESSAGE};

@@ -131,6 +131,23 @@ impl RigAdapter {
         self
     }
 
+    /// The units of a conversation on its own, without those that no API would take.
+    pub(crate) fn units(&self, messages: &[Message]) -> Result<Vec<ContextItem>, BoxError> {
+        let count = Count { counter: self.counters.without_request(), media: self.media };
+        Ok(self.conversation(messages, &count)?.candidates())
+    }
+
+    fn conversation(&self, messages: &[Message], count: &Count) -> Result<Conversation, BoxError> {
+        let seen = messages.iter().map(|message| {
+            let seen = message::seen(message, count);
+            match &self.message_attributes {
+                Some(attributes) => seen.attributes(attributes(message)),
+                None => seen,
+            }
+        });
+        Ok(Conversation::new(seen.collect(), &self.rules)?)
+    }
+
     fn count(&self, request: &CompletionRequest) -> Count {
         Count { counter: self.counters.of(request), media: self.media }
     }
@@ -177,14 +194,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         let messages = std::mem::take(&mut request.chat_history);
         let documents = std::mem::take(&mut request.documents);
 
-        let seen = messages.iter().map(|message| {
-            let seen = message::seen(message, &count);
-            match &self.message_attributes {
-                Some(attributes) => seen.attributes(attributes(message)),
-                None => seen,
-            }
-        });
-        let mut conversation = Conversation::new(seen.collect(), &self.rules)?;
+        let mut conversation = self.conversation(&messages, &count)?;
         let mut candidates = conversation.candidates();
         for document in &documents {
             candidates.push(self.document_item(document, &count)?);

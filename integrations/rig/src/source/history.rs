@@ -40,9 +40,8 @@ pub fn history_items(
     adapter: &RigAdapter,
 ) -> Result<Vec<ContextItem>, BoxError> {
     let units = adapter.units(messages)?;
-    let remembered = |unit: ContextItem| {
-        unit.to_builder().kind(ContextKind::memory()).pinned(false).build()
-    };
+    let remembered =
+        |unit: ContextItem| unit.to_builder().kind(ContextKind::memory()).pinned(false).build();
     Ok(units.into_iter().map(remembered).collect::<Result<_, _>>()?)
 }
 

@@ -117,7 +117,7 @@ impl<R: CompletionCall, I: VectorStoreIndex + 'static> CandidateSource<R> for In
         let text = Arc::clone(&self.text);
         let found = async move {
             let found = index.top_n::<Value>(search(query)).await?;
-            let items = found.into_iter().map(move |found| item(found, &scale, &*text));
+            let items = found.into_iter().filter_map(move |found| item(found, &scale, &*text));
             Ok::<_, BoxError>(stream::iter(items.map(|item| item.map_err(BoxError::from))))
         };
         stream::once(found).try_flatten().boxed()
@@ -128,17 +128,20 @@ fn item(
     found: VectorSearchResult<Value>,
     scale: &ScoreScale,
     text: &(dyn Fn(&Value) -> String + Send + Sync),
-) -> Result<ContextItem, CupelError> {
+) -> Option<Result<ContextItem, CupelError>> {
     let VectorSearchResult { score, id, document } = found;
     let text = text(&document);
+    if text.is_empty() {
+        return None; // nothing to send
+    }
     // What the text alone takes; the adapter counts what is sent.
     let tokens = HeuristicCounter.count(&text);
-    ContextItem::builder(text, tokens)
+    let item = ContextItem::builder(text, tokens)
         .kind(ContextKind::document())
         .source(ContextSource::rag())
         .future_relevance_hint(scale.relevance(score))
-        .metadata([(ID.to_owned(), id.into())])
-        .build()
+        .metadata_entry(ID, id);
+    Some(item.build())
 }
 
 fn text_of(document: &Value) -> String {
