@@ -1,0 +1,55 @@
+//! When nothing can be selected, the run fails with the reason and the model is not called.
+
+use cupel::layer::CupelLayer;
+use cupel::Policy;
+use cupel_rig::{AgentCall, CatalogBudget, RigAdapter};
+use rig_core::message::AssistantContent;
+
+use crate::run::{ALL, QUESTION, Seen, agent, budget, finish, layer};
+use crate::support::model::{LocalModel, local};
+use crate::support::words;
+
+fn never_called() -> LocalModel {
+    local(i64::MAX, |_| vec![AssistantContent::text("I should not have been asked.")])
+}
+
+#[tokio::test]
+async fn a_window_too_small_for_the_tools_is_an_error_that_says_so() {
+    for (way, mode) in ALL {
+        let seen = Seen::default();
+        let agent = agent(way, never_called(), layer(budget(3), &seen), &seen);
+        let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("tokens are sent whatever is selected"), "{way:?} {mode:?}: {text}");
+        assert!(seen.sent.all().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn pins_that_do_not_fit_are_an_error_too() {
+    for (way, mode) in ALL {
+        let seen = Seen::default();
+        let agent = agent(way, never_called(), layer(budget(25), &seen), &seen);
+        let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
+        assert!(error.to_string().contains("inned"), "{way:?} {mode:?}: {error}");
+        assert!(seen.sent.all().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_named_with_what_to_set() {
+    for (way, mode) in ALL {
+        let seen = Seen::default();
+        let layer = CupelLayer::<AgentCall, _>::builder()
+            .adapter(RigAdapter::new().counter(words()))
+            .policy(Policy::chat())
+            .budget(CatalogBudget::of("local/reader"))
+            .build()
+            .unwrap();
+        let agent = agent(way, never_called(), layer, &seen);
+        let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("\"local/reader\"") && text.contains("window(..)"), "{text}");
+    }
+}
+

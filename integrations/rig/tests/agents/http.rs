@@ -1,0 +1,152 @@
+//! An agent over rig's own OpenAI client, against a server on this machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use cupel_rig::{AgentBuilderExt as _, CupelHook};
+use rig_agent::{Agent, AgentBuilder};
+use rig_core::driver::DynModel;
+use rig_core::operation::Completion;
+use rig_core::providers::openai::OpenAIConfig;
+use rig_core::transcript::validate_canonical;
+use rig_core::{Model, message::Message};
+use rig_reqwest::{ReqwestClient, reqwest};
+use serde_json::{Value, json};
+use tower::ServiceBuilder;
+
+use crate::run::{ALL, Mode, PREAMBLE, QUESTION, Seen, Way, budget, finish, is_question, layer};
+use crate::support::record::Record;
+use crate::support::tools::ReadPage;
+use crate::support::word_count;
+
+const TURNS: usize = 10;
+const ROOM: i64 = 320;
+const ANSWER: &str = "The keeper tells it.";
+
+/// A provider that calls the tool ten times and answers then.
+#[derive(Clone, Default)]
+struct Provider {
+    turn: Arc<AtomicUsize>,
+    bodies: Record<Value>,
+}
+
+async fn completions(State(provider): State<Provider>, Json(body): Json<Value>) -> Response {
+    let size: i64 = texts(&body).iter().map(|text| word_count(text)).sum();
+    provider.bodies.add(body.clone());
+    if size > ROOM {
+        let error = json!({ "error": { "message": format!("{size} tokens exceed the window") } });
+        return (StatusCode::BAD_REQUEST, Json(error)).into_response();
+    }
+    let turn = provider.turn.fetch_add(1, Ordering::Relaxed) + 1;
+    let (message, reason) = match turn {
+        ..=TURNS => (
+            json!({ "role": "assistant", "content": null, "tool_calls": [{
+                "index": 0, "id": format!("call_{turn}"), "type": "function",
+                "function": { "name": "read_page", "arguments": json!({ "page": turn }).to_string() },
+            }] }),
+            "tool_calls",
+        ),
+        _ => (json!({ "role": "assistant", "content": ANSWER }), "stop"),
+    };
+    let head = json!({ "id": "chat_1", "created": 1, "model": "gpt-4o" });
+    if body["stream"] == json!(true) {
+        let chunk = |delta: &Value, reason: Value| {
+            let mut chunk = head.clone();
+            chunk["object"] = json!("chat.completion.chunk");
+            chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
+            format!("data: {chunk}\n\n")
+        };
+        let events =
+            [chunk(&message, Value::Null), chunk(&json!({}), json!(reason)), "data: [DONE]\n\n".to_owned()];
+        return ([(header::CONTENT_TYPE, "text/event-stream")], events.concat()).into_response();
+    }
+    let mut whole = head;
+    whole["object"] = json!("chat.completion");
+    whole["choices"] = json!([{ "index": 0, "message": message, "finish_reason": reason }]);
+    whole["usage"] = json!({ "prompt_tokens": size, "completion_tokens": 5, "total_tokens": size + 5 });
+    Json(whole).into_response()
+}
+
+/// The texts of all messages of a body.
+fn texts(body: &Value) -> Vec<String> {
+    let text = |message: &Value| match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join(" ")
+        }
+        _ => String::new(),
+    };
+    body["messages"].as_array().unwrap().iter().map(text).collect()
+}
+
+async fn serve(provider: Provider) -> DynModel<Completion> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let app = Router::new().route("/v1/chat/completions", post(completions)).with_state(provider);
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let config = OpenAIConfig::new("no-key").with_base_url(format!("http://{address}/v1"));
+    Model::new(config.chat("gpt-4o"), ReqwestClient::from(client)).erase()
+}
+
+fn agent(way: Option<Way>, model: DynModel<Completion>, seen: &Seen) -> Agent {
+    let builder = AgentBuilder::new(model.clone()).preamble(PREAMBLE).tool(ReadPage);
+    let layer = layer(budget(ROOM), seen);
+    match way {
+        None => builder.build(),
+        Some(Way::Stack) => {
+            let stack = ServiceBuilder::new().layer(layer).layer(seen.sent.clone());
+            builder.build_through(stack, model)
+        }
+        Some(Way::Hook) => {
+            builder.add_hook(CupelHook::new(layer)).add_hook(seen.sent.clone()).build()
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_the_layer_the_provider_refuses_the_third_turn() {
+    for mode in [Mode::Whole, Mode::Streamed] {
+        let provider = Provider::default();
+        let agent = agent(None, serve(provider.clone()).await, &Seen::default());
+        let error = finish(agent.prompt(QUESTION).max_turns(20), mode).await.unwrap_err();
+        assert!(error.to_string().contains("exceed the window"), "{error}");
+        assert_eq!(provider.bodies.all().len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn with_it_ten_turns_run_to_the_answer() {
+    for (way, mode) in ALL {
+        let provider = Provider::default();
+        let seen = Seen::default();
+        let agent = agent(Some(way), serve(provider.clone()).await, &seen);
+        let response = finish(agent.prompt(QUESTION).max_turns(20), mode)
+            .await
+            .unwrap_or_else(|error| panic!("{way:?}, {mode:?}: {error}"));
+        assert_eq!(response.output(), ANSWER);
+
+        let sent = seen.sent.all();
+        assert_eq!(sent.len(), TURNS + 1);
+        for request in &sent {
+            validate_canonical(&request.chat_history).unwrap();
+            assert_eq!(request.chat_history[0], Message::system(PREAMBLE));
+            assert!(request.chat_history.iter().any(is_question));
+        }
+        let bodies = provider.bodies.all();
+        assert_eq!(bodies.len(), TURNS + 1);
+        for (request, body) in sent.iter().zip(&bodies) {
+            assert!(texts(body).iter().any(|text| text == QUESTION));
+            assert_eq!(body["tools"].as_array().unwrap().len(), 1);
+            // rig had nothing to repair: what arrived is what was sent.
+            assert_eq!(body["messages"].as_array().unwrap().len(), request.chat_history.len());
+            assert!(!body.to_string().contains("No result provided"));
+        }
+        assert!(seen.selections.all()[TURNS].excluded.len() > 3);
+    }
+}
