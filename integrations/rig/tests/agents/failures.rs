@@ -1,7 +1,7 @@
 //! When nothing can be selected, the run fails with the reason and the model is not called.
 
-use cupel::layer::CupelLayer;
 use cupel::Policy;
+use cupel::layer::CupelLayer;
 use cupel_rig::{AgentCall, CatalogBudget, RigAdapter};
 use rig_core::message::AssistantContent;
 
@@ -52,4 +52,3 @@ async fn an_unknown_model_is_named_with_what_to_set() {
         assert!(text.contains("\"local/reader\"") && text.contains("window(..)"), "{text}");
     }
 }
-

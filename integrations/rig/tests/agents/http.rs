@@ -61,14 +61,18 @@ async fn completions(State(provider): State<Provider>, Json(body): Json<Value>) 
             chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
             format!("data: {chunk}\n\n")
         };
-        let events =
-            [chunk(&message, Value::Null), chunk(&json!({}), json!(reason)), "data: [DONE]\n\n".to_owned()];
+        let events = [
+            chunk(&message, Value::Null),
+            chunk(&json!({}), json!(reason)),
+            "data: [DONE]\n\n".to_owned(),
+        ];
         return ([(header::CONTENT_TYPE, "text/event-stream")], events.concat()).into_response();
     }
     let mut whole = head;
     whole["object"] = json!("chat.completion");
     whole["choices"] = json!([{ "index": 0, "message": message, "finish_reason": reason }]);
-    whole["usage"] = json!({ "prompt_tokens": size, "completion_tokens": 5, "total_tokens": size + 5 });
+    whole["usage"] =
+        json!({ "prompt_tokens": size, "completion_tokens": 5, "total_tokens": size + 5 });
     Json(whole).into_response()
 }
 

@@ -155,7 +155,9 @@ async fn scores_become_relevance_and_a_small_budget_keeps_the_best() {
     let relevance = |id: &str| {
         let included = selection.included.iter().map(|included| &included.item);
         let excluded = selection.excluded.iter().map(|excluded| &excluded.item);
-        let item = included.chain(excluded).find(|item| item.metadata().get("id").is_some_and(|i| i == id));
+        let item = included
+            .chain(excluded)
+            .find(|item| item.metadata().get("id").is_some_and(|i| i == id));
         item.unwrap().future_relevance_hint().unwrap()
     };
     assert!(relevance("ending") > relevance("harbour"));

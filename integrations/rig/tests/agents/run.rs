@@ -80,10 +80,7 @@ pub(crate) fn agent(
     }
 }
 
-pub(crate) async fn finish(
-    runner: AgentRunner,
-    mode: Mode,
-) -> Result<PromptResponse, PromptError> {
+pub(crate) async fn finish(runner: AgentRunner, mode: Mode) -> Result<PromptResponse, PromptError> {
     match mode {
         Mode::Whole => runner.run().await,
         Mode::Streamed => {

@@ -7,7 +7,9 @@ use rig_agent::AgentBuilder;
 use rig_core::message::{AssistantContent, Message};
 use rig_core::transcript::validate_canonical;
 
-use crate::run::{ALL, Mode, PREAMBLE, QUESTION, Seen, agent, budget, finish, is_question, layer, results};
+use crate::run::{
+    ALL, Mode, PREAMBLE, QUESTION, Seen, agent, budget, finish, is_question, layer, results,
+};
 use crate::support::model::{LocalModel, call, local, size_of};
 use crate::support::tools::{ReadPage, page};
 
@@ -93,7 +95,8 @@ async fn the_report_explains_every_turn() {
                 assert!(
                     reason.is_none_or(|r| matches!(
                         r,
-                        ExclusionReason::BudgetExceeded { .. } | ExclusionReason::PinnedOverride { .. }
+                        ExclusionReason::BudgetExceeded { .. }
+                            | ExclusionReason::PinnedOverride { .. }
                     )),
                     "{reason:?}"
                 );

@@ -14,8 +14,8 @@ const DIMENSIONS: usize = 64;
 pub(crate) struct WordCounts;
 
 pub(crate) fn embedding_model() -> Model<Local<EmbeddingOp>, WordCounts> {
-    let wire = Local::new("word-counts")
-        .with_capabilities(Capabilities::embedding(1_000, DIMENSIONS));
+    let wire =
+        Local::new("word-counts").with_capabilities(Capabilities::embedding(1_000, DIMENSIONS));
     Model::new(wire, WordCounts)
 }
 
@@ -40,8 +40,7 @@ pub(crate) fn embed(document: String) -> Embedding {
 /// An index over texts; the text's own first word is its id.
 pub(crate) fn index_of(texts: &[&str]) -> InMemoryVectorIndex<String> {
     let id = |text: &str| text.split_whitespace().next().unwrap().to_owned();
-    let documents = texts
-        .iter()
-        .map(|text| (id(text), (*text).to_owned(), vec![embed((*text).to_owned())]));
+    let documents =
+        texts.iter().map(|text| (id(text), (*text).to_owned(), vec![embed((*text).to_owned())]));
     InMemoryVectorStore::from_documents_with_ids(documents).index(embedding_model())
 }

@@ -33,7 +33,11 @@ pub(crate) fn local(
     Model::new(MockScript::new("local"), Local { window, reply: Arc::new(reply) })
 }
 
-pub(crate) fn call(id: impl Into<String>, name: &str, arguments: serde_json::Value) -> AssistantContent {
+pub(crate) fn call(
+    id: impl Into<String>,
+    name: &str,
+    arguments: serde_json::Value,
+) -> AssistantContent {
     let function = ToolFunction::new(ToolName::new(name).unwrap(), arguments);
     AssistantContent::ToolCall(ToolCall::from_wire(id, function))
 }

@@ -18,7 +18,7 @@ pub(crate) struct Page {
 
 /// The second page is long, so that two pages do not fit; the others are short.
 pub(crate) fn page(number: usize) -> String {
-    let words = if number == 2 { 220 } else { 60 };
+    let words = if number == 2 { 250 } else { 60 };
     format!("page-{number} {}", filler(words - 1))
 }
 

@@ -1,0 +1,27 @@
+//! Requests taken apart and put together, without an agent around them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+#[path = "requests/auto_traits.rs"]
+mod auto_traits;
+#[path = "requests/budget.rs"]
+mod budget;
+#[path = "requests/counting.rs"]
+mod counting;
+#[path = "requests/documents.rs"]
+mod documents;
+#[path = "requests/messages.rs"]
+mod messages;
+#[path = "requests/properties.rs"]
+mod properties;
+#[path = "requests/select.rs"]
+mod select;
+#[path = "requests/services.rs"]
+mod services;
+mod support;

@@ -1,0 +1,133 @@
+//! What parts of a request are counted as.
+
+use cupel::layer::ContextAdapter as _;
+use cupel_rig::{MediaTokens, RigAdapter};
+use rig_core::completion::{CompletionRequest, ToolDefinition};
+use rig_core::message::{
+    AssistantContent, AssistantMessage, ImageDetail, ImageMediaType, Message, ToolName, UserContent,
+};
+
+use crate::select::{adapter, answers, calls, request};
+
+/// The tokens of the only message, without what a message costs.
+fn tokens_of(adapter: &RigAdapter, message: Message) -> i64 {
+    let split = adapter.split(request(vec![message])).unwrap();
+    split.candidates[0].tokens() - 3
+}
+
+fn user(part: UserContent) -> Message {
+    Message::User { content: vec![part] }
+}
+
+#[test]
+fn media_are_estimates_and_never_text() {
+    let count = |part| tokens_of(&adapter(), user(part));
+    let base64 = "QUJD ".repeat(10_000);
+    let png = Some(ImageMediaType::PNG);
+    assert_eq!(count(UserContent::image_base64(base64.clone(), png.clone(), None)), 1_600);
+    let low = Some(ImageDetail::Low);
+    assert_eq!(count(UserContent::image_url("https://example.com/a.png", png, low)), 85);
+    // 37,500 bytes.
+    assert_eq!(count(UserContent::audio_base64(base64.clone(), None)), 75);
+    assert_eq!(count(UserContent::document_base64(base64, None)), 1_500);
+    assert_eq!(count(UserContent::audio_url("https://example.com/a.mp3", None)), 5_000);
+    // A document that is text is text.
+    assert_eq!(count(UserContent::document_text("three plain words", None)), 3);
+}
+
+#[test]
+fn the_report_never_shows_the_data_of_media() {
+    let message = user(UserContent::image_base64("QUJDREVG", None, None));
+    let split = adapter().split(request(vec![message])).unwrap();
+    assert_eq!(split.candidates[0].content(), "[0] user: [image]");
+}
+
+#[test]
+fn the_estimates_can_be_set() {
+    let mut media = MediaTokens::default();
+    media.image = 7;
+    media.audio_bytes = 0; // not a number to divide by
+    let adapter = adapter().media(media);
+    assert_eq!(tokens_of(&adapter, user(UserContent::image_base64("QUJD", None, None))), 7);
+    assert_eq!(tokens_of(&adapter, user(UserContent::audio_base64("QUJD", None))), 3);
+}
+
+#[test]
+fn calls_and_results_count_their_names_arguments_and_texts() {
+    let split = adapter()
+        .split(request(vec![
+            Message::user("Look."),
+            calls(&["a"]),
+            answers(&["a"], "nothing to see"),
+        ]))
+        .unwrap();
+    // The call: message 3, call 3, name 1, arguments 1. The result: message 3, name 1, text 3.
+    assert_eq!(split.candidates[1].tokens(), 8 + 7);
+    let content = split.candidates[1].content();
+    assert_eq!(content, "[1] assistant: look({\"at\":\"a\"})\n[2] tool: look: nothing to see");
+}
+
+#[test]
+fn tools_and_schemas_are_counted_and_not_up_for_selection() {
+    let fixed = |request: CompletionRequest| adapter().split(request).unwrap().fixed_tokens;
+    let plain = request(vec![Message::user("Hello")]);
+    assert_eq!(fixed(plain.clone()), 3, "what primes the answer");
+    let tool = ToolDefinition::new(
+        ToolName::new("look").unwrap(),
+        "Looks at some thing",
+        serde_json::json!({ "type": "object" }),
+    );
+    let with_tool = plain.clone().tool(tool);
+    // The words of the description, which hold the JSON before and after together.
+    assert_eq!(fixed(with_tool), 3 + 3 + 4);
+    let params = serde_json::json!({ "tools": [{ "type": "web search" }] });
+    assert_eq!(fixed(plain.clone().additional_params(params)), 3 + 3 + 2);
+    let mut with_schema = plain;
+    with_schema.output_schema =
+        Some(serde_json::from_str(r#"{"title":"A short answer"}"#).unwrap());
+    assert_eq!(fixed(with_schema), 3 + 3);
+}
+
+#[test]
+fn context_on_the_providers_side_is_said_to_be_uncounted() {
+    let params = serde_json::json!({ "previous_response_id": "resp_1" });
+    let split =
+        adapter().split(request(vec![Message::user("Go on.")]).additional_params(params)).unwrap();
+    assert_eq!(
+        split.uncounted,
+        ["previous_response_id: the provider adds a conversation it holds"]
+    );
+}
+
+#[cfg(feature = "tiktoken")]
+#[test]
+fn the_model_decides_how_to_count() {
+    use cupel::tokens::{BpeCounter, Encoding, HeuristicCounter, TokenCounter};
+
+    let text = "Straßenbahnhaltestellenschild 12345 你好世界 tokenisation";
+    let counted = |adapter: RigAdapter, model: Option<&str>| {
+        let mut request = request(vec![Message::user(text)]);
+        request.model = model.map(str::to_owned);
+        adapter.split(request).unwrap().candidates[0].tokens() - 3
+    };
+    let o200k = BpeCounter::new(Encoding::O200k).count(text);
+    let cl100k = BpeCounter::new(Encoding::Cl100k).count(text);
+    let estimate = HeuristicCounter.count(text);
+    assert_eq!(counted(RigAdapter::for_model("gpt-4o"), None), o200k);
+    assert_eq!(counted(RigAdapter::for_model("gpt-4o"), Some("gpt-4")), cl100k);
+    assert_eq!(counted(RigAdapter::new(), Some("gpt-4o")), o200k);
+    assert_eq!(counted(RigAdapter::new(), None), estimate);
+    assert_eq!(counted(RigAdapter::for_model("claude"), None), estimate);
+    assert!(o200k != cl100k && o200k != estimate, "or the test says nothing");
+}
+
+#[test]
+fn a_counter_below_zero_makes_no_room() {
+    let broken = RigAdapter::new().counter(cupel::tokens::counter_fn("broken", |_| -100));
+    let split = broken
+        .split(request(vec![Message::Assistant(AssistantMessage::new(vec![
+            AssistantContent::text("hello"),
+        ]))]))
+        .unwrap();
+    assert_eq!((split.candidates[0].tokens(), split.fixed_tokens), (3, 3));
+}

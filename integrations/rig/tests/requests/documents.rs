@@ -1,0 +1,59 @@
+//! Documents of the request and items of sources.
+
+use std::collections::HashMap;
+
+use cupel::ContextItem;
+use cupel::conversation::Attributes;
+use cupel::gather::Source;
+use rig_core::completion::Document;
+use rig_core::message::Message;
+
+use crate::select::{adapter, request, select, try_select};
+use crate::support::filler;
+
+fn document(id: &str, text: impl Into<String>) -> Document {
+    Document { id: id.to_owned(), text: text.into(), additional_props: HashMap::new() }
+}
+
+#[tokio::test]
+async fn documents_are_candidates_and_keep_their_order() {
+    let mut noted = document("noted", "a note");
+    noted.additional_props.insert("author".to_owned(), "Ada".to_owned());
+    let documents = vec![document("long", filler(90)), noted, document("short", "a line")];
+    let mut asked = request(vec![Message::user("What is there?")]);
+    asked.documents = documents.clone();
+    let (sent, selection) = select(asked, 40).await;
+    assert_eq!(sent.documents, documents[1..]);
+    assert_eq!(selection.excluded.len(), 1);
+    assert!(selection.excluded[0].item.content().starts_with("<file id: long>"));
+}
+
+#[tokio::test]
+async fn a_function_says_what_documents_are_worth() {
+    let mut asked = request(vec![Message::user("What is there?")]);
+    asked.documents = vec![document("a", filler(10)), document("static_doc_0", filler(20))];
+    let pinned = adapter().document_attributes(|document| {
+        Attributes::new().pinned(document.id.starts_with("static_doc_"))
+    });
+    let (sent, _) = try_select(asked.clone(), pinned, 40, Vec::new()).await.unwrap();
+    assert_eq!(sent.documents, asked.documents[1..]);
+}
+
+#[tokio::test]
+async fn items_of_sources_follow_as_documents_counted_as_rendered() {
+    let mut asked = request(vec![Message::user("What is there?")]);
+    asked.documents = vec![document("own", "of the request")];
+    let item =
+        ContextItem::builder("from elsewhere", 1).metadata_entry("id", "far").build().unwrap();
+    let nameless = ContextItem::new("without a name", 1).unwrap();
+    let source = Source::items("elsewhere", vec![item, nameless]);
+    let (sent, selection) = try_select(asked, adapter(), 1_000, vec![source]).await.unwrap();
+    let sent: Vec<_> = sent.documents.iter().map(|d| (d.id.as_str(), d.text.as_str())).collect();
+    assert_eq!(sent[0], ("own", "of the request"));
+    assert!(
+        sent.contains(&("far", "from elsewhere")) && sent.contains(&("context", "without a name"))
+    );
+    // `<file id: far>`, two words, `</file>`, and what a document costs.
+    let far = selection.included.iter().find(|i| i.item.content() == "from elsewhere").unwrap();
+    assert_eq!(far.item.tokens(), 3 + 2 + 1 + 3);
+}

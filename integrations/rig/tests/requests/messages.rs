@@ -1,0 +1,173 @@
+//! Which messages stay, and that they stay as they are.
+
+use cupel::conversation::{Attributes, Rules};
+use rig_core::message::{
+    AssistantContent, AssistantMessage, Message, Opaque, Origin, Reasoning, StopReason, Text,
+    UserContent,
+};
+use rig_core::transcript::validate_canonical;
+
+use crate::select::{adapter, answers, calls, request, select, tool_call, try_select};
+use crate::support::filler;
+
+const PLENTY: i64 = 10_000;
+
+/// Everything a provider may have signed.
+fn signed() -> Message {
+    let reasoning = AssistantContent::Reasoning(Reasoning::new("Let me see.")).with_native(
+        serde_json::json!({ "type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmVk" }),
+    );
+    let text = AssistantContent::Text(Text::new("I will look."))
+        .with_native(serde_json::json!({ "type": "text", "id": "msg_1" }));
+    let call = AssistantContent::ToolCall(tool_call("a"))
+        .with_native(serde_json::json!({ "type": "function_call", "id": "fc_1" }));
+    let opaque = AssistantContent::Opaque(Opaque {
+        item: serde_json::json!({ "type": "search" }),
+        replay: true,
+    });
+    let turn = AssistantMessage::new(vec![reasoning, text, opaque, call])
+        .with_origin(Origin::new("some.api", "some", "model"))
+        .with_stop(StopReason::ToolUse);
+    Message::Assistant(turn)
+}
+
+#[tokio::test]
+async fn what_a_provider_signed_comes_out_as_it_went_in() {
+    let history = vec![
+        Message::system("Be brief."),
+        Message::user("What is there?"),
+        signed(),
+        answers(&["a"], "nothing"),
+    ];
+    let (sent, _) = select(request(history.clone()), PLENTY).await;
+    assert_eq!(sent.chat_history, history);
+    let Message::Assistant(turn) = &sent.chat_history[2] else { panic!() };
+    assert!(turn.content[0].native_item().is_some(), "the signature still fits its block");
+    assert!(turn.content[3].native_item().is_some());
+}
+
+#[tokio::test]
+async fn everything_else_in_the_request_is_left_alone() {
+    let mut before = request(vec![Message::user("Hello")])
+        .temperature(0.3)
+        .max_tokens(77)
+        .model("gpt-4o")
+        .additional_params(serde_json::json!({ "top_k": 5 }));
+    before.output_schema = Some(serde_json::from_str(r#"{"title":"Answer"}"#).unwrap());
+    let expected = serde_json::to_value(&before).unwrap();
+    let (sent, _) = select(before, PLENTY).await;
+    assert_eq!(serde_json::to_value(&sent).unwrap(), expected);
+}
+
+#[tokio::test]
+async fn an_exchange_that_is_over_goes_as_a_whole() {
+    let history = vec![
+        Message::user(format!("first {}", filler(20))),
+        calls(&["a"]),
+        answers(&["a"], "found"),
+        Message::assistant("one"),
+        Message::user("second"),
+        Message::assistant("two"),
+        Message::user("third"),
+    ];
+    // All but the first exchange: second 4, two 4, third 4, priming 3.
+    let (sent, selection) = select(request(history.clone()), 20).await;
+    assert_eq!(sent.chat_history, history[4..]);
+    assert_eq!(selection.excluded.len(), 1);
+    let gone = selection.excluded[0].item.content();
+    assert!(gone.starts_with("[0] user: first") && gone.ends_with("[3] assistant: one"), "{gone}");
+}
+
+#[tokio::test]
+async fn answers_never_come_to_stand_next_to_each_other() {
+    // The second question is long and the answers are short: alone it would be the first to go.
+    let history = vec![
+        Message::user("first"),
+        Message::assistant("one"),
+        Message::user(filler(50)),
+        Message::assistant("two"),
+        Message::user("third"),
+    ];
+    let (sent, _) = select(request(history.clone()), 25).await;
+    validate_canonical(&sent.chat_history).unwrap();
+    assert_eq!(sent.chat_history, [&history[..2], &history[4..]].concat());
+    // Message by message that is what happens, if one asks for it.
+    let single = adapter().rules(Rules::new());
+    let (sent, _) = try_select(request(history), single, 25, Vec::new()).await.unwrap();
+    assert!(validate_canonical(&sent.chat_history).is_err());
+}
+
+#[tokio::test]
+async fn the_question_stays_when_a_tool_result_has_words_of_the_user_beside_it() {
+    let mut both = answers(&["b"], &filler(10));
+    if let Message::User { content } = &mut both {
+        content.push(UserContent::text("and hurry"));
+    }
+    let history = vec![
+        Message::user("old"),
+        Message::assistant("answer"),
+        Message::user("the question"),
+        calls(&["a"]),
+        answers(&["a"], &filler(40)),
+        calls(&["b"]),
+        both,
+    ];
+    let (sent, _) = select(request(history.clone()), 45).await;
+    validate_canonical(&sent.chat_history).unwrap();
+    assert!(sent.chat_history.contains(&history[2]));
+    assert!(sent.chat_history.contains(&history[6]));
+    assert!(!sent.chat_history.contains(&history[4]));
+}
+
+#[tokio::test]
+async fn what_no_provider_takes_is_refused_with_the_reason() {
+    let history = vec![
+        Message::user("first"),
+        calls(&["lost"]),
+        Message::user("second"),
+        answers(&["nobody"], "result"),
+        calls(&["a", "b"]),
+        answers(&["a"], "half of it"),
+        Message::user("third"),
+    ];
+    let (sent, selection) = select(request(history.clone()), PLENTY).await;
+    assert_eq!(sent.chat_history, [&history[0], &history[2], &history[6]].map(Clone::clone));
+    let reasons: Vec<String> = selection.excluded.iter().map(|e| e.reason.to_string()).collect();
+    assert_eq!(reasons.len(), 3);
+    for why in
+        ["\"lost\" without its result", "result without its tool call \"nobody\"", "\"b\" without"]
+    {
+        assert!(reasons.iter().any(|reason| reason.contains(why)), "{why} in {reasons:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_says_what_messages_are_worth() {
+    let history: Vec<Message> = (0..6)
+        .flat_map(|n| [Message::user(format!("question {n}")), Message::assistant("yes")])
+        .chain([Message::user("last")])
+        .collect();
+    let keep_first = adapter().message_attributes(|message| match message {
+        Message::User { content } if *content == [UserContent::text("question 0")] => {
+            Attributes::new().pinned(true).tag("kept")
+        }
+        _ => Attributes::new(),
+    });
+    let (sent, selection) =
+        try_select(request(history.clone()), keep_first, 20, Vec::new()).await.unwrap();
+    assert_eq!(sent.chat_history, [&history[0], &history[1], &history[12]].map(Clone::clone));
+    assert!(selection.included.iter().any(|included| included.item.tags() == ["kept"]));
+}
+
+#[tokio::test]
+async fn equal_messages_are_not_duplicates() {
+    let history = vec![
+        Message::user("more"),
+        Message::assistant("yes"),
+        Message::user("more"),
+        Message::assistant("yes"),
+        Message::user("more"),
+    ];
+    let (sent, _) = select(request(history.clone()), PLENTY).await;
+    assert_eq!(sent.chat_history, history);
+}

@@ -1,0 +1,70 @@
+//! A request through the layer, and what it says about it.
+
+use std::convert::Infallible;
+
+use cupel::gather::Source;
+use cupel::layer::{CupelLayer, Error, Selection};
+use cupel::{ContextBudget, Policy};
+use cupel_rig::RigAdapter;
+use rig_core::completion::CompletionRequest;
+use rig_core::message::{
+    AssistantContent, AssistantMessage, Message, ToolCall, ToolFunction, ToolName,
+    ToolResultContent,
+};
+use tower::{Layer as _, ServiceExt as _, service_fn};
+
+use crate::support::words;
+
+pub(crate) fn adapter() -> RigAdapter {
+    RigAdapter::new().counter(words())
+}
+
+/// Room for so many tokens, with nothing kept for an answer.
+pub(crate) fn room(tokens: i64) -> ContextBudget {
+    ContextBudget::builder(tokens).build().unwrap()
+}
+
+/// What is sent of a request, and the report.
+pub(crate) async fn try_select(
+    request: CompletionRequest,
+    adapter: RigAdapter,
+    tokens: i64,
+    sources: Vec<Source<CompletionRequest>>,
+) -> Result<(CompletionRequest, Selection), Error<Infallible>> {
+    let builder =
+        CupelLayer::builder().adapter(adapter).policy(Policy::chat()).budget(room(tokens));
+    let builder = sources.into_iter().fold(builder, |builder, source| builder.source(source));
+    let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
+    let mut service = builder.build().unwrap().layer(hand_back);
+    service.ready().await?.call_with_report(request).await
+}
+
+pub(crate) async fn select(
+    request: CompletionRequest,
+    tokens: i64,
+) -> (CompletionRequest, Selection) {
+    try_select(request, adapter(), tokens, Vec::new()).await.unwrap()
+}
+
+pub(crate) fn request(history: Vec<Message>) -> CompletionRequest {
+    let mut request = CompletionRequest::new("");
+    request.chat_history = history;
+    request
+}
+
+pub(crate) fn tool_call(id: &str) -> ToolCall {
+    let name = ToolName::new("look").unwrap();
+    ToolCall::from_wire(id, ToolFunction::new(name, serde_json::json!({ "at": id })))
+}
+
+/// An assistant message that makes these calls.
+pub(crate) fn calls(ids: &[&str]) -> Message {
+    let calls = ids.iter().map(|id| AssistantContent::ToolCall(tool_call(id)));
+    Message::Assistant(AssistantMessage::new(calls.collect()))
+}
+
+/// A message that answers these calls.
+pub(crate) fn answers(ids: &[&str], text: &str) -> Message {
+    let result = |id: &&str| tool_call(id).result(vec![ToolResultContent::text(text)]);
+    Message::tool_results(ids.iter().map(result).collect())
+}
