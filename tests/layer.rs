@@ -25,6 +25,8 @@ mod groups;
 mod hooks;
 #[path = "layer/origins.rs"]
 mod origins;
+#[path = "layer/parts.rs"]
+mod parts;
 #[path = "layer/readiness.rs"]
 mod readiness;
 #[path = "layer/ready_after_gathering.rs"]
