@@ -100,26 +100,32 @@ impl Pairing {
     ///
     /// Messages that will be refused are left alone: they must not take the others with them.
     fn join_exchanges(&mut self, messages: &[Message]) {
-        let mut is_sound = vec![true; messages.len()];
-        for message in 0..messages.len() {
-            let root = self.root(message);
-            if !self.is_sound(message) {
-                is_sound.get_mut(root).into_iter().for_each(|sound| *sound = false);
-            }
-        }
-        let opens = |message: &Message| message.opens_exchange();
-        let Some(last) = messages.iter().rposition(opens) else { return };
+        let sound = self.sound();
+        let is_sound = |index: usize| sound.get(index).copied().unwrap_or_default();
+        let numbered = || messages.iter().enumerate().filter(|(index, _)| is_sound(*index));
+        let Some((last, _)) = numbered().rfind(|(_, message)| message.opens_exchange()) else {
+            return;
+        };
         let mut exchange = None;
-        for (index, message) in messages.iter().enumerate().take(last) {
-            let sound = is_sound.get(self.root(index)).copied().unwrap_or_default();
-            if message.role == Role::System || !sound {
-                continue;
-            }
+        for (index, message) in numbered().take_while(|(index, _)| *index < last) {
             match exchange {
-                Some(first) if !opens(message) => self.join(first, index),
+                _ if message.role == Role::System => {}
+                Some(first) if !message.opens_exchange() => self.join(first, index),
                 _ => exchange = Some(index),
             }
         }
+    }
+
+    /// Which messages are in a set without a refused one.
+    fn sound(&mut self) -> Vec<bool> {
+        let roots: Vec<usize> = (0..self.parent.len()).map(|index| self.root(index)).collect();
+        let mut sound = vec![true; roots.len()];
+        for (root, refused) in roots.iter().zip(&self.refused) {
+            if let (Some(_), Some(slot)) = (refused, sound.get_mut(*root)) {
+                *slot = false;
+            }
+        }
+        roots.iter().map(|root| sound.get(*root).copied().unwrap_or_default()).collect()
     }
 
     fn refuse_unanswered<'a>(&mut self, calls: impl IntoIterator<Item = (&'a str, usize)>) {

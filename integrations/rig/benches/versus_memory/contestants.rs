@@ -1,0 +1,136 @@
+//! The two contestants, and what is left of a history after each.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use cupel::layer::{CupelLayer, Selection};
+use cupel::tokens::{CounterFn, TokenCounter as _, counter_fn};
+use cupel::{ChronologicalPlacer, ContextBudget, GreedySlice, Policy, RecencyScorer};
+use cupel_rig::RigAdapter;
+use rig_core::completion::CompletionRequest;
+use rig_core::message::{AssistantContent, Message, ToolResultContent, UserContent};
+use rig_core::transcript::validate_canonical;
+use rig_memory::{MemoryPolicy as _, TokenWindowMemory};
+use tower::{Layer as _, Service as _, service_fn};
+
+use crate::history::Shape;
+use crate::measure::{Effort, medians, timed};
+use crate::table::Row;
+
+/// Four bytes to a token, for both: counting costs next to nothing, so what is timed is the rest.
+fn bytes() -> CounterFn<fn(&str) -> i64> {
+    counter_fn("bytes / 4", |text: &str| text.len().div_ceil(4) as i64)
+}
+
+/// A message as this crate counts it, for the rival and for the table.
+fn tokens_of(message: &Message) -> i64 {
+    let count = |text: &str| bytes().count(text);
+    let parts: i64 = match message {
+        Message::System { content } => count(content),
+        Message::User { content } => content
+            .iter()
+            .map(|part| match part {
+                UserContent::Text(text) => count(&text.text),
+                UserContent::ToolResult(result) => {
+                    let texts = result.content.iter().filter_map(ToolResultContent::as_text);
+                    count(&result.name) + texts.map(count).sum::<i64>()
+                }
+                other => panic!("not in these histories: {other:?}"),
+            })
+            .sum(),
+        Message::Assistant(turn) => turn
+            .content
+            .iter()
+            .map(|part| match part {
+                AssistantContent::Text(text) => count(&text.text),
+                AssistantContent::ToolCall(call) => {
+                    let arguments = serde_json::to_string(&call.function.arguments).unwrap();
+                    count(&call.function.name) + count(&arguments) + 3
+                }
+                other => panic!("not in these histories: {other:?}"),
+            })
+            .sum(),
+    };
+    parts + 3
+}
+
+pub(crate) fn compare(shape: Shape, messages: usize, budget: i64, effort: Effort) -> Vec<Row> {
+    let history = shape.history(messages);
+    let question = history.iter().rposition(is_question).map(|at| history[at].clone()).unwrap();
+    let memory = TokenWindowMemory::new(usize::try_from(budget).unwrap(), |message: &Message| {
+        usize::try_from(tokens_of(message)).unwrap()
+    });
+    let theirs = |history: Vec<Message>| memory.apply(history).unwrap();
+    let silent = ours(budget, false);
+    let told = ours(budget, true);
+
+    let times = medians(
+        effort,
+        [
+            timed(|| history.clone(), theirs),
+            timed(|| request(history.clone()), &silent),
+            timed(|| request(history.clone()), &told),
+        ],
+    );
+    let kept = [
+        theirs(history.clone()),
+        silent(request(history.clone())).chat_history,
+        told(request(history.clone())).chat_history,
+    ];
+    let names = ["TokenWindowMemory", "ours", "ours, with a report"];
+    let rows = names.into_iter().zip(times).zip(kept).map(|((name, time_us), kept)| Row {
+        shape: shape.name(),
+        messages: history.len(),
+        budget,
+        name,
+        time_us,
+        // What the request adds to prime the answer is not in the messages.
+        used: kept.iter().map(tokens_of).sum(),
+        kept: kept.len(),
+        question: kept.contains(&question),
+        valid: validate_canonical(&kept).err().map(|error| error.to_string()),
+        times_rival: time_us / times[0],
+    });
+    rows.collect()
+}
+
+fn is_question(message: &Message) -> bool {
+    let Message::User { content } = message else { return false };
+    content.iter().any(|part| matches!(part, UserContent::Text(_)))
+}
+
+fn request(history: Vec<Message>) -> CompletionRequest {
+    let mut request = CompletionRequest::new("");
+    request.chat_history = history;
+    request
+}
+
+/// The layer over a service that hands the request back, polled by hand.
+fn ours(budget: i64, report: bool) -> impl Fn(CompletionRequest) -> CompletionRequest {
+    let policy = Policy::builder()
+        .scorer(RecencyScorer)
+        .slicer(GreedySlice)
+        .placer(ChronologicalPlacer)
+        .build()
+        .unwrap();
+    let mut layer = CupelLayer::builder()
+        .adapter(RigAdapter::new().counter(bytes()))
+        .policy(policy)
+        .budget(ContextBudget::builder(budget).build().unwrap());
+    if report {
+        layer = layer.on_selection(|selection: &Selection| {
+            std::hint::black_box(selection);
+        });
+    }
+    let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
+    let service = layer.build().unwrap().layer(hand_back);
+    move |request| {
+        let mut future = pin!(service.clone().call(request));
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(request)) => request,
+            Poll::Ready(Err(error)) => panic!("{error}"),
+            Poll::Pending => panic!("nothing to wait for"),
+        }
+    }
+}
