@@ -1,9 +1,11 @@
 //! A conversation taken apart for the selection and put together after it.
 
+use std::ops::Range;
+
 use super::message::{Message, Role};
 use super::pairing::Pairing;
 use super::rules::Rules;
-use super::unit::{self, Dated};
+use super::unit::Items;
 use crate::error::CupelError;
 use crate::layer::{Origin, Placed, Refused};
 use crate::model::ContextItem;
@@ -19,13 +21,16 @@ use crate::model::ContextItem;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversation {
     units: Vec<Unit>,
+    /// The messages of all units, unit by unit.
+    members: Vec<usize>,
     refused: Vec<Refused>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Unit {
     item: ContextItem,
-    messages: Vec<usize>,
+    /// Where its messages are among the members.
+    range: Range<usize>,
 }
 
 /// A selection in the order in which it is sent.
@@ -47,35 +52,58 @@ impl Conversation {
     /// # Errors
     ///
     /// [`CupelError::InvalidItem`] when a message cannot be an item.
+    #[allow(clippy::needless_pass_by_value)] // whoever made them has no more use for them
     pub fn new(messages: Vec<Message>, rules: &Rules) -> Result<Self, CupelError> {
-        let sets = Pairing::of(&messages, rules).into_sets();
+        Self::with_texts(&messages, rules, |index, content| {
+            if let Some(message) = messages.get(index) {
+                content.push_str(&message.text);
+            }
+        })
+    }
+
+    /// Makes units of messages whose texts are written when they are needed.
+    ///
+    /// `write` adds the text of the message with this index to the end of a string; what
+    /// [`Message::new`] was given as text is not looked at. For long histories that saves a copy
+    /// of each.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::InvalidItem`] when a message cannot be an item.
+    pub fn with_texts(
+        messages: &[Message],
+        rules: &Rules,
+        write: impl FnMut(usize, &mut String),
+    ) -> Result<Self, CupelError> {
+        let sets = Pairing::of(messages, rules).into_sets();
+        let refused = sets.refused.keys().filter_map(|set| {
+            let start = set.checked_sub(1).map_or(Some(0), |before| sets.ends.get(before).copied());
+            sets.members.get(start?..*sets.ends.get(*set)?)
+        });
         let mut is_sound = vec![true; messages.len()];
-        for (members, refused) in &sets {
-            for member in members {
-                if let Some(sound) = is_sound.get_mut(*member) {
-                    *sound = refused.is_none();
-                }
-            }
+        for message in refused.flatten() {
+            is_sound.get_mut(*message).into_iter().for_each(|sound| *sound = false);
         }
-        let pinned = pins(&messages, &is_sound, rules);
-        let mut dated: Vec<Option<Dated>> = messages
-            .into_iter()
-            .zip(rules.timestamps(is_sound.len()))
-            .zip(pinned)
-            .map(|((message, timestamp), pinned)| Some(Dated { message, timestamp, pinned }))
-            .collect();
-        let mut conversation = Self::default();
-        for (members, refused) in sets {
-            let parts: Vec<(usize, Dated)> = members
-                .iter()
-                .filter_map(|index| Some((*index, dated.get_mut(*index)?.take()?)))
-                .collect();
-            let item = unit::item(&parts)?;
-            match refused {
+        let pinned = pins(messages, &is_sound, rules);
+        let timestamps = rules.timestamps(messages.len());
+        let mut items = Items::new(messages, &pinned, timestamps, write);
+        let mut conversation = Self {
+            units: Vec::with_capacity(sets.ends.len()),
+            members: Vec::new(),
+            refused: Vec::new(),
+        };
+        let mut reasons = sets.refused;
+        let mut start = 0;
+        for (set, end) in sets.ends.into_iter().enumerate() {
+            let range = start..end;
+            start = end;
+            let item = items.item(sets.members.get(range.clone()).unwrap_or_default())?;
+            match reasons.remove(&set) {
                 Some(why) => conversation.refused.push(Refused { item, why }),
-                None => conversation.units.push(Unit { item, messages: members }),
+                None => conversation.units.push(Unit { item, range }),
             }
         }
+        conversation.members = sets.members;
         Ok(conversation)
     }
 
@@ -97,7 +125,10 @@ impl Conversation {
         for placed in placed {
             match placed.origin {
                 Origin::Request(index) => match self.units.get(index) {
-                    Some(unit) => arranged.kept.extend(&unit.messages),
+                    Some(unit) => {
+                        let members = self.members.get(unit.range.clone());
+                        arranged.kept.extend(members.unwrap_or_default());
+                    }
                     None => arranged.others.push(index - self.units.len()),
                 },
                 Origin::Source { .. } => arranged.retrieved.push(placed),
@@ -126,7 +157,10 @@ fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
     let mut pinned: Vec<bool> = messages
         .iter()
         .enumerate()
-        .map(|(index, message)| message.attributes.pinned.unwrap_or(by_rule(index, message)))
+        .map(|(index, message)| {
+            let told = message.attributes.as_ref().and_then(|attributes| attributes.pinned);
+            told.unwrap_or_else(|| by_rule(index, message))
+        })
         .collect();
     let any = sound().any(|(index, _)| pinned.get(index) == Some(&true));
     // A request without a message is refused.

@@ -15,7 +15,8 @@ pub struct Message {
     pub(super) with_previous: bool,
     pub(super) with_next: bool,
     pub(super) refused: Option<String>,
-    pub(super) attributes: Attributes,
+    /// Few messages have any, so they do not take their room in each.
+    pub(super) attributes: Option<Box<Attributes>>,
 }
 
 /// Who speaks.
@@ -46,7 +47,7 @@ impl Message {
             with_previous: false,
             with_next: false,
             refused: None,
-            attributes: Attributes::new(),
+            attributes: None,
         }
     }
 
@@ -88,7 +89,7 @@ impl Message {
     /// Sets what the caller knows about the message.
     #[must_use]
     pub fn attributes(mut self, attributes: Attributes) -> Self {
-        self.attributes = attributes;
+        self.attributes = Some(Box::new(attributes));
         self
     }
 
@@ -98,13 +99,19 @@ impl Message {
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Role {
+    pub(super) fn name(self) -> &'static str {
+        match self {
             Self::System => "system",
             Self::User => "user",
             Self::Assistant => "assistant",
             Self::Tool => "tool",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }

@@ -1,6 +1,6 @@
 //! Which messages need each other, and which lack what they need.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::message::{Message, Role};
 use super::rules::{Answers, Rules};
@@ -9,16 +9,27 @@ use super::rules::{Answers, Rules};
 pub(super) struct Pairing {
     /// A message of the same set, nearer to the set's first one; itself for the first.
     parent: Vec<usize>,
-    /// Why a message cannot be sent.
-    refused: Vec<Option<String>>,
+    /// Why a message cannot be sent; most can.
+    refused: BTreeMap<usize, String>,
+}
+
+/// The sets of a pairing, in the order of their first messages.
+pub(super) struct Sets {
+    /// All messages, set by set.
+    pub(super) members: Vec<usize>,
+    /// Where each set ends in `members`.
+    pub(super) ends: Vec<usize>,
+    /// Why a set cannot be sent, by its number.
+    pub(super) refused: BTreeMap<usize, String>,
 }
 
 impl Pairing {
     pub(super) fn of(messages: &[Message], rules: &Rules) -> Self {
-        let mut pairing = Self {
-            parent: (0..messages.len()).collect(),
-            refused: messages.iter().map(|message| message.refused.clone()).collect(),
-        };
+        let refused = messages.iter().enumerate();
+        let refused =
+            refused.filter_map(|(index, message)| Some((index, message.refused.clone()?)));
+        let mut pairing =
+            Self { parent: (0..messages.len()).collect(), refused: refused.collect() };
         pairing.join_neighbours(messages);
         pairing.join_answers(messages, rules.answers);
         if rules.whole_exchanges {
@@ -27,24 +38,45 @@ impl Pairing {
         pairing
     }
 
-    /// The sets in the order of their first messages, each with the reason to refuse it.
-    pub(super) fn into_sets(mut self) -> Vec<(Vec<usize>, Option<String>)> {
-        let mut sets: Vec<(Vec<usize>, Option<String>)> = Vec::new();
-        let mut set_of_root: HashMap<usize, usize> = HashMap::new();
+    pub(super) fn into_sets(mut self) -> Sets {
+        // The root of a set is its first message, so it comes before all others.
+        let mut sizes: Vec<usize> = Vec::with_capacity(self.parent.len());
+        let mut set_of: Vec<usize> = Vec::with_capacity(self.parent.len());
         for message in 0..self.parent.len() {
             let root = self.root(message);
-            let refused = self.refused.get_mut(message).and_then(Option::take);
-            let set = *set_of_root.entry(root).or_insert_with(|| {
-                sets.push((Vec::new(), None));
-                sets.len() - 1
-            });
-            if let Some((members, why)) = sets.get_mut(set) {
-                members.push(message);
-                // The first reason stands for all.
-                *why = why.take().or(refused);
+            let set = if root == message {
+                sizes.push(0);
+                sizes.len() - 1
+            } else {
+                set_of.get(root).copied().unwrap_or_default()
+            };
+            set_of.push(set);
+            sizes.get_mut(set).into_iter().for_each(|size| *size += 1);
+        }
+        let mut next = 0;
+        let mut ends: Vec<usize> = sizes
+            .into_iter()
+            .map(|size| {
+                next += size;
+                next - size
+            })
+            .collect();
+        // Each set's end moves from its start as its members come in.
+        let mut members = vec![0; set_of.len()];
+        for (message, set) in set_of.iter().enumerate() {
+            if let Some(end) = ends.get_mut(*set) {
+                members.get_mut(*end).into_iter().for_each(|slot| *slot = message);
+                *end += 1;
             }
         }
-        sets
+        let mut refused = BTreeMap::new();
+        for (message, why) in self.refused {
+            // The first reason stands for all.
+            set_of.get(message).into_iter().for_each(|set| {
+                refused.entry(*set).or_insert_with(|| why.clone());
+            });
+        }
+        Sets { members, ends, refused }
     }
 
     fn join_neighbours(&mut self, messages: &[Message]) {
@@ -118,14 +150,17 @@ impl Pairing {
 
     /// Which messages are in a set without a refused one.
     fn sound(&mut self) -> Vec<bool> {
-        let roots: Vec<usize> = (0..self.parent.len()).map(|index| self.root(index)).collect();
-        let mut sound = vec![true; roots.len()];
-        for (root, refused) in roots.iter().zip(&self.refused) {
-            if let (Some(_), Some(slot)) = (refused, sound.get_mut(*root)) {
-                *slot = false;
-            }
+        let mut sound = vec![true; self.parent.len()];
+        if self.refused.is_empty() {
+            return sound;
         }
-        roots.iter().map(|root| sound.get(*root).copied().unwrap_or_default()).collect()
+        let refused: Vec<usize> = self.refused.keys().copied().collect();
+        for message in refused {
+            let root = self.root(message);
+            sound.get_mut(root).into_iter().for_each(|slot| *slot = false);
+        }
+        let roots = (0..self.parent.len()).map(|message| self.root(message));
+        roots.map(|root| sound.get(root).copied().unwrap_or_default()).collect()
     }
 
     fn refuse_unanswered<'a>(&mut self, calls: impl IntoIterator<Item = (&'a str, usize)>) {
@@ -135,9 +170,7 @@ impl Pairing {
     }
 
     fn refuse(&mut self, message: usize, why: impl FnOnce() -> String) {
-        if let Some(slot) = self.refused.get_mut(message) {
-            slot.get_or_insert_with(why);
-        }
+        self.refused.entry(message).or_insert_with(why);
     }
 
     fn join(&mut self, a: usize, b: usize) {

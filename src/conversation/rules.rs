@@ -90,18 +90,29 @@ impl Rules {
         self
     }
 
-    /// The timestamps of so many messages, by position.
-    pub(super) fn timestamps(&self, messages: usize) -> impl Iterator<Item = DateTime<Utc>> {
+    /// The timestamps of so many messages.
+    pub(super) fn timestamps(&self, messages: usize) -> Timestamps {
         let newest = self.newest.unwrap_or_else(Utc::now);
-        let spacing = self.spacing;
-        (0..messages).rev().map(move |steps_back| {
-            let steps_back = u32::try_from(steps_back).unwrap_or(u32::MAX);
-            let age = TimeDelta::from_std(spacing.saturating_mul(steps_back));
-            // Older than any calendar: the order is what matters.
-            age.ok()
-                .and_then(|age| newest.checked_sub_signed(age))
-                .unwrap_or(DateTime::<Utc>::MIN_UTC)
-        })
+        Timestamps { newest, spacing: self.spacing, messages }
+    }
+}
+
+/// When messages were written, as far as nobody says.
+pub(super) struct Timestamps {
+    newest: DateTime<Utc>,
+    spacing: Duration,
+    messages: usize,
+}
+
+impl Timestamps {
+    pub(super) fn of(&self, message: usize) -> DateTime<Utc> {
+        let steps_back = self.messages.saturating_sub(message + 1);
+        let steps_back = u32::try_from(steps_back).unwrap_or(u32::MAX);
+        let age = TimeDelta::from_std(self.spacing.saturating_mul(steps_back));
+        // Older than any calendar: the order is what matters.
+        age.ok()
+            .and_then(|age| self.newest.checked_sub_signed(age))
+            .unwrap_or(DateTime::<Utc>::MIN_UTC)
     }
 }
 

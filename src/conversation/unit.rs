@@ -1,54 +1,111 @@
 //! Messages that are kept or dropped together, as one item.
 
-use chrono::{DateTime, Utc};
-
+use super::attributes::Attributes;
 use super::message::{Message, Role};
+use super::rules::Timestamps;
 use crate::error::CupelError;
-use crate::layer::fold;
 use crate::model::{ContextItem, ContextKind, ContextSource};
 
-/// A message on its way to becoming a part of a unit.
-pub(super) struct Dated {
-    pub(super) message: Message,
-    pub(super) timestamp: DateTime<Utc>,
-    pub(super) pinned: bool,
+/// Makes items of the messages of a conversation.
+pub(super) struct Items<'a, W> {
+    messages: &'a [Message],
+    pinned: &'a [bool],
+    timestamps: Timestamps,
+    write: W,
+    /// The content under way; kept, since conversations have thousands of messages.
+    content: String,
 }
 
-/// Makes one item of the messages with these indexes.
-pub(super) fn item(members: &[(usize, Dated)]) -> Result<ContextItem, CupelError> {
-    let has_answers = members.iter().any(|(_, dated)| !dated.message.answers.is_empty());
-    let items = members
-        .iter()
-        .map(|(index, dated)| message_item(*index, dated, has_answers))
-        .collect::<Result<Vec<_>, _>>()?;
-    match <[ContextItem; 1]>::try_from(items) {
-        Ok([item]) => Ok(item),
-        Err(items) => fold(&items),
+impl<'a, W: FnMut(usize, &mut String)> Items<'a, W> {
+    pub(super) fn new(
+        messages: &'a [Message],
+        pinned: &'a [bool],
+        timestamps: Timestamps,
+        write: W,
+    ) -> Self {
+        Self { messages, pinned, timestamps, write, content: String::new() }
+    }
+
+    /// One item of the messages with these indexes.
+    ///
+    /// Its tokens are their sum; it is pinned when one of them is, as new as the newest, as
+    /// important and as relevant as the most important and relevant, and has all their tags and
+    /// the first one's kind, source and metadata.
+    pub(super) fn item(&mut self, members: &[usize]) -> Result<ContextItem, CupelError> {
+        self.content.clear();
+        let mut tokens = 0_i64;
+        for index in members {
+            let Some(message) = self.messages.get(*index) else { continue };
+            if !self.content.is_empty() {
+                self.content.push('\n');
+            }
+            // With its number no message is another's duplicate: "yes" means something else each
+            // time.
+            self.content.push('[');
+            push_number(&mut self.content, *index);
+            self.content.push_str("] ");
+            self.content.push_str(message.role.name());
+            self.content.push_str(": ");
+            (self.write)(*index, &mut self.content);
+            // A count that is not valid must not make the others look cheaper.
+            tokens = match (tokens < 0, message.tokens < 0) {
+                (true, _) => tokens,
+                (false, true) => message.tokens,
+                (false, false) => tokens.saturating_add(message.tokens),
+            };
+        }
+        let all = || members.iter().filter_map(|index| self.messages.get(*index));
+        let (kind, source) = kind(all());
+        let is_pinned = |index: &usize| self.pinned.get(*index) == Some(&true);
+        let mut item = ContextItem::builder(self.content.as_str(), tokens)
+            .kind(kind)
+            .source(source)
+            .pinned(members.iter().any(is_pinned));
+        let own = |index: &usize| self.attributes(*index)?.timestamp;
+        let dated = members.iter().filter_map(own).max();
+        let undated = members.iter().rfind(|index| own(index).is_none());
+        let undated = undated.map(|index| self.timestamps.of(*index));
+        if let Some(timestamp) = dated.max(undated) {
+            item = item.timestamp(timestamp);
+        }
+        let attributes = || members.iter().filter_map(|index| self.attributes(*index));
+        for tag in attributes().flat_map(|attributes| &attributes.tags) {
+            item = item.tag(tag);
+        }
+        if let Some(first) = members.first().and_then(|index| self.attributes(*index)) {
+            item = item.metadata(first.metadata.clone());
+        }
+        if let Some(priority) = attributes().filter_map(|attributes| attributes.priority).max() {
+            item = item.priority(priority);
+        }
+        let relevance = attributes().filter_map(|attributes| attributes.relevance);
+        if let Some(relevance) = relevance.max_by(f64::total_cmp) {
+            item = item.future_relevance_hint(relevance);
+        }
+        item.build()
+    }
+
+    fn attributes(&self, index: usize) -> Option<&Attributes> {
+        self.messages.get(index)?.attributes.as_deref()
     }
 }
 
-fn message_item(index: usize, dated: &Dated, has_answers: bool) -> Result<ContextItem, CupelError> {
-    let Dated { message, timestamp, pinned } = dated;
-    let Message { role, text, tokens, attributes, .. } = message;
-    let (kind, source) = match role {
-        _ if has_answers => (ContextKind::tool_output(), ContextSource::tool()),
+fn kind<'a>(mut members: impl Iterator<Item = &'a Message>) -> (ContextKind, ContextSource) {
+    let tool = || (ContextKind::tool_output(), ContextSource::tool());
+    let Some(first) = members.next() else { return tool() };
+    let answers = |message: &Message| !message.answers.is_empty();
+    match first.role {
+        _ if answers(first) || members.any(answers) => tool(),
+        Role::Tool => tool(),
         Role::System => (ContextKind::system_prompt(), ContextSource::chat()),
-        Role::Tool => (ContextKind::tool_output(), ContextSource::tool()),
         Role::User | Role::Assistant => (ContextKind::message(), ContextSource::chat()),
-    };
-    // With its number no message is another's duplicate: "yes" means something else each time.
-    let mut item = ContextItem::builder(format!("[{index}] {role}: {text}"), *tokens)
-        .kind(kind)
-        .source(source)
-        .timestamp(attributes.timestamp.unwrap_or(*timestamp))
-        .tags(attributes.tags.iter())
-        .metadata(attributes.metadata.clone())
-        .pinned(*pinned);
-    if let Some(priority) = attributes.priority {
-        item = item.priority(priority);
     }
-    if let Some(relevance) = attributes.relevance {
-        item = item.future_relevance_hint(relevance);
+}
+
+/// As `write!(text, "{number}")`, which takes longer than all the rest of a short message.
+fn push_number(text: &mut String, number: usize) {
+    if number >= 10 {
+        push_number(text, number / 10);
     }
-    item.build()
+    text.push(char::from(b'0' + (number % 10) as u8));
 }

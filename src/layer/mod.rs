@@ -58,7 +58,6 @@ pub use error::{ContextError, Error};
 pub use ext::ServiceBuilderExt;
 pub use future::{ReportedFuture, ResponseFuture};
 pub use hook::{Selection, SelectionHook};
-pub(crate) use request::fold;
 pub use request::{ContextRequest, ContextRequestAdapter};
 pub use service::{CupelLayer, CupelService};
 pub use streaming::{Snapshot, StreamReport};

@@ -120,7 +120,7 @@ impl<T> ContextRequest<T> {
 }
 
 /// One item that stands for all of a group's.
-pub(crate) fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
+fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
     let Some(first) = members.first() else {
         return Err(CupelError::InvalidItem {
             field: "group",

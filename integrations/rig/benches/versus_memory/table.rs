@@ -33,7 +33,9 @@ impl Row {
 }
 
 pub(crate) fn print(rows: &[Row]) {
-    println!("| history | messages | budget | | us | times | goal | kept | used | question | tool pairs |");
+    println!(
+        "| history | messages | budget | | us | times | goal | kept | used | question | tool pairs |"
+    );
     println!("| --- | ---: | ---: | --- | ---: | ---: | --- | ---: | ---: | --- | --- |");
     for row in rows {
         println!(

@@ -9,15 +9,20 @@ use super::count::{Count, PER_TOOL, PRIMING};
 const STORED: [&str; 3] = ["previous_response_id", "conversation", "previous_interaction_id"];
 
 /// The tokens of tools, an output schema and the priming of the answer.
-pub(super) fn tokens(request: &CompletionRequest, count: &Count) -> i64 {
-    let tool = |json: i64| json.saturating_add(PER_TOOL);
-    let tools = request.tools.iter().map(|definition| tool(count.json(definition)));
+pub(super) fn tokens(request: &CompletionRequest, count: &mut Count) -> i64 {
     let parameters = request.additional_params.as_ref();
     let provider_tools = parameters.and_then(|value| value.get("tools")).and_then(Value::as_array);
-    let provider_tools =
-        provider_tools.into_iter().flatten().map(|definition| tool(count.json(definition)));
-    let schema = request.output_schema.iter().map(|schema| count.json(schema));
-    tools.chain(provider_tools).chain(schema).fold(PRIMING, i64::saturating_add)
+    let mut tokens = PRIMING;
+    for tool in &request.tools {
+        tokens = tokens.saturating_add(count.json(tool)).saturating_add(PER_TOOL);
+    }
+    for tool in provider_tools.into_iter().flatten() {
+        tokens = tokens.saturating_add(count.json(tool)).saturating_add(PER_TOOL);
+    }
+    if let Some(schema) = &request.output_schema {
+        tokens = tokens.saturating_add(count.json(schema));
+    }
+    tokens
 }
 
 /// Context that the provider adds on its side.

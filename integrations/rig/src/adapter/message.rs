@@ -7,121 +7,78 @@ use rig_core::message::{
 
 use super::count::{Count, PER_CALL, PER_MESSAGE};
 
-/// Who speaks, what it costs, which calls it makes and answers, and a text for reports.
-pub(super) fn seen(message: &Message, count: &Count) -> Seen {
-    let mut parts = Parts { count, text: String::new(), tokens: PER_MESSAGE };
+/// Who speaks, what it costs, and which calls it makes and answers.
+pub(super) fn seen(message: &Message, count: &mut Count) -> Seen {
+    let spoken = |role, tokens: i64| Seen::new(role, "", tokens.saturating_add(PER_MESSAGE));
     match message {
-        Message::System { content } => {
-            parts.plain(content);
-            parts.into_seen(Role::System)
-        }
+        Message::System { content } => spoken(Role::System, count.text(content)),
         Message::User { content } => {
-            let mut answers = Vec::new();
-            let mut own_words = content.is_empty();
-            for part in content {
-                match part {
-                    UserContent::ToolResult(result) => {
-                        answers.push(result.call.to_string());
-                        parts.result(result);
-                    }
-                    other => {
-                        own_words = true;
-                        parts.user(other);
-                    }
-                }
-            }
-            let role = if own_words { Role::User } else { Role::Tool };
-            answers.into_iter().fold(parts.into_seen(role), Seen::answers)
+            let tokens = sum(content, |part| user(part, count));
+            let is_result = |part: &UserContent| matches!(part, UserContent::ToolResult(_));
+            let only_results = !content.is_empty() && content.iter().all(is_result);
+            let role = if only_results { Role::Tool } else { Role::User };
+            let answers = content.iter().filter_map(|part| match part {
+                UserContent::ToolResult(result) => Some(result.call.wire()),
+                _ => None,
+            });
+            answers.fold(spoken(role, tokens), Seen::answers)
         }
         Message::Assistant(turn) => {
-            turn.content.iter().for_each(|part| parts.assistant(part));
-            let calls = turn.tool_calls().map(|call| call.id.to_string());
-            calls.fold(parts.into_seen(Role::Assistant), Seen::calls)
+            let tokens = sum(&turn.content, |part| assistant(part, count));
+            let calls = turn.tool_calls().map(|call| call.id.wire());
+            calls.fold(spoken(Role::Assistant, tokens), Seen::calls)
         }
     }
 }
 
-/// The parts of a message, summed up.
-struct Parts<'a> {
-    count: &'a Count,
-    text: String,
-    tokens: i64,
+fn sum<T>(parts: &[T], tokens: impl FnMut(&T) -> i64) -> i64 {
+    parts.iter().map(tokens).fold(0, i64::saturating_add)
 }
 
-impl Parts<'_> {
-    fn into_seen(self, role: Role) -> Seen {
-        Seen::new(role, self.text, self.tokens)
+fn user(part: &UserContent, count: &mut Count) -> i64 {
+    match part {
+        UserContent::Text(text) => count.text(&text.text),
+        UserContent::ToolResult(result) => tool_result(result, count),
+        UserContent::Image(image) => count.media.image(image),
+        UserContent::Audio(audio) => count.media.audio(audio),
+        UserContent::Video(video) => count.media.video(video),
+        UserContent::Document(document) => match &document.data {
+            DocumentSourceKind::String(text) => count.text(text),
+            _ => count.media.file(document),
+        },
     }
+}
 
-    fn add(&mut self, text: &str, tokens: i64) {
-        if !self.text.is_empty() {
-            self.text.push(' ');
+fn tool_result(result: &ToolResult, count: &mut Count) -> i64 {
+    // Some APIs want the name beside the result, so it counts.
+    let name = count.text(&result.name);
+    let parts = sum(&result.content, |part| match part {
+        ToolResultContent::Text(text) => count.text(&text.text),
+        ToolResultContent::Json { value } => count.json(value),
+        ToolResultContent::Image(image) => count.media.image(image),
+    });
+    name.saturating_add(parts)
+}
+
+fn assistant(part: &AssistantContent, count: &mut Count) -> i64 {
+    match part {
+        AssistantContent::Text(Text { text, .. }) => count.text(text),
+        AssistantContent::ToolCall(call) => {
+            let arguments = match &call.function.invalid_arguments {
+                Some(text) => count.text(text),
+                None => count.json(&call.function.arguments),
+            };
+            count.text(&call.function.name).saturating_add(arguments).saturating_add(PER_CALL)
         }
-        self.text.push_str(text);
-        self.tokens = self.tokens.saturating_add(tokens);
-    }
-
-    fn plain(&mut self, text: &str) {
-        self.add(text, self.count.text(text));
-    }
-
-    fn user(&mut self, part: &UserContent) {
-        let media = &self.count.media;
-        match part {
-            UserContent::Text(text) => self.plain(&text.text),
-            UserContent::ToolResult(result) => self.result(result),
-            UserContent::Image(image) => self.add("[image]", media.image(image)),
-            UserContent::Audio(audio) => self.add("[audio]", media.audio(audio)),
-            UserContent::Video(video) => self.add("[video]", media.video(video)),
-            UserContent::Document(document) => match &document.data {
-                DocumentSourceKind::String(text) => self.plain(text),
-                _ => self.add("[document]", media.file(document)),
-            },
-        }
-    }
-
-    fn result(&mut self, result: &ToolResult) {
-        // Some APIs want the name beside the result, so it counts.
-        self.plain(result.name.as_str());
-        self.text.push(':');
-        for part in &result.content {
-            match part {
-                ToolResultContent::Text(text) => self.plain(&text.text),
-                ToolResultContent::Json { value } => self.plain(&value.to_string()),
-                ToolResultContent::Image(image) => {
-                    self.add("[image]", self.count.media.image(image));
-                }
-            }
-        }
-    }
-
-    fn assistant(&mut self, part: &AssistantContent) {
-        match part {
-            AssistantContent::Text(Text { text, .. }) => self.plain(text),
-            AssistantContent::ToolCall(call) => {
-                let arguments = match &call.function.invalid_arguments {
-                    Some(text) => text.clone(),
-                    None => serde_json::to_string(&call.function.arguments).unwrap_or_default(),
-                };
-                let name = call.function.name.as_str();
-                let tokens = self.count.text(name).saturating_add(self.count.text(&arguments));
-                self.add(&format!("{name}({arguments})"), tokens.saturating_add(PER_CALL));
-            }
-            AssistantContent::Reasoning(reasoning) => {
-                let tokens = match &reasoning.native {
-                    // What is withheld is sent as a provider's own, unreadable item.
-                    Some(native) if reasoning.redacted => unreadable(&native.item),
-                    _ => self.count.text(&reasoning.text),
-                };
-                self.add("[reasoning]", tokens);
-            }
-            AssistantContent::Image(image) => self.add("[image]", self.count.media.image(image)),
-            AssistantContent::Opaque(opaque) => {
-                self.add("[provider item]", unreadable(&opaque.item));
-            }
-            // Kinds of content that rig may add: at least what they are as JSON.
-            other => self.add("[other]", self.count.json(other)),
-        }
+        AssistantContent::Reasoning(reasoning) => match &reasoning.native {
+            // What is withheld is sent as a provider's own, unreadable item.
+            Some(native) if reasoning.redacted => unreadable(&native.item),
+            _ => count.text(&reasoning.text),
+        },
+        AssistantContent::Image(image) => count.media.image(image),
+        AssistantContent::Opaque(opaque) => unreadable(&opaque.item),
+        // Kinds of content that rig may add: what they are as JSON.
+        other => count.json(other),
     }
 }
 

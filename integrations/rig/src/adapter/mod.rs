@@ -6,6 +6,7 @@ mod fixed;
 mod media;
 mod message;
 mod rest;
+mod text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Split};
 use cupel::tokens::TokenCounter;
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
-use rig_core::completion::{CompletionRequest, Document};
+use rig_core::completion::Document;
 use rig_core::message::Message;
 
 use crate::CompletionCall;
@@ -58,11 +59,15 @@ pub struct RigAdapter {
     counters: Counters,
     media: MediaTokens,
     rules: Rules,
+    report_text: usize,
     message_attributes: Option<AttributesOf<Message>>,
     document_attributes: Option<AttributesOf<Document>>,
 }
 
 type AttributesOf<T> = Arc<dyn Fn(&T) -> Attributes + Send + Sync>;
+
+/// Two lines of a terminal.
+const REPORT_TEXT: usize = 160;
 
 impl RigAdapter {
     /// Counts as the model counts that a request names; estimates for other models and for
@@ -83,6 +88,7 @@ impl RigAdapter {
             counters,
             media: MediaTokens::default(),
             rules: Rules::new().whole_exchanges(true),
+            report_text: REPORT_TEXT,
             message_attributes: None,
             document_attributes: None,
         }
@@ -110,6 +116,17 @@ impl RigAdapter {
         self
     }
 
+    /// Sets how many bytes of a message the selection sees and the report shows; 160 unless set.
+    ///
+    /// A history can hold megabytes of tool results, and each turn would copy them all. To judge a
+    /// message by its text, use [`message_attributes`](Self::message_attributes), which sees the
+    /// message itself; set `usize::MAX` here for a scorer of your own that reads contents.
+    #[must_use]
+    pub fn report_text(mut self, bytes: usize) -> Self {
+        self.report_text = bytes;
+        self
+    }
+
     /// Asks a function what each message is worth.
     #[must_use]
     pub fn message_attributes(
@@ -131,13 +148,19 @@ impl RigAdapter {
         self
     }
 
-    /// The units of a conversation on its own, without those that no API would take.
+    /// The units of a conversation on its own, with all their texts, and without those that no
+    /// API would take.
     pub(crate) fn units(&self, messages: &[Message]) -> Result<Vec<ContextItem>, BoxError> {
-        let count = Count { counter: self.counters.without_request(), media: self.media };
-        Ok(self.conversation(messages, &count)?.candidates())
+        let mut count = Count::new(self.counters.without_request(), self.media);
+        Ok(self.conversation(messages, &mut count, usize::MAX)?.candidates())
     }
 
-    fn conversation(&self, messages: &[Message], count: &Count) -> Result<Conversation, BoxError> {
+    fn conversation(
+        &self,
+        messages: &[Message],
+        count: &mut Count,
+        text_limit: usize,
+    ) -> Result<Conversation, BoxError> {
         let seen = messages.iter().map(|message| {
             let seen = message::seen(message, count);
             match &self.message_attributes {
@@ -145,11 +168,13 @@ impl RigAdapter {
                 None => seen,
             }
         });
-        Ok(Conversation::new(seen.collect(), &self.rules)?)
-    }
-
-    fn count(&self, request: &CompletionRequest) -> Count {
-        Count { counter: self.counters.of(request), media: self.media }
+        let seen: Vec<_> = seen.collect();
+        let write = |index: usize, content: &mut String| {
+            if let Some(message) = messages.get(index) {
+                text::write(message, text_limit, content);
+            }
+        };
+        Ok(Conversation::with_texts(&seen, &self.rules, write)?)
     }
 
     fn document_item(&self, document: &Document, count: &Count) -> Result<ContextItem, CupelError> {
@@ -187,14 +212,14 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
     type Rest = Rest<R>;
 
     fn split(&self, mut call: R) -> Result<Split<Rest<R>>, BoxError> {
-        let count = self.count(call.completion());
-        let fixed_tokens = fixed::tokens(call.completion(), &count);
+        let mut count = Count::new(self.counters.of(call.completion()), self.media);
+        let fixed_tokens = fixed::tokens(call.completion(), &mut count);
         let uncounted = fixed::uncounted(call.completion());
         let request = call.completion_mut();
         let messages = std::mem::take(&mut request.chat_history);
         let documents = std::mem::take(&mut request.documents);
 
-        let mut conversation = self.conversation(&messages, &count)?;
+        let mut conversation = self.conversation(&messages, &mut count, self.report_text)?;
         let mut candidates = conversation.candidates();
         for document in &documents {
             candidates.push(self.document_item(document, &count)?);

@@ -1,0 +1,119 @@
+//! What reports show of a message.
+
+use std::io;
+
+use rig_core::message::{
+    AssistantContent, DocumentSourceKind, Message, ToolResultContent, UserContent,
+};
+use serde::Serialize;
+
+/// Adds the text of a message to the end of `out`: its first so many bytes, and media by name.
+pub(super) fn write(message: &Message, limit: usize, out: &mut String) {
+    let mut text = Brief { out, left: limit, begun: false, ended: false };
+    match message {
+        Message::System { content } => text.part(content),
+        Message::User { content } => content.iter().for_each(|part| user(part, &mut text)),
+        Message::Assistant(turn) => turn.content.iter().for_each(|part| assistant(part, &mut text)),
+    }
+}
+
+fn user(part: &UserContent, text: &mut Brief<'_>) {
+    match part {
+        UserContent::Text(part) => text.part(&part.text),
+        UserContent::Image(_) => text.part("[image]"),
+        UserContent::Audio(_) => text.part("[audio]"),
+        UserContent::Video(_) => text.part("[video]"),
+        UserContent::Document(document) => match &document.data {
+            DocumentSourceKind::String(part) => text.part(part),
+            _ => text.part("[document]"),
+        },
+        UserContent::ToolResult(result) => {
+            text.part(&result.name);
+            text.push(":");
+            for part in &result.content {
+                match part {
+                    ToolResultContent::Text(part) => text.part(&part.text),
+                    ToolResultContent::Image(_) => text.part("[image]"),
+                    ToolResultContent::Json { value } => {
+                        text.part("");
+                        text.json(value);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn assistant(part: &AssistantContent, text: &mut Brief<'_>) {
+    match part {
+        AssistantContent::Text(part) => text.part(&part.text),
+        AssistantContent::ToolCall(call) => {
+            text.part(&call.function.name);
+            text.push("(");
+            match &call.function.invalid_arguments {
+                Some(arguments) => text.push(arguments),
+                None => text.json(&call.function.arguments),
+            }
+            text.push(")");
+        }
+        AssistantContent::Reasoning(_) => text.part("[reasoning]"),
+        AssistantContent::Image(_) => text.part("[image]"),
+        AssistantContent::Opaque(_) => text.part("[provider item]"),
+        _ => text.part("[other]"),
+    }
+}
+
+/// A text that ends with an ellipsis where there is no more room.
+struct Brief<'a> {
+    out: &'a mut String,
+    /// How many bytes more.
+    left: usize,
+    begun: bool,
+    ended: bool,
+}
+
+impl Brief<'_> {
+    /// A part of its own, set off from the one before.
+    fn part(&mut self, text: &str) {
+        if self.begun {
+            self.push(" ");
+        }
+        self.begun = true;
+        self.push(text);
+    }
+
+    fn push(&mut self, text: &str) {
+        if self.ended || text.is_empty() {
+            return;
+        }
+        if text.len() <= self.left {
+            self.out.push_str(text);
+            self.left -= text.len();
+            return;
+        }
+        let (fits, _) = text.split_at(text.floor_char_boundary(self.left));
+        self.out.push_str(fits);
+        self.out.push('…');
+        self.ended = true;
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        // It fails only to stop where the text ends.
+        let _ = serde_json::to_writer(self, value);
+    }
+}
+
+impl io::Write for Brief<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.ended {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        // JSON is written in pieces that are texts.
+        self.push(str::from_utf8(bytes).unwrap_or_default());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
