@@ -62,23 +62,26 @@ pub(crate) fn compare(shape: Shape, messages: usize, budget: i64, effort: Effort
         usize::try_from(tokens_of(message)).unwrap()
     });
     let theirs = |history: Vec<Message>| memory.apply(history).unwrap();
-    let silent = ours(budget, false);
-    let told = ours(budget, true);
+    let near = ours(budget, adapter().horizon(budget), false);
+    let told = ours(budget, adapter().horizon(budget), true);
+    let all = ours(budget, adapter(), false);
 
     let times = medians(
         effort,
         [
             timed(|| history.clone(), theirs),
-            timed(|| request(history.clone()), &silent),
+            timed(|| request(history.clone()), &near),
             timed(|| request(history.clone()), &told),
+            timed(|| request(history.clone()), &all),
         ],
     );
     let kept = [
         theirs(history.clone()),
-        silent(request(history.clone())).chat_history,
+        near(request(history.clone())).chat_history,
         told(request(history.clone())).chat_history,
+        all(request(history.clone())).chat_history,
     ];
-    let names = ["TokenWindowMemory", "ours", "ours, with a report"];
+    let names = ["TokenWindowMemory", "ours", "ours, with a report", "ours, all messages"];
     let rows = names.into_iter().zip(times).zip(kept).map(|((name, time_us), kept)| Row {
         shape: shape.name(),
         messages: history.len(),
@@ -106,8 +109,16 @@ fn request(history: Vec<Message>) -> CompletionRequest {
     request
 }
 
+fn adapter() -> RigAdapter {
+    RigAdapter::new().counter(bytes())
+}
+
 /// The layer over a service that hands the request back, polled by hand.
-fn ours(budget: i64, report: bool) -> impl Fn(CompletionRequest) -> CompletionRequest {
+fn ours(
+    budget: i64,
+    adapter: RigAdapter,
+    report: bool,
+) -> impl Fn(CompletionRequest) -> CompletionRequest {
     let policy = Policy::builder()
         .scorer(RecencyScorer)
         .slicer(GreedySlice)
@@ -115,7 +126,7 @@ fn ours(budget: i64, report: bool) -> impl Fn(CompletionRequest) -> CompletionRe
         .build()
         .unwrap();
     let mut layer = CupelLayer::builder()
-        .adapter(RigAdapter::new().counter(bytes()))
+        .adapter(adapter)
         .policy(policy)
         .budget(ContextBudget::builder(budget).build().unwrap());
     if report {

@@ -7,10 +7,14 @@ use rig_core::message::{
 
 use super::count::{Count, PER_CALL, PER_MESSAGE};
 
-/// Who speaks, what it costs, and which calls it makes and answers.
-pub(super) fn seen(message: &Message, count: &mut Count) -> Seen {
-    let spoken = |role, tokens: i64| Seen::new(role, "", tokens.saturating_add(PER_MESSAGE));
-    match message {
+/// Who speaks, which calls the message makes and answers, and what it costs.
+pub(super) fn seen(message: &Message, count: &mut Count) -> (Seen, i64) {
+    let mut cost = 0;
+    let mut spoken = |role, tokens: i64| {
+        cost = tokens.saturating_add(PER_MESSAGE);
+        Seen::new(role, "", cost)
+    };
+    let seen = match message {
         Message::System { content } => spoken(Role::System, count.text(content)),
         Message::User { content } => {
             let tokens = sum(content, |part| user(part, count));
@@ -28,7 +32,8 @@ pub(super) fn seen(message: &Message, count: &mut Count) -> Seen {
             let calls = turn.tool_calls().map(|call| call.id.wire());
             calls.fold(spoken(Role::Assistant, tokens), Seen::calls)
         }
-    }
+    };
+    (seen, cost)
 }
 
 fn sum<T>(parts: &[T], tokens: impl FnMut(&T) -> i64) -> i64 {

@@ -3,6 +3,7 @@
 mod count;
 mod counters;
 mod fixed;
+mod horizon;
 mod media;
 mod message;
 mod rest;
@@ -11,9 +12,9 @@ mod text;
 use std::fmt;
 use std::sync::Arc;
 
-use cupel::conversation::{Attributes, Conversation, Rules};
+use cupel::conversation::{Attributes, Conversation, Message as Seen, Rules};
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, Placed, Split};
+use cupel::layer::{ContextAdapter, Placed, Refused, Split};
 use cupel::tokens::TokenCounter;
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
 use rig_core::completion::Document;
@@ -23,6 +24,7 @@ use crate::CompletionCall;
 use crate::document::document_of;
 use count::Count;
 use counters::Counters;
+use horizon::InSight;
 pub use media::MediaTokens;
 pub use rest::Rest;
 
@@ -60,14 +62,15 @@ pub struct RigAdapter {
     media: MediaTokens,
     rules: Rules,
     report_text: usize,
+    horizon: Option<i64>,
     message_attributes: Option<AttributesOf<Message>>,
     document_attributes: Option<AttributesOf<Document>>,
 }
 
 type AttributesOf<T> = Arc<dyn Fn(&T) -> Attributes + Send + Sync>;
 
-/// Two lines of a terminal.
-const REPORT_TEXT: usize = 160;
+/// A line of a terminal.
+const REPORT_TEXT: usize = 80;
 
 impl RigAdapter {
     /// Counts as the model counts that a request names; estimates for other models and for
@@ -89,6 +92,7 @@ impl RigAdapter {
             media: MediaTokens::default(),
             rules: Rules::new().whole_exchanges(true),
             report_text: REPORT_TEXT,
+            horizon: None,
             message_attributes: None,
             document_attributes: None,
         }
@@ -116,7 +120,20 @@ impl RigAdapter {
         self
     }
 
-    /// Sets how many bytes of a message the selection sees and the report shows; 160 unless set.
+    /// Looks back over so many tokens of messages and no further; over all of them unless set.
+    ///
+    /// Every turn scores the whole history. Where only recent messages have a chance anyway, a
+    /// horizon of about the budget makes the cost of a turn depend on the window instead of on the
+    /// length of the history. Exchanges are looked at whole; instructions and the question that is
+    /// being answered are found however far back they are. The report says in one line how many
+    /// messages were not looked at.
+    #[must_use]
+    pub fn horizon(mut self, tokens: i64) -> Self {
+        self.horizon = Some(tokens);
+        self
+    }
+
+    /// Sets how many bytes of a message the selection sees and the report shows; 80 unless set.
     ///
     /// A history can hold megabytes of tool results, and each turn would copy them all. To judge a
     /// message by its text, use [`message_attributes`](Self::message_attributes), which sees the
@@ -152,29 +169,31 @@ impl RigAdapter {
     /// API would take.
     pub(crate) fn units(&self, messages: &[Message]) -> Result<Vec<ContextItem>, BoxError> {
         let mut count = Count::new(self.counters.without_request(), self.media);
-        Ok(self.conversation(messages, &mut count, usize::MAX)?.candidates())
+        let in_sight = InSight::all(messages, |message| self.see(message, &mut count));
+        Ok(self.conversation(messages, &in_sight, usize::MAX)?.candidates())
+    }
+
+    fn see(&self, message: &Message, count: &mut Count) -> (Seen, i64) {
+        let (seen, tokens) = message::seen(message, count);
+        match &self.message_attributes {
+            Some(attributes) => (seen.attributes(attributes(message)), tokens),
+            None => (seen, tokens),
+        }
     }
 
     fn conversation(
         &self,
         messages: &[Message],
-        count: &mut Count,
+        in_sight: &InSight,
         text_limit: usize,
-    ) -> Result<Conversation, BoxError> {
-        let seen = messages.iter().map(|message| {
-            let seen = message::seen(message, count);
-            match &self.message_attributes {
-                Some(attributes) => seen.attributes(attributes(message)),
-                None => seen,
-            }
-        });
-        let seen: Vec<_> = seen.collect();
+    ) -> Result<Conversation, CupelError> {
         let write = |index: usize, content: &mut String| {
-            if let Some(message) = messages.get(index) {
+            let position = in_sight.positions.get(index);
+            if let Some(message) = position.and_then(|position| messages.get(*position)) {
                 text::write(message, text_limit, content);
             }
         };
-        Ok(Conversation::with_texts(&seen, &self.rules, write)?)
+        Conversation::with_texts(&in_sight.seen, &self.rules, write)
     }
 
     fn document_item(&self, document: &Document, count: &Count) -> Result<ContextItem, CupelError> {
@@ -188,6 +207,15 @@ impl RigAdapter {
         }
         item.build()
     }
+}
+
+/// The messages beyond the horizon, in one line of the report; nobody has counted their tokens.
+fn out_of_sight(messages: usize) -> Result<Option<Refused>, CupelError> {
+    if messages == 0 {
+        return Ok(None);
+    }
+    let item = ContextItem::new(format!("{messages} older messages"), 0)?;
+    Ok(Some(Refused { item, why: "horizon".to_owned() }))
 }
 
 fn attributed(
@@ -219,13 +247,20 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         let messages = std::mem::take(&mut request.chat_history);
         let documents = std::mem::take(&mut request.documents);
 
-        let mut conversation = self.conversation(&messages, &mut count, self.report_text)?;
+        let see = |message: &Message| self.see(message, &mut count);
+        let in_sight = match self.horizon {
+            None => InSight::all(&messages, see),
+            Some(horizon) => InSight::back_to(horizon, &messages, see),
+        };
+        let mut conversation = self.conversation(&messages, &in_sight, self.report_text)?;
         let mut candidates = conversation.candidates();
         for document in &documents {
             candidates.push(self.document_item(document, &count)?);
         }
-        let refused = conversation.take_refused();
-        let rest = Rest { call, messages, documents, conversation, count };
+        let mut refused = conversation.take_refused();
+        let positions = in_sight.positions;
+        refused.extend(out_of_sight(messages.len() - positions.len())?);
+        let rest = Rest { call, messages, positions, documents, conversation, count };
         let mut split = Split::new(candidates, fixed_tokens, rest);
         split.refused = refused;
         split.uncounted = uncounted;

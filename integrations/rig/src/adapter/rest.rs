@@ -15,6 +15,8 @@ use crate::document::document_of;
 pub struct Rest<R> {
     pub(super) call: R,
     pub(super) messages: Vec<Message>,
+    /// Which of them were looked at.
+    pub(super) positions: Vec<usize>,
     pub(super) documents: Vec<Document>,
     pub(super) conversation: Conversation,
     pub(super) count: Count,
@@ -22,8 +24,11 @@ pub struct Rest<R> {
 
 impl<R: CompletionCall> Rest<R> {
     pub(super) fn join(self, placed: Vec<Placed>) -> R {
-        let Self { mut call, messages, documents, conversation, .. } = self;
-        let Arranged { kept, mut others, retrieved, .. } = conversation.arrange(placed);
+        let Self { mut call, messages, positions, documents, conversation, .. } = self;
+        let Arranged { mut kept, mut others, retrieved, .. } = conversation.arrange(placed);
+        for index in &mut kept {
+            *index = positions.get(*index).copied().unwrap_or(usize::MAX);
+        }
         let request = call.completion_mut();
         request.chat_history = picked(messages, &kept);
         others.sort_unstable();

@@ -1,0 +1,61 @@
+//! How far back a history is looked at.
+
+use cupel::conversation::Message as Seen;
+use rig_core::message::{Message, UserContent};
+
+/// The messages that are looked at.
+pub(super) struct InSight {
+    /// Their positions in the history, which ascend.
+    pub(super) positions: Vec<usize>,
+    /// The same, as the selection sees them.
+    pub(super) seen: Vec<Seen>,
+}
+
+impl InSight {
+    /// The whole history.
+    pub(super) fn all(messages: &[Message], see: impl FnMut(&Message) -> (Seen, i64)) -> Self {
+        let seen = messages.iter().map(see).map(|(seen, _)| seen).collect();
+        Self { positions: (0..messages.len()).collect(), seen }
+    }
+
+    /// The newest messages, so many tokens of them and what they cannot do without: the beginning
+    /// of the exchange in which the view ends, instructions, and the question that is being
+    /// answered. Older ones are not even counted.
+    pub(super) fn back_to(
+        horizon: i64,
+        messages: &[Message],
+        mut see: impl FnMut(&Message) -> (Seen, i64),
+    ) -> Self {
+        let question = messages.iter().rposition(opens_exchange);
+        let mut found: Vec<(usize, Seen)> = Vec::new();
+        let mut tokens = 0_i64;
+        let mut beyond = false;
+        for (position, message) in messages.iter().enumerate().rev() {
+            let is_question = question == Some(position);
+            let is_system = matches!(message, Message::System { .. });
+            if beyond && !is_system && !is_question {
+                continue;
+            }
+            let (seen, cost) = see(message);
+            found.push((position, seen));
+            tokens = tokens.saturating_add(cost);
+            // Exchanges that are over go as a whole, and a result only with its call.
+            let under_way = question.is_some_and(|question| position > question);
+            let is_start = match message {
+                Message::System { .. } => false,
+                Message::User { .. } => opens_exchange(message),
+                Message::Assistant(_) => under_way,
+            };
+            beyond |= tokens >= horizon && is_start;
+        }
+        found.reverse();
+        let (positions, seen) = found.into_iter().unzip();
+        Self { positions, seen }
+    }
+}
+
+/// Whether a user begins something new here.
+fn opens_exchange(message: &Message) -> bool {
+    let Message::User { content } = message else { return false };
+    !content.iter().any(|part| matches!(part, UserContent::ToolResult(_)))
+}
