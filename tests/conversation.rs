@@ -319,6 +319,69 @@ fn other_candidates_and_retrieved_items_keep_the_placers_order() {
     assert_eq!(arranged.retrieved, [Placed { item, origin: source }]);
 }
 
+#[test]
+fn an_exchange_that_is_over_can_be_one_unit() {
+    let messages = vec![
+        system("rules"),
+        assistant("greeting"),
+        user("first"),
+        assistant("call").calls("a"),
+        tool("result", "a"),
+        assistant("answer"),
+        user("second"),
+        assistant("interrupted").calls("lost"),
+        system("more rules"),
+        assistant("answer"),
+        user("third"),
+        assistant("call").calls("b"),
+        tool("result", "b"),
+        assistant("call").calls("c"),
+        Message::new(Role::User, "result, and some words", 5).answers("c"),
+    ];
+    let rules = Rules::new().whole_exchanges(true);
+    let conversation = Conversation::new(messages, &rules).unwrap();
+    let units = (0..conversation.candidates().len()).map(|unit| place(&conversation, [unit]));
+    let units: Vec<Vec<usize>> = units.collect();
+    assert_eq!(
+        units,
+        [
+            vec![0],
+            vec![1],
+            vec![2, 3, 4, 5],
+            // What is refused takes nothing with it, and instructions belong to nobody.
+            vec![6, 9],
+            vec![8],
+            vec![10],
+            vec![11, 12],
+            vec![13, 14],
+        ]
+    );
+    // The question that is being answered is pinned, also when later words stand beside a result.
+    let pinned: Vec<bool> = conversation.candidates().iter().map(ContextItem::pinned).collect();
+    assert_eq!(pinned, [true, false, false, false, true, true, false, true]);
+    assert_eq!(refused(conversation).len(), 1);
+}
+
+#[test]
+fn texts_can_be_written_when_they_are_needed() {
+    let messages = [user("not looked at"), assistant("call").calls("a"), tool("", "a")];
+    let write = |index: usize, content: &mut String| content.push_str(&"x".repeat(index + 1));
+    let mut conversation = Conversation::with_texts(&messages, &Rules::new(), write).unwrap();
+    let candidates = conversation.take_candidates();
+    assert_eq!(contents(&candidates), ["[0] user: x", "[1] assistant: xx\n[2] tool: xxx"]);
+    assert!(conversation.candidates().is_empty());
+    let placed = Placed { item: candidates[1].clone(), origin: Origin::Request(1) };
+    assert_eq!(conversation.arrange(vec![placed]).kept, [1, 2]);
+}
+
+#[test]
+fn numbers_have_all_their_digits() {
+    let conversation = conversation((0..101).map(|_| user("x")));
+    let candidates = conversation.candidates();
+    let all = contents(&candidates);
+    assert_eq!((all[9], all[10], all[100]), ("[9] user: x", "[10] user: x", "[100] user: x"));
+}
+
 /// A message as they come out of agents that are interrupted, resumed and badly stored.
 #[derive(Debug, Clone)]
 struct Stored {

@@ -20,17 +20,13 @@ use crate::model::ContextItem;
 /// API refuses the whole request for one of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversation {
-    units: Vec<Unit>,
+    /// One a unit, until they are taken.
+    candidates: Vec<ContextItem>,
+    /// Where each unit's messages are among the members.
+    units: Vec<Range<usize>>,
     /// The messages of all units, unit by unit.
     members: Vec<usize>,
     refused: Vec<Refused>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Unit {
-    item: ContextItem,
-    /// Where its messages are among the members.
-    range: Range<usize>,
 }
 
 /// A selection in the order in which it is sent.
@@ -88,6 +84,7 @@ impl Conversation {
         let timestamps = rules.timestamps(messages.len());
         let mut items = Items::new(messages, &pinned, timestamps, write);
         let mut conversation = Self {
+            candidates: Vec::with_capacity(sets.ends.len()),
             units: Vec::with_capacity(sets.ends.len()),
             members: Vec::new(),
             refused: Vec::new(),
@@ -100,7 +97,10 @@ impl Conversation {
             let item = items.item(sets.members.get(range.clone()).unwrap_or_default())?;
             match reasons.remove(&set) {
                 Some(why) => conversation.refused.push(Refused { item, why }),
-                None => conversation.units.push(Unit { item, range }),
+                None => {
+                    conversation.candidates.push(item);
+                    conversation.units.push(range);
+                }
             }
         }
         conversation.members = sets.members;
@@ -110,7 +110,13 @@ impl Conversation {
     /// One candidate a unit, in the order of their first messages.
     #[must_use]
     pub fn candidates(&self) -> Vec<ContextItem> {
-        self.units.iter().map(|unit| unit.item.clone()).collect()
+        self.candidates.clone()
+    }
+
+    /// As [`candidates`](Self::candidates), without keeping any: to
+    /// [arrange](Self::arrange) a selection takes their numbers alone.
+    pub fn take_candidates(&mut self) -> Vec<ContextItem> {
+        std::mem::take(&mut self.candidates)
     }
 
     /// Takes out what must not be sent, for [`Split::refused`](crate::layer::Split::refused).
@@ -126,7 +132,7 @@ impl Conversation {
             match placed.origin {
                 Origin::Request(index) => match self.units.get(index) {
                     Some(unit) => {
-                        let members = self.members.get(unit.range.clone());
+                        let members = self.members.get(unit.clone());
                         arranged.kept.extend(members.unwrap_or_default());
                     }
                     None => arranged.others.push(index - self.units.len()),

@@ -52,6 +52,7 @@ impl Message {
     }
 
     /// Adds a tool call that this message makes. Without its answer the message is refused.
+    #[inline]
     #[must_use]
     pub fn calls(mut self, id: impl Into<String>) -> Self {
         self.calls.push(id.into());
@@ -59,6 +60,7 @@ impl Message {
     }
 
     /// Adds a tool call that this message answers. Without the call the message is refused.
+    #[inline]
     #[must_use]
     pub fn answers(mut self, id: impl Into<String>) -> Self {
         self.answers.push(id.into());
@@ -87,6 +89,7 @@ impl Message {
     }
 
     /// Sets what the caller knows about the message.
+    #[inline]
     #[must_use]
     pub fn attributes(mut self, attributes: Attributes) -> Self {
         self.attributes = Some(Box::new(attributes));

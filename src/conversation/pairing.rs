@@ -101,7 +101,7 @@ impl Pairing {
         // Calls without an answer so far; sorted, so that reasons are the same in every run.
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, message) in messages.iter().enumerate() {
-            if scope == Answers::Next && message.answers.is_empty() {
+            if scope == Answers::Next && message.answers.is_empty() && !open.is_empty() {
                 self.refuse_unanswered(std::mem::take(&mut open));
             }
             let mut answered = Vec::with_capacity(message.answers.len());

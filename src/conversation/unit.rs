@@ -4,7 +4,7 @@ use super::attributes::Attributes;
 use super::message::{Message, Role};
 use super::rules::Timestamps;
 use crate::error::CupelError;
-use crate::model::{ContextItem, ContextKind, ContextSource};
+use crate::model::{ContextItem, ContextItemBuilder, ContextKind, ContextSource};
 
 /// Makes items of the messages of a conversation.
 pub(super) struct Items<'a, W> {
@@ -12,6 +12,8 @@ pub(super) struct Items<'a, W> {
     pinned: &'a [bool],
     timestamps: Timestamps,
     write: W,
+    /// Whether any message has attributes; most conversations are without.
+    any_attributes: bool,
     /// The content under way; kept, since conversations have thousands of messages.
     content: String,
 }
@@ -23,7 +25,8 @@ impl<'a, W: FnMut(usize, &mut String)> Items<'a, W> {
         timestamps: Timestamps,
         write: W,
     ) -> Self {
-        Self { messages, pinned, timestamps, write, content: String::new() }
+        let any_attributes = messages.iter().any(|message| message.attributes.is_some());
+        Self { messages, pinned, timestamps, write, any_attributes, content: String::new() }
     }
 
     /// One item of the messages with these indexes.
@@ -57,10 +60,21 @@ impl<'a, W: FnMut(usize, &mut String)> Items<'a, W> {
         let all = || members.iter().filter_map(|index| self.messages.get(*index));
         let (kind, source) = kind(all());
         let is_pinned = |index: &usize| self.pinned.get(*index) == Some(&true);
-        let mut item = ContextItem::builder(self.content.as_str(), tokens)
+        let item = ContextItem::builder(self.content.as_str(), tokens)
             .kind(kind)
             .source(source)
             .pinned(members.iter().any(is_pinned));
+        if self.any_attributes {
+            return self.attributed(item, members).build();
+        }
+        match members.last() {
+            Some(last) => item.timestamp(self.timestamps.of(*last)).build(),
+            None => item.build(),
+        }
+    }
+
+    /// Adds what the caller knows about the messages, and when they were written.
+    fn attributed(&self, mut item: ContextItemBuilder, members: &[usize]) -> ContextItemBuilder {
         let own = |index: &usize| self.attributes(*index)?.timestamp;
         let dated = members.iter().filter_map(own).max();
         let undated = members.iter().rfind(|index| own(index).is_none());
@@ -79,10 +93,10 @@ impl<'a, W: FnMut(usize, &mut String)> Items<'a, W> {
             item = item.priority(priority);
         }
         let relevance = attributes().filter_map(|attributes| attributes.relevance);
-        if let Some(relevance) = relevance.max_by(f64::total_cmp) {
-            item = item.future_relevance_hint(relevance);
+        match relevance.max_by(f64::total_cmp) {
+            Some(relevance) => item.future_relevance_hint(relevance),
+            None => item,
         }
-        item.build()
     }
 
     fn attributes(&self, index: usize) -> Option<&Attributes> {
@@ -103,9 +117,17 @@ fn kind<'a>(mut members: impl Iterator<Item = &'a Message>) -> (ContextKind, Con
 }
 
 /// As `write!(text, "{number}")`, which takes longer than all the rest of a short message.
-fn push_number(text: &mut String, number: usize) {
-    if number >= 10 {
-        push_number(text, number / 10);
+fn push_number(text: &mut String, mut number: usize) {
+    let mut digits = [0_u8; 20]; // as many as 64 bits have
+    let mut first = digits.len();
+    for (place, digit) in digits.iter_mut().enumerate().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+        first = place;
+        if number == 0 {
+            break;
+        }
     }
-    text.push(char::from(b'0' + (number % 10) as u8));
+    let digits = digits.get(first..).unwrap_or_default();
+    text.push_str(std::str::from_utf8(digits).unwrap_or_default());
 }

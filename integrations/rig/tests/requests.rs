@@ -16,6 +16,8 @@ mod budget;
 mod counting;
 #[path = "requests/documents.rs"]
 mod documents;
+#[path = "requests/horizon.rs"]
+mod horizon;
 #[path = "requests/messages.rs"]
 mod messages;
 #[path = "requests/properties.rs"]

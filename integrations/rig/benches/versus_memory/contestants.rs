@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use cupel::layer::{CupelLayer, Selection};
-use cupel::tokens::{CounterFn, TokenCounter as _, counter_fn};
+use cupel::tokens::{HeuristicCounter, TokenCounter};
 use cupel::{ChronologicalPlacer, ContextBudget, GreedySlice, Policy, RecencyScorer};
 use cupel_rig::RigAdapter;
 use rig_core::completion::CompletionRequest;
@@ -14,18 +14,41 @@ use rig_core::transcript::validate_canonical;
 use rig_memory::{MemoryPolicy as _, TokenWindowMemory};
 use tower::{Layer as _, Service as _, service_fn};
 
+use crate::common::Effort;
 use crate::history::Shape;
-use crate::measure::{Effort, medians, timed};
+use crate::measure::{medians, timed};
 use crate::table::Row;
 
-/// Four bytes to a token, for both: counting costs next to nothing, so what is timed is the rest.
-fn bytes() -> CounterFn<fn(&str) -> i64> {
-    counter_fn("bytes / 4", |text: &str| text.len().div_ceil(4) as i64)
+/// How both count.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Counting {
+    /// What this crate counts with for models whose encoding it does not know.
+    Estimate,
+    /// Four bytes to a token.
+    Bytes,
+}
+
+impl Counting {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::Bytes => "bytes / 4",
+        }
+    }
+}
+
+impl TokenCounter for Counting {
+    fn count(&self, text: &str) -> i64 {
+        match self {
+            Self::Estimate => HeuristicCounter.count(text),
+            Self::Bytes => text.len().div_ceil(4) as i64,
+        }
+    }
 }
 
 /// A message as this crate counts it, for the rival and for the table.
-fn tokens_of(message: &Message) -> i64 {
-    let count = |text: &str| bytes().count(text);
+fn tokens_of(message: &Message, counting: Counting) -> i64 {
+    let count = |text: &str| counting.count(text);
     let parts: i64 = match message {
         Message::System { content } => count(content),
         Message::User { content } => content
@@ -55,12 +78,21 @@ fn tokens_of(message: &Message) -> i64 {
     parts + 3
 }
 
-pub(crate) fn compare(shape: Shape, messages: usize, budget: i64, effort: Effort) -> Vec<Row> {
+pub(crate) fn compare(
+    shape: Shape,
+    messages: usize,
+    budget: i64,
+    counting: Counting,
+    effort: Effort,
+) -> Vec<Row> {
+    let tokens_of = move |message: &Message| tokens_of(message, counting);
+    let adapter = || RigAdapter::new().counter(counting);
     let history = shape.history(messages);
     let question = history.iter().rposition(is_question).map(|at| history[at].clone()).unwrap();
-    let memory = TokenWindowMemory::new(usize::try_from(budget).unwrap(), |message: &Message| {
-        usize::try_from(tokens_of(message)).unwrap()
-    });
+    let memory =
+        TokenWindowMemory::new(usize::try_from(budget).unwrap(), move |message: &Message| {
+            usize::try_from(tokens_of(message)).unwrap()
+        });
     let theirs = |history: Vec<Message>| memory.apply(history).unwrap();
     let near = ours(budget, adapter().horizon(budget), false);
     let told = ours(budget, adapter().horizon(budget), true);
@@ -84,6 +116,7 @@ pub(crate) fn compare(shape: Shape, messages: usize, budget: i64, effort: Effort
     let names = ["TokenWindowMemory", "ours", "ours, with a report", "ours, all messages"];
     let rows = names.into_iter().zip(times).zip(kept).map(|((name, time_us), kept)| Row {
         shape: shape.name(),
+        counting: counting.name(),
         messages: history.len(),
         budget,
         name,
@@ -107,10 +140,6 @@ fn request(history: Vec<Message>) -> CompletionRequest {
     let mut request = CompletionRequest::new("");
     request.chat_history = history;
     request
-}
-
-fn adapter() -> RigAdapter {
-    RigAdapter::new().counter(bytes())
 }
 
 /// The layer over a service that hands the request back, polled by hand.

@@ -4,9 +4,13 @@
 //! folder. Both get the same histories, the same budget and the same counter, and take turns in
 //! one run; times are medians. `-- --quick` takes fewer samples.
 //!
+//! Two counters: this crate's estimate, which reads the text, and a quarter of the bytes, which
+//! costs next to nothing, so that only the rest is compared.
+//!
 //! Both prefer what is recent. `TokenWindowMemory` walks back from the newest message and stops at
 //! the first one that does not fit. Ours takes the request apart, scores, selects, and puts it
-//! together, behind the layer as an agent would have it.
+//! together, behind the layer as an agent would have it: as far back as the budget reaches
+//! (`RigAdapter::horizon`), the same with a report, and with a look at every message.
 
 #![allow(
     clippy::panic,
@@ -17,31 +21,27 @@
     missing_docs
 )]
 
+#[path = "../../../../benches/common/mod.rs"]
+mod common;
 mod contestants;
 mod history;
 mod measure;
 mod table;
 
+use common::Effort;
+use contestants::Counting;
 use history::Shape;
-use measure::Effort;
 
 fn main() {
-    // `cargo test --benches` asks a bench to run as a test: then only see that it works.
-    let arguments: Vec<String> = std::env::args().collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let effort = if has("--test") {
-        Effort::Smoke
-    } else if has("--quick") {
-        Effort::Quick
-    } else {
-        Effort::Full
-    };
+    let effort = Effort::from_arguments();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let _context = runtime.enter();
     let mut rows = Vec::new();
-    for (messages, budget) in [(1_000, 20_000), (10_000, 100_000)] {
-        for shape in [Shape::Chat, Shape::Tools, Shape::LongRun] {
-            rows.extend(contestants::compare(shape, messages, budget, effort));
+    for counting in [Counting::Estimate, Counting::Bytes] {
+        for (messages, budget) in [(1_000, 20_000), (10_000, 100_000)] {
+            for shape in [Shape::Chat, Shape::Tools, Shape::LongRun] {
+                rows.extend(contestants::compare(shape, messages, budget, counting, effort));
+            }
         }
     }
     table::print(&rows);

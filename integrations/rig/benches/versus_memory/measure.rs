@@ -3,22 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effort {
-    Smoke,
-    Quick,
-    Full,
-}
-
-impl Effort {
-    fn samples(self) -> usize {
-        match self {
-            Self::Smoke => 1,
-            Self::Quick => 21,
-            Self::Full => 101,
-        }
-    }
-}
+use crate::common::{Effort, median};
 
 /// Something to time: does its work once, and says how long that took.
 pub(crate) type Contestant<'a> = Box<dyn FnMut() -> Duration + 'a>;
@@ -47,13 +32,10 @@ pub(crate) fn medians<const N: usize>(
     for contestant in &mut contestants {
         contestant(); // warm up
     }
-    for _ in 0..effort.samples() {
+    for _ in 0..effort.pick(1, 21, 201) {
         for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
             samples.push(contestant().as_secs_f64() * 1e6);
         }
     }
-    samples.map(|mut samples| {
-        samples.sort_by(f64::total_cmp);
-        samples[samples.len() / 2]
-    })
+    samples.map(median)
 }

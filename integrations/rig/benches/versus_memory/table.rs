@@ -5,6 +5,7 @@ const GOAL: f64 = 3.0;
 
 pub(crate) struct Row {
     pub(crate) shape: &'static str,
+    pub(crate) counting: &'static str,
     pub(crate) messages: usize,
     pub(crate) budget: i64,
     pub(crate) name: &'static str,
@@ -34,12 +35,13 @@ impl Row {
 
 pub(crate) fn print(rows: &[Row]) {
     println!(
-        "| history | messages | budget | | us | times | goal | kept | used | question | tool pairs |"
+        "| counter | history | messages | budget | | us | times | goal | kept | used | question | tool pairs |"
     );
-    println!("| --- | ---: | ---: | --- | ---: | ---: | --- | ---: | ---: | --- | --- |");
+    println!("| --- | --- | ---: | ---: | --- | ---: | ---: | --- | ---: | ---: | --- | --- |");
     for row in rows {
         println!(
-            "| {} | {} | {} | {} | {:.1} | {:.2}x | {} | {} | {:.1} % | {} | {} |",
+            "| {} | {} | {} | {} | {} | {:.1} | {:.2}x | {} | {} | {:.1} % | {} | {} |",
+            row.counting,
             row.shape,
             row.messages,
             row.budget,
@@ -61,6 +63,7 @@ pub(crate) fn write_json(rows: &[Row]) {
         .iter()
         .map(|row| {
             serde_json::json!({
+                "counter": row.counting,
                 "history": row.shape,
                 "messages": row.messages,
                 "budget": row.budget,

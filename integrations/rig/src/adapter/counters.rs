@@ -1,9 +1,9 @@
 //! Which counter goes with which model.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use cupel::tokens::{HeuristicCounter, TokenCounter};
+use cupel::tokens::{CachedCounter, HeuristicCounter, TokenCounter};
 use rig_core::completion::CompletionRequest;
 
 /// The counter of a request.
@@ -13,6 +13,35 @@ pub(super) enum Counters {
     Given(Arc<dyn TokenCounter>),
     /// By the model that the request names, or else by this one.
     ByModel(Option<Arc<str>>, Arc<Known>),
+}
+
+/// The counters that were asked for, each with its cache: an agent sends nearly the same messages
+/// on every turn, and counting them is the dearest part of a turn.
+#[derive(Default)]
+pub(super) struct Known {
+    #[cfg(feature = "tiktoken")]
+    exact: exact::Exact,
+    estimate: OnceLock<Arc<CachedCounter<HeuristicCounter>>>,
+}
+
+impl Known {
+    fn estimate(&self) -> Arc<dyn TokenCounter> {
+        let counter = || Arc::new(CachedCounter::new(HeuristicCounter));
+        let counter = Arc::clone(self.estimate.get_or_init(counter));
+        counter
+    }
+
+    #[cfg(feature = "tiktoken")]
+    fn exact(&self, model: &str) -> Option<Arc<dyn TokenCounter>> {
+        self.exact.counter(model)
+    }
+
+    /// Without feature `tiktoken` every count is an estimate.
+    #[cfg(not(feature = "tiktoken"))]
+    #[allow(clippy::unused_self)] // the other one needs it
+    fn exact(&self, _model: &str) -> Option<Arc<dyn TokenCounter>> {
+        None
+    }
 }
 
 impl Counters {
@@ -35,7 +64,7 @@ impl Counters {
             Self::ByModel(default, known) => {
                 let model = model.or(default.as_deref());
                 let exact = model.and_then(|model| known.exact(model));
-                exact.unwrap_or_else(|| Arc::new(HeuristicCounter))
+                exact.unwrap_or_else(|| known.estimate())
             }
         }
     }
@@ -52,14 +81,8 @@ impl fmt::Debug for Counters {
 }
 
 #[cfg(feature = "tiktoken")]
-pub(super) use exact::Known;
-#[cfg(not(feature = "tiktoken"))]
-pub(super) use none::Known;
-
-#[cfg(feature = "tiktoken")]
 mod exact {
-    //! One cached counter for each encoding that was asked for: an agent sends nearly the same
-    //! messages on every turn, and counting them exactly is the dearest part of a turn.
+    //! Exact counters, one for each encoding.
 
     use std::sync::{Arc, OnceLock};
 
@@ -68,13 +91,13 @@ mod exact {
     type Cached = OnceLock<Arc<CachedCounter<BpeCounter>>>;
 
     #[derive(Default)]
-    pub(in super::super) struct Known {
+    pub(super) struct Exact {
         o200k: Cached,
         cl100k: Cached,
     }
 
-    impl Known {
-        pub(super) fn exact(&self, model: &str) -> Option<Arc<dyn TokenCounter>> {
+    impl Exact {
+        pub(super) fn counter(&self, model: &str) -> Option<Arc<dyn TokenCounter>> {
             let encoding = Encoding::for_model(model).ok()?;
             let slot = match encoding {
                 Encoding::O200k => &self.o200k,
@@ -84,25 +107,6 @@ mod exact {
             let counter = || Arc::new(CachedCounter::new(BpeCounter::new(encoding)));
             let counter = Arc::clone(slot.get_or_init(counter));
             Some(counter)
-        }
-    }
-}
-
-#[cfg(not(feature = "tiktoken"))]
-mod none {
-    //! Without feature `tiktoken` every count is an estimate.
-
-    use std::sync::Arc;
-
-    use cupel::tokens::TokenCounter;
-
-    #[derive(Default)]
-    pub(in super::super) struct Known;
-
-    impl Known {
-        #[allow(clippy::unused_self)] // the other one needs it
-        pub(super) fn exact(&self, _model: &str) -> Option<Arc<dyn TokenCounter>> {
-            None
         }
     }
 }

@@ -3,6 +3,9 @@
 use cupel::conversation::Message as Seen;
 use rig_core::message::{Message, UserContent};
 
+/// Room for this many messages at first.
+const ROOM: usize = 512;
+
 /// The messages that are looked at.
 pub(super) struct InSight {
     /// Their positions in the history, which ascend.
@@ -27,7 +30,8 @@ impl InSight {
         mut see: impl FnMut(&Message) -> (Seen, i64),
     ) -> Self {
         let question = messages.iter().rposition(opens_exchange);
-        let mut found: Vec<(usize, Seen)> = Vec::new();
+        let mut positions = Vec::with_capacity(ROOM);
+        let mut seen = Vec::with_capacity(ROOM);
         let mut tokens = 0_i64;
         let mut beyond = false;
         for (position, message) in messages.iter().enumerate().rev() {
@@ -36,8 +40,9 @@ impl InSight {
             if beyond && !is_system && !is_question {
                 continue;
             }
-            let (seen, cost) = see(message);
-            found.push((position, seen));
+            let (one, cost) = see(message);
+            positions.push(position);
+            seen.push(one);
             tokens = tokens.saturating_add(cost);
             // Exchanges that are over go as a whole, and a result only with its call.
             let under_way = question.is_some_and(|question| position > question);
@@ -48,8 +53,8 @@ impl InSight {
             };
             beyond |= tokens >= horizon && is_start;
         }
-        found.reverse();
-        let (positions, seen) = found.into_iter().unzip();
+        positions.reverse();
+        seen.reverse();
         Self { positions, seen }
     }
 }

@@ -8,6 +8,7 @@ use rig_core::message::{
 use super::count::{Count, PER_CALL, PER_MESSAGE};
 
 /// Who speaks, which calls the message makes and answers, and what it costs.
+#[inline] // what it returns is large
 pub(super) fn seen(message: &Message, count: &mut Count) -> (Seen, i64) {
     let mut cost = 0;
     let mut spoken = |role, tokens: i64| {

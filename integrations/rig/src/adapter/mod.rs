@@ -173,6 +173,7 @@ impl RigAdapter {
         Ok(self.conversation(messages, &in_sight, usize::MAX)?.candidates())
     }
 
+    #[inline]
     fn see(&self, message: &Message, count: &mut Count) -> (Seen, i64) {
         let (seen, tokens) = message::seen(message, count);
         match &self.message_attributes {
@@ -253,7 +254,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
             Some(horizon) => InSight::back_to(horizon, &messages, see),
         };
         let mut conversation = self.conversation(&messages, &in_sight, self.report_text)?;
-        let mut candidates = conversation.candidates();
+        let mut candidates = conversation.take_candidates();
         for document in &documents {
             candidates.push(self.document_item(document, &count)?);
         }

@@ -38,11 +38,13 @@ impl<R: CompletionCall> Rest<R> {
     }
 }
 
-/// The things at these positions, which ascend.
-fn picked<T>(things: Vec<T>, positions: &[usize]) -> Vec<T> {
+/// The things at these positions, which ascend. They move within their own list: messages are
+/// large.
+fn picked<T>(mut things: Vec<T>, positions: &[usize]) -> Vec<T> {
     let mut positions = positions.iter().copied().peekable();
-    let numbered = things.into_iter().enumerate();
-    numbered.filter_map(|(at, thing)| positions.next_if_eq(&at).map(|_| thing)).collect()
+    let mut at = 0..;
+    things.retain(|_| at.next().is_some_and(|at| positions.next_if_eq(&at).is_some()));
+    things
 }
 
 impl<R> fmt::Debug for Rest<R> {

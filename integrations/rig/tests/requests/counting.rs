@@ -43,6 +43,29 @@ fn the_report_never_shows_the_data_of_media() {
 }
 
 #[test]
+fn the_report_shows_the_beginning_of_a_long_message() {
+    let content = |adapter: RigAdapter, text: &str| {
+        let split = adapter.split(request(vec![Message::user(text)])).unwrap();
+        split.candidates[0].content().to_owned()
+    };
+    // Cut between characters, not within one.
+    assert_eq!(content(adapter().report_text(4), "größer"), "[0] user: grö…");
+    assert_eq!(content(adapter().report_text(5), "größer"), "[0] user: grö…");
+    assert_eq!(content(adapter().report_text(8), "größer"), "[0] user: größer");
+    let long = "word ".repeat(100);
+    assert_eq!(content(adapter(), &long).len(), "[0] user: ".len() + 80 + "…".len());
+    assert_eq!(content(adapter().report_text(usize::MAX), &long).len(), 10 + 500);
+    // A call's arguments, which are written as JSON piece by piece.
+    let split = adapter().report_text(9).split(request(vec![
+        Message::user("q"),
+        calls(&["a"]),
+        answers(&["a"], "nothing"),
+    ]));
+    let content = split.unwrap().candidates[1].content().to_owned();
+    assert_eq!(content, "[1] assistant: look({\"at…\n[2] tool: look: not…");
+}
+
+#[test]
 fn the_estimates_can_be_set() {
     let mut media = MediaTokens::default();
     media.image = 7;

@@ -105,9 +105,14 @@ fn run(
     request: CompletionRequest,
     policy: Policy,
     room: i64,
+    horizon: Option<i64>,
 ) -> Result<(CompletionRequest, Selection), Error<Infallible>> {
+    let adapter = match horizon {
+        Some(tokens) => adapter().horizon(tokens),
+        None => adapter(),
+    };
     let layer = CupelLayer::builder()
-        .adapter(adapter())
+        .adapter(adapter)
         .policy(policy)
         .budget(ContextBudget::builder(room).build().unwrap())
         .build()
@@ -147,7 +152,7 @@ proptest! {
     #[test]
     fn a_canonical_history_stays_canonical(
         turns in vec(turn(), 0..25), room in 0..600_i64, policy in policies(),
-        documents in vec(0..40_usize, 0..4),
+        documents in vec(0..40_usize, 0..4), horizon in prop::option::of(0..300_i64),
     ) {
         let history = canonical(&turns);
         prop_assert!(validate_canonical(&history).is_ok(), "the test's own histories are");
@@ -156,7 +161,7 @@ proptest! {
             id: n.to_string(), text: filler(*words), additional_props: Default::default(),
         }).collect();
         let own = asked.documents.clone();
-        match run(asked, policy, room) {
+        match run(asked, policy, room, horizon) {
             Ok((sent, selection)) => {
                 validate_canonical(&sent.chat_history).unwrap();
                 let kept = positions(&sent.chat_history, &history);
@@ -194,10 +199,10 @@ proptest! {
     fn a_broken_history_is_mended_by_leaving_out(
         turns in vec(turn(), 0..20), missing in vec(prop::bool::weighted(0.2), 1..40),
         swaps in vec((any::<usize>(), any::<usize>()), 0..6), room in 0..600_i64,
-        policy in policies(),
+        policy in policies(), horizon in prop::option::of(0..300_i64),
     ) {
         let history = broken(&turns, &missing, &swaps);
-        let Ok((sent, selection)) = run(request(history.clone()), policy, room) else {
+        let Ok((sent, selection)) = run(request(history.clone()), policy, room, horizon) else {
             return Ok(());
         };
         // Never a call without its result nor a result without its call. Two answers in a row are
