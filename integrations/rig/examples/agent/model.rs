@@ -1,0 +1,163 @@
+//! The model: a program that reads the messages it gets and decides what to do next.
+//!
+//! It remembers nothing from call to call. What it has added up so far stands in its own last
+//! message, as a note; the page it reads is the last tool result; how many bottles a crate holds
+//! stands in a document, if somebody put it into the request.
+
+use cupel::tokens::{HeuristicCounter, TokenCounter as _};
+use futures::stream;
+use rig_core::completion::{CompletionRequest, CompletionResponse, Usage};
+use rig_core::driver::{Exchange, Model, Opened, Opening, Transport};
+use rig_core::error::ProviderError;
+use rig_core::message::{
+    AssistantContent, DocumentSourceKind, Message, Origin, ToolCall, ToolFunction, ToolName,
+    ToolResult, ToolResultContent, UserContent,
+};
+use rig_core::test_utils::{MockFrame, MockScript};
+use rig_core::tool::Tool as _;
+use rig_core::transcript::assistant_text_from_choice;
+use serde_json::json;
+
+use crate::logbook::{crates_on, next_page, number_before};
+use crate::tools::{Multiply, ReadPage};
+
+/// Stands behind a wire of rig's for local models.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bookkeeper {
+    window: u64,
+}
+
+pub(crate) fn bookkeeper(window: u64) -> Model<MockScript, Bookkeeper> {
+    Model::new(MockScript::new("local").with_id("bookkeeper"), Bookkeeper { window })
+}
+
+impl Transport<MockScript> for Bookkeeper {
+    fn send(&self, request: CompletionRequest, _: Exchange) -> Opening<MockFrame> {
+        let tokens = tokens_of(&request);
+        if tokens > self.window {
+            let window = self.window;
+            let problem = format!("about {tokens} tokens do not fit a window of {window}");
+            return Opening::failed(ProviderError::Provider(problem));
+        }
+        match think(&request) {
+            Err(error) => Opening::failed(error),
+            Ok(content) => {
+                let origin = Origin::new("local.api", "local", "bookkeeper");
+                let usage = Usage::new().input_tokens(tokens);
+                let response = CompletionResponse::new(content, usage, origin, json!(null));
+                let frame = MockFrame::Response(Box::new(response));
+                Opening::ready(Opened::new(stream::iter([Ok(frame)])))
+            }
+        }
+    }
+}
+
+/// What to do next.
+fn think(request: &CompletionRequest) -> Result<Vec<AssistantContent>, ProviderError> {
+    let Some(result) = last_result(request) else {
+        return say_and_call("So far 0 crates.", ReadPage::NAME, json!({ "page": 1 }));
+    };
+    let text: String = result.content.iter().filter_map(ToolResultContent::as_text).collect();
+    let so_far = last_note(request).unwrap_or(0);
+    if result.name == Multiply::NAME {
+        let answer = format!("We shipped {text} bottles, in {so_far} crates.");
+        return Ok(vec![AssistantContent::text(answer)]);
+    }
+    let total = so_far + crates_on(&text);
+    let note = format!("So far {total} crates.");
+    if let Some(page) = next_page(&text) {
+        return say_and_call(&note, ReadPage::NAME, json!({ "page": page }));
+    }
+    match bottles_per_crate(request) {
+        Some(bottles) => say_and_call(&note, Multiply::NAME, json!({ "a": total, "b": bottles })),
+        None => {
+            let answer = format!("We shipped {total} crates, but how many bottles is a crate?");
+            Ok(vec![AssistantContent::text(answer)])
+        }
+    }
+}
+
+fn say_and_call(
+    note: &str,
+    tool: &str,
+    arguments: serde_json::Value,
+) -> Result<Vec<AssistantContent>, ProviderError> {
+    let name = ToolName::new(tool).map_err(|error| ProviderError::Provider(error.to_string()))?;
+    // Ids as a provider would give them: new for every call.
+    let id = format!("{tool}-{arguments}");
+    let call = ToolCall::from_wire(id, ToolFunction::new(name, arguments));
+    Ok(vec![AssistantContent::text(note), AssistantContent::ToolCall(call)])
+}
+
+/// The result of the last tool call.
+fn last_result(request: &CompletionRequest) -> Option<&ToolResult> {
+    user_parts(request).rev().find_map(|part| match part {
+        UserContent::ToolResult(result) => Some(result),
+        _ => None,
+    })
+}
+
+/// The crates in the model's own last note.
+fn last_note(request: &CompletionRequest) -> Option<u64> {
+    request.chat_history.iter().rev().find_map(|message| match message {
+        Message::Assistant(turn) => {
+            let said = assistant_text_from_choice(&turn.content);
+            number_before(said.strip_prefix("So far ")?, " crates")
+        }
+        _ => None,
+    })
+}
+
+/// How many bottles a crate holds, if a document says so.
+fn bottles_per_crate(request: &CompletionRequest) -> Option<u64> {
+    user_parts(request).find_map(|part| match part {
+        UserContent::Document(document) => match &document.data {
+            DocumentSourceKind::String(text) => {
+                number_before(text.split_once("A crate holds ")?.1, " bottles")
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn user_parts(request: &CompletionRequest) -> impl DoubleEndedIterator<Item = &UserContent> {
+    let contents = request.chat_history.iter().filter_map(|message| match message {
+        Message::User { content } => Some(content),
+        _ => None,
+    });
+    contents.flatten()
+}
+
+/// About how many tokens the request is: its texts, its calls and its tools.
+fn tokens_of(request: &CompletionRequest) -> u64 {
+    let messages = request.chat_history.iter().flat_map(|message| match message {
+        Message::System { content } => vec![content.clone()],
+        Message::User { content } => content.iter().flat_map(user_texts).collect(),
+        Message::Assistant(turn) => turn.content.iter().map(assistant_text).collect(),
+    });
+    let tools = request.tools.iter().filter_map(|tool| serde_json::to_string(tool).ok());
+    messages.chain(tools).map(|text| HeuristicCounter.count(&text).unsigned_abs()).sum()
+}
+
+fn user_texts(part: &UserContent) -> Vec<String> {
+    match part {
+        UserContent::Text(text) => vec![text.text.clone()],
+        UserContent::ToolResult(result) => {
+            let texts = result.content.iter().filter_map(ToolResultContent::as_text);
+            texts.map(str::to_owned).collect()
+        }
+        UserContent::Document(document) => vec![document.data.to_string()],
+        _ => Vec::new(),
+    }
+}
+
+fn assistant_text(part: &AssistantContent) -> String {
+    match part {
+        AssistantContent::Text(text) => text.text.clone(),
+        AssistantContent::ToolCall(call) => {
+            format!("{}{}", call.function.name, call.function.arguments_value())
+        }
+        _ => String::new(),
+    }
+}
