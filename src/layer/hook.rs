@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{ContextError, StreamReport};
+use super::{CallObserver, ContextError, StreamReport};
 use crate::diagnostics::SelectionReport;
 use crate::gather::GatherReport;
 use crate::model::ContextBudget;
@@ -69,6 +69,18 @@ pub trait SelectionHook: Send + Sync {
     fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
         let _ = (error, gather);
     }
+
+    /// Whether [`on_selection`](Self::on_selection) shall be called; asked for every call. Where
+    /// no hook wants it, no report is made.
+    fn wants_selection(&self) -> bool {
+        true
+    }
+
+    /// Follows a call that begins. Called in the caller's task at the first poll of the call,
+    /// just before the sources are polled.
+    fn observe(&self) -> Option<Box<dyn CallObserver>> {
+        None
+    }
 }
 
 impl SelectionHook for () {}
@@ -86,6 +98,14 @@ impl<H: SelectionHook + ?Sized> SelectionHook for Arc<H> {
 
     fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
         (**self).on_failure(error, gather);
+    }
+
+    fn wants_selection(&self) -> bool {
+        (**self).wants_selection()
+    }
+
+    fn observe(&self) -> Option<Box<dyn CallObserver>> {
+        (**self).observe()
     }
 }
 

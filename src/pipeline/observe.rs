@@ -16,6 +16,7 @@ use crate::slicer::CountRequirementShortfall;
 /// Who watches a run. Asked once, so that an unwatched run does nothing for watchers.
 pub(super) struct Observer<'c, C: ?Sized> {
     collector: &'c mut C,
+    begun: bool,
     recording: bool,
     item_events: bool,
     tracing: bool,
@@ -32,11 +33,14 @@ pub(super) struct Running {
 
 impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     pub(super) fn begin(collector: &'c mut C, candidates: usize, budget: &ContextBudget) -> Self {
-        let recording = collector.is_enabled();
-        if recording {
+        let begun = collector.is_enabled();
+        if begun {
             collector.begin_run(candidates, budget);
         }
+        // Only now a collector may know that this run is of no interest.
+        let recording = begun && collector.is_enabled();
         Self {
+            begun,
             recording,
             item_events: recording && collector.detail_level() >= TraceDetailLevel::Item,
             tracing: true,
@@ -48,6 +52,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     /// For what-if runs: they are not selections, so nobody is told.
     pub(super) fn silent(collector: &'c mut C) -> Self {
         Self {
+            begun: false,
             recording: false,
             item_events: false,
             tracing: false,
@@ -57,7 +62,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     }
 
     pub(super) fn end(self, outcome: Result<(), &CupelError>) {
-        if self.recording {
+        if self.begun {
             self.collector.end_run(outcome);
         }
     }
@@ -67,7 +72,10 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         self.recording || self.tracing_items
     }
 
-    pub(super) fn enter(&self, stage: PipelineStage, items_in: usize) -> Running {
+    pub(super) fn enter(&mut self, stage: PipelineStage, items_in: usize) -> Running {
+        if self.recording {
+            self.collector.begin_stage(&stage, items_in);
+        }
         Running {
             span: if self.tracing { spans::stage(&stage, items_in) } else { Span::none() }
                 .entered(),
