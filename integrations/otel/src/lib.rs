@@ -1,0 +1,26 @@
+//! OpenTelemetry for `tower-cupel`: spans and metrics of every selection, and never its content.
+//!
+//! - [`CupelOtel`] is a hook for the layer: a tree of spans for each call, with what each source
+//!   did.
+//! - [`CupelOtelTraceCollector`] is for a pipeline that is run without the layer.
+//! - [`CupelMetrics`] goes with either.
+//! - [`attributes`] and [`names`] list everything that is exported, by name.
+
+mod call;
+mod collector;
+mod conversation;
+mod hook;
+mod label;
+mod metrics;
+mod run;
+mod tracers;
+mod verbosity;
+
+pub mod attributes;
+pub mod names;
+
+pub use collector::CupelOtelTraceCollector;
+pub use conversation::ConversationId;
+pub use hook::CupelOtel;
+pub use metrics::CupelMetrics;
+pub use verbosity::CupelVerbosity;

@@ -1,0 +1,50 @@
+//! Where spans go: to the global provider of the moment, or to one that was given.
+
+use std::sync::Arc;
+
+use opentelemetry::global::{self, BoxedTracer};
+use opentelemetry::trace::{Span, Tracer, TracerProvider};
+use opentelemetry::{Context, InstrumentationScope, trace};
+
+use crate::names::SCOPE;
+
+/// Where spans go.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Tracers {
+    /// Looked up for every run, so it does not matter what is set up first.
+    #[default]
+    Global,
+    Given(Arc<BoxedTracer>),
+}
+
+impl Tracers {
+    pub(crate) fn of<P>(provider: &P) -> Self
+    where
+        P: TracerProvider,
+        P::Tracer: Tracer + Send + Sync + 'static,
+        <P::Tracer as Tracer>::Span: Span + Send + Sync + 'static,
+    {
+        Self::Given(Arc::new(BoxedTracer::new(Box::new(provider.tracer_with_scope(scope())))))
+    }
+
+    pub(crate) fn tracer(&self) -> Arc<BoxedTracer> {
+        match self {
+            Self::Global => Arc::new(global::tracer_with_scope(scope())),
+            Self::Given(tracer) => Arc::clone(tracer),
+        }
+    }
+}
+
+/// The name and the version under which everything is recorded.
+pub(crate) fn scope() -> InstrumentationScope {
+    InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build()
+}
+
+/// Starts a span; None when nobody records it.
+pub(crate) fn start(
+    tracer: &BoxedTracer,
+    builder: trace::SpanBuilder,
+    parent: &Context,
+) -> Option<global::BoxedSpan> {
+    Some(tracer.build_with_context(builder, parent)).filter(Span::is_recording)
+}

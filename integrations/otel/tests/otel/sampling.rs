@@ -1,0 +1,94 @@
+//! What nobody records is not watched.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cupel::layer::SelectionHook;
+use cupel::{
+    ContextBudget, ContextItem, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
+    TraceEvent,
+};
+use cupel_otel::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
+use opentelemetry_sdk::trace::Sampler;
+use tower::{Layer, ServiceExt, service_fn};
+
+use crate::otel::common::{Exported, Request, budget, candidates, layer, pipeline, request, run};
+
+/// Counts what the pipeline tells the collector inside.
+struct Counting(CupelOtelTraceCollector, AtomicUsize);
+
+impl Counting {
+    fn note(&self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl TraceCollector for Counting {
+    fn is_enabled(&self) -> bool {
+        self.0.is_enabled()
+    }
+    fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {
+        self.0.begin_run(candidates, budget);
+    }
+    fn record_stage_event(&mut self, event: TraceEvent) {
+        self.note();
+        self.0.record_stage_event(event);
+    }
+    fn record_item_event(&mut self, _: TraceEvent) {
+        self.note();
+    }
+    fn record_included(&mut self, included: IncludedItem) {
+        self.note();
+        self.0.record_included(included);
+    }
+    fn record_excluded(&mut self, stage: &PipelineStage, excluded: ExcludedItem) {
+        self.note();
+        self.0.record_excluded(stage, excluded);
+    }
+    fn end_run(&mut self, outcome: Result<(), &cupel::CupelError>) {
+        self.0.end_run(outcome);
+    }
+}
+
+fn told(collector: CupelOtelTraceCollector, items: &[ContextItem]) -> usize {
+    let mut counting = Counting(collector, AtomicUsize::new(0));
+    pipeline().build().unwrap().run_traced(items, &budget(100), &mut counting).unwrap();
+    counting.1.into_inner()
+}
+
+#[test]
+fn a_run_that_is_sampled_out_tells_the_collector_nothing() {
+    let out = Exported::sampled(Sampler::AlwaysOff);
+    assert_eq!(told(out.collector(CupelVerbosity::Full), &candidates()), 0);
+    assert!(out.spans().is_empty());
+    // Otherwise it is told of each stage, each exclusion and each inclusion.
+    let sampled = Exported::new();
+    assert!(told(sampled.collector(CupelVerbosity::Full), &candidates()) >= 5 + 4 + 3);
+}
+
+#[test]
+fn a_collector_that_was_not_watched_once_is_asked_again() {
+    let exported = Exported::sampled(Sampler::ParentBased(Box::new(Sampler::AlwaysOff)));
+    let mut collector = exported.collector(CupelVerbosity::Full);
+    run(&mut collector);
+    assert!(exported.spans().is_empty());
+    // A caller whose trace is sampled.
+    let sampled = Exported::new().app_span("caller");
+    let _attached = sampled.attach();
+    run(&mut collector);
+    assert_eq!(exported.spans().len(), 6);
+}
+
+#[tokio::test]
+async fn a_call_that_is_sampled_out_is_not_observed() {
+    let out = Exported::sampled(Sampler::AlwaysOff);
+    let hook = out.hook(CupelVerbosity::Full);
+    assert!(hook.observe().is_none());
+    assert!(!hook.wants_selection());
+    assert!(CupelOtel::new(CupelVerbosity::Full).observe().is_none(), "no provider is set");
+    assert!(Exported::new().hook(CupelVerbosity::StageOnly).observe().is_some());
+
+    let model = service_fn(|_: Request| async { Ok::<_, std::convert::Infallible>(()) });
+    let service = layer().hook(hook).build().unwrap().layer(model);
+    service.oneshot(request().item(candidates().remove(1))).await.unwrap();
+    assert!(out.spans().is_empty());
+}
