@@ -122,7 +122,8 @@ impl CupelOtelTraceCollector {
             Parent::Made(made) => {
                 current = Context::current();
                 let parent = if current.has_active_span() { &current } else { made };
-                (parent, ConversationId::of(parent))
+                let conversation = ConversationId::of(&current);
+                (parent, conversation.or_else(|| ConversationId::of(made)))
             }
         };
         let tracer = self.tracers.tracer();

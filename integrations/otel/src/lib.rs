@@ -24,3 +24,8 @@ pub use conversation::ConversationId;
 pub use hook::CupelOtel;
 pub use metrics::CupelMetrics;
 pub use verbosity::CupelVerbosity;
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
