@@ -38,6 +38,12 @@ pub trait TraceCollector {
         TraceDetailLevel::Item
     }
 
+    /// Whether single items are wanted: those included and excluded, and shortfalls of counts.
+    /// Asked once a run has begun.
+    fn wants_items(&self) -> bool {
+        true
+    }
+
     /// A run begins.
     fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {
         let _ = (candidates, budget);

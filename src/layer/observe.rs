@@ -137,6 +137,11 @@ impl TraceCollector for Audience {
         levels.max().unwrap_or(TraceDetailLevel::Stage)
     }
 
+    fn wants_items(&self) -> bool {
+        let mut enabled = self.others.iter().filter(|other| other.is_enabled());
+        self.report.is_some() || enabled.any(|other| other.wants_items())
+    }
+
     fn record_stage_event(&mut self, event: TraceEvent) {
         self.tell(event, |collector, event| collector.record_stage_event(event));
     }

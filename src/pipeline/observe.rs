@@ -18,6 +18,7 @@ pub(super) struct Observer<'c, C: ?Sized> {
     collector: &'c mut C,
     begun: bool,
     recording: bool,
+    items: bool,
     item_events: bool,
     tracing: bool,
     tracing_items: bool,
@@ -42,6 +43,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         Self {
             begun,
             recording,
+            items: recording && collector.wants_items(),
             item_events: recording && collector.detail_level() >= TraceDetailLevel::Item,
             tracing: true,
             tracing_items: spans::items_enabled(),
@@ -54,6 +56,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         Self {
             begun: false,
             recording: false,
+            items: false,
             item_events: false,
             tracing: false,
             tracing_items: false,
@@ -69,7 +72,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
 
     /// Whether anybody wants to know about single items.
     pub(super) fn wants_items(&self) -> bool {
-        self.recording || self.tracing_items
+        self.items || self.item_events || self.tracing_items
     }
 
     pub(super) fn enter(&mut self, stage: PipelineStage, items_in: usize) -> Running {
@@ -120,7 +123,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             let event = TraceEvent::item(stage.clone(), excluded.reason.to_string());
             self.collector.record_item_event(event);
         }
-        if self.recording {
+        if self.items {
             self.collector.record_excluded(stage, excluded);
         }
     }
@@ -139,13 +142,13 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             let message = format!("Included: {reason}, score {}", included.score);
             self.collector.record_item_event(TraceEvent::item(PipelineStage::Place, message));
         }
-        if self.recording {
+        if self.items {
             self.collector.record_included(included);
         }
     }
 
     pub(super) fn shortfalls(&mut self, shortfalls: Vec<CountRequirementShortfall>) {
-        if self.recording {
+        if self.items {
             for shortfall in shortfalls {
                 self.collector.record_shortfall(shortfall);
             }

@@ -21,6 +21,7 @@ use crate::common::{Echo, Recorder, Request, budget, item, layer, layer_with, re
 struct Log {
     lines: Arc<Mutex<Vec<String>>>,
     deaf: bool,
+    no_items: bool,
     began: bool,
 }
 
@@ -70,6 +71,10 @@ impl TraceCollector for Log {
 
     fn detail_level(&self) -> TraceDetailLevel {
         TraceDetailLevel::Stage
+    }
+
+    fn wants_items(&self) -> bool {
+        !self.no_items
     }
 
     fn begin_run(&mut self, candidates: usize, _: &ContextBudget) {
@@ -163,6 +168,15 @@ async fn an_observer_that_loses_interest_hears_only_the_end_of_the_run() {
     let log = Log { deaf: true, ..Log::default() };
     let heard = lines_of(log, layer().budget(budget(20)), two_items()).await;
     assert_eq!(heard, ["observe", "run of 2", "end true", "selected, 0 reported"]);
+}
+
+#[tokio::test]
+async fn an_observer_may_do_without_single_items() {
+    let log = Log { no_items: true, ..Log::default() };
+    let heard = lines_of(log, layer().budget(budget(20)), two_items()).await;
+    let stages =
+        WHOLE_CALL.iter().filter(|line| !line.starts_with("in ") && !line.starts_with("out "));
+    assert_eq!(heard, stages.copied().collect::<Vec<_>>());
 }
 
 #[tokio::test]

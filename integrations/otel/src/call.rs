@@ -1,18 +1,16 @@
 //! One call through a layer, from its first poll until the wrapped service is called.
 
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use cupel::TraceCollector;
 use cupel::gather::{GatherReport, SourceReport};
 use cupel::layer::{CallObserver, ContextError, Selection};
-use opentelemetry::global::BoxedTracer;
 use opentelemetry::trace::{Span, SpanBuilder, Status, TraceContextExt, Tracer};
 use opentelemetry::{Context, KeyValue};
 
 use crate::conversation::ConversationId;
 use crate::run::count;
-use crate::tracers::start;
+use crate::tracers::{RunTracer, start};
 use crate::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity, attributes, label, names};
 
 /// A call under way. A call that is dropped drops its span, which ends it.
@@ -27,7 +25,7 @@ pub(crate) struct Call {
 
 #[derive(Debug)]
 struct CallSpans {
-    tracer: Arc<BoxedTracer>,
+    tracer: RunTracer,
     /// Gathering begins in the same moment.
     began: SystemTime,
 }

@@ -60,9 +60,9 @@ enum State {
 
 #[derive(Debug)]
 struct Run {
-    began: Instant,
     spans: Option<RunSpans>,
-    tally: Option<Tally>,
+    /// What there is to measure, and since when.
+    tally: Option<(Tally, Instant)>,
 }
 
 impl CupelOtelTraceCollector {
@@ -115,19 +115,23 @@ impl CupelOtelTraceCollector {
     }
 
     fn begin_spans(&self, budget: &ContextBudget) -> Option<RunSpans> {
-        let current;
-        let (parent, conversation) = match &self.parent {
-            Parent::Call(context) => (context, None),
-            Parent::Given(context) => (context, ConversationId::of(context)),
-            Parent::Made(made) => {
-                current = Context::current();
-                let parent = if current.has_active_span() { &current } else { made };
-                let conversation = ConversationId::of(&current);
-                (parent, conversation.or_else(|| ConversationId::of(made)))
-            }
+        let begin = |parent: &Context| {
+            RunSpans::begin(self.tracers.tracer(), parent, self.verbosity, budget)
         };
-        let tracer = self.tracers.tracer();
-        RunSpans::begin(tracer, parent, self.verbosity, budget, conversation)
+        // What is known about the conversation is asked only when there is a span to carry it.
+        let (spans, conversation) = match &self.parent {
+            Parent::Call(context) => return begin(context),
+            Parent::Given(context) => (begin(context)?, ConversationId::of(context)),
+            Parent::Made(made) => Context::map_current(|current| {
+                let spans = begin(if current.has_active_span() { current } else { made })?;
+                let conversation = ConversationId::of(current);
+                Some((spans, conversation.or_else(|| ConversationId::of(made))))
+            })?,
+        };
+        if let Some(id) = conversation {
+            spans.set_conversation(id);
+        }
+        Some(spans)
     }
 
     fn run(&mut self) -> Option<&mut Run> {
@@ -151,13 +155,17 @@ impl TraceCollector for CupelOtelTraceCollector {
         TraceDetailLevel::Stage
     }
 
+    /// The first tier has counts only, and counting items is for metrics.
+    fn wants_items(&self) -> bool {
+        self.verbosity > CupelVerbosity::StageOnly || self.metrics.is_some()
+    }
+
     fn begin_run(&mut self, _candidates: usize, budget: &ContextBudget) {
-        let began = Instant::now();
+        let tally = self.metrics.is_some().then(|| (Tally::new(budget), Instant::now()));
         let spans = self.begin_spans(budget);
-        let tally = self.metrics.is_some().then(|| Tally::new(budget));
         self.state = match (&spans, &tally) {
             (None, None) => State::Unwatched,
-            _ => State::Running(Box::new(Run { began, spans, tally })),
+            _ => State::Running(Box::new(Run { spans, tally })),
         };
     }
 
@@ -177,7 +185,7 @@ impl TraceCollector for CupelOtelTraceCollector {
 
     fn record_included(&mut self, included: IncludedItem) {
         let Some(run) = self.run() else { return };
-        if let Some(tally) = &mut run.tally {
+        if let Some((tally, _)) = &mut run.tally {
             tally.include(included.item.tokens());
         }
         if let Some(spans) = &mut run.spans {
@@ -187,7 +195,7 @@ impl TraceCollector for CupelOtelTraceCollector {
 
     fn record_excluded(&mut self, _stage: &PipelineStage, excluded: ExcludedItem) {
         let Some(run) = self.run() else { return };
-        if let Some(tally) = &mut run.tally {
+        if let Some((tally, _)) = &mut run.tally {
             tally.exclude(&excluded.reason);
         }
         if let Some(spans) = &mut run.spans {
@@ -203,8 +211,8 @@ impl TraceCollector for CupelOtelTraceCollector {
         if let Some(spans) = &mut run.spans {
             spans.end(error);
         }
-        if let (Some(tally), Some(metrics)) = (&run.tally, &self.metrics) {
-            tally.record(metrics, run.began.elapsed(), error);
+        if let (Some((tally, began)), Some(metrics)) = (&run.tally, &self.metrics) {
+            tally.record(metrics, began.elapsed(), error);
         }
     }
 }

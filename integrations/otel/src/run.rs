@@ -1,20 +1,18 @@
 //! The spans of one run of the pipeline.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use cupel::{ContextBudget, ExcludedItem, IncludedItem, PipelineStage, TraceEvent};
-use opentelemetry::global::BoxedTracer;
 use opentelemetry::trace::{Event, Span, SpanBuilder, Status, TraceContextExt, Tracer};
 use opentelemetry::{Context, KeyValue, StringValue};
 
-use crate::tracers::start;
+use crate::tracers::{RunTracer, start};
 use crate::{CupelVerbosity, attributes, label, names};
 
 /// A run that is being recorded.
 #[derive(Debug)]
 pub(crate) struct RunSpans {
-    tracer: Arc<BoxedTracer>,
+    tracer: RunTracer,
     /// Holds the root; parent of the stages.
     context: Context,
     verbosity: CupelVerbosity,
@@ -32,20 +30,14 @@ pub(crate) struct RunSpans {
 impl RunSpans {
     /// Starts the root; None when nobody records it.
     pub(crate) fn begin(
-        tracer: Arc<BoxedTracer>,
+        tracer: RunTracer,
         parent: &Context,
         verbosity: CupelVerbosity,
         budget: &ContextBudget,
-        conversation: Option<StringValue>,
     ) -> Option<Self> {
-        let started = SystemTime::now();
-        let builder = SpanBuilder::from_name(names::PIPELINE_SPAN).with_start_time(started);
-        let mut root = start(&tracer, builder, parent)?;
+        let mut root = start(&tracer, SpanBuilder::from_name(names::PIPELINE_SPAN), parent)?;
         root.set_attribute(KeyValue::new(attributes::BUDGET_MAX_TOKENS, budget.max_tokens()));
         root.set_attribute(KeyValue::new(attributes::VERBOSITY, verbosity.name()));
-        if let Some(id) = conversation {
-            root.set_attribute(KeyValue::new(attributes::CONVERSATION_ID, id));
-        }
         Some(Self {
             tracer,
             context: parent.with_span(root),
@@ -54,9 +46,14 @@ impl RunSpans {
             excluded: 0,
             exclusions: Vec::new(),
             inclusions: Vec::new(),
-            last_end: started,
+            last_end: SystemTime::UNIX_EPOCH,
             ended: false,
         })
+    }
+
+    pub(crate) fn set_conversation(&self, id: StringValue) {
+        let span = self.context.span();
+        span.set_attribute(KeyValue::new(attributes::CONVERSATION_ID, id));
     }
 
     pub(crate) fn begin_stage(&mut self, stage: &PipelineStage, items_in: usize) {

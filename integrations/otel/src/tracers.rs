@@ -1,5 +1,6 @@
 //! Where spans go: to the global provider of the moment, or to one that was given.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use opentelemetry::global::{self, BoxedTracer};
@@ -27,10 +28,28 @@ impl Tracers {
         Self::Given(Arc::new(BoxedTracer::new(Box::new(provider.tracer_with_scope(scope())))))
     }
 
-    pub(crate) fn tracer(&self) -> Arc<BoxedTracer> {
+    pub(crate) fn tracer(&self) -> RunTracer {
         match self {
-            Self::Global => Arc::new(global::tracer_with_scope(scope())),
-            Self::Given(tracer) => Arc::clone(tracer),
+            Self::Global => RunTracer::Own(global::tracer_with_scope(scope())),
+            Self::Given(tracer) => RunTracer::Shared(Arc::clone(tracer)),
+        }
+    }
+}
+
+/// The tracer of one run.
+#[derive(Debug)]
+pub(crate) enum RunTracer {
+    Own(BoxedTracer),
+    Shared(Arc<BoxedTracer>),
+}
+
+impl Deref for RunTracer {
+    type Target = BoxedTracer;
+
+    fn deref(&self) -> &BoxedTracer {
+        match self {
+            Self::Own(tracer) => tracer,
+            Self::Shared(tracer) => tracer,
         }
     }
 }

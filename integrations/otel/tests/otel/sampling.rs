@@ -26,8 +26,14 @@ impl TraceCollector for Counting {
     fn is_enabled(&self) -> bool {
         self.0.is_enabled()
     }
+    fn detail_level(&self) -> cupel::TraceDetailLevel {
+        self.0.detail_level()
+    }
     fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {
         self.0.begin_run(candidates, budget);
+    }
+    fn wants_items(&self) -> bool {
+        self.0.wants_items()
     }
     fn record_stage_event(&mut self, event: TraceEvent) {
         self.note();
@@ -60,9 +66,14 @@ fn a_run_that_is_sampled_out_tells_the_collector_nothing() {
     let out = Exported::sampled(Sampler::AlwaysOff);
     assert_eq!(told(out.collector(CupelVerbosity::Full), &candidates()), 0);
     assert!(out.spans().is_empty());
-    // Otherwise it is told of each stage, each exclusion and each inclusion.
-    let sampled = Exported::new();
-    assert!(told(sampled.collector(CupelVerbosity::Full), &candidates()) >= 5 + 4 + 3);
+}
+
+#[test]
+fn a_run_tells_the_collector_what_its_verbosity_needs() {
+    let exported = Exported::new();
+    let stages = told(exported.collector(CupelVerbosity::StageOnly), &candidates());
+    let all = told(exported.collector(CupelVerbosity::Full), &candidates());
+    assert_eq!((stages, all), (5, 5 + 4 + 3));
 }
 
 #[test]
