@@ -10,7 +10,7 @@ use opentelemetry::{Context, KeyValue};
 
 use crate::conversation::ConversationId;
 use crate::run::count;
-use crate::tracers::{RunTracer, start};
+use crate::tracers::{RunTracer, Tracers, start};
 use crate::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity, attributes, label, names};
 
 /// A call under way. A call that is dropped drops its span, which ends it.
@@ -34,18 +34,13 @@ impl Call {
     /// Starts the span, in the caller's context; None when there is nobody to tell.
     pub(crate) fn begin(hook: &CupelOtel) -> Option<Self> {
         let caller = Context::current();
-        let tracer = hook.tracers.tracer();
-        let began = SystemTime::now();
-        let builder = SpanBuilder::from_name(names::SELECTION_SPAN).with_start_time(began);
-        let Some(mut span) = start(&tracer, builder, &caller) else {
+        let Some((spans, context)) = CallSpans::begin(hook, &caller) else {
             hook.metrics.as_ref()?;
-            return Some(Self { hook: hook.clone(), spans: None, context: caller });
+            // The pipeline's spans would have nothing to be in: there are none.
+            let hook = CupelOtel { tracers: Tracers::Off, ..hook.clone() };
+            return Some(Self { hook, spans: None, context: caller });
         };
-        if let Some(id) = ConversationId::of(&caller) {
-            span.set_attribute(KeyValue::new(attributes::CONVERSATION_ID, id));
-        }
-        let context = caller.with_span(span);
-        Some(Self { hook: hook.clone(), spans: Some(CallSpans { tracer, began }), context })
+        Some(Self { hook: hook.clone(), spans: Some(spans), context })
     }
 
     /// Writes what is known when gathering and selecting are over.
@@ -92,6 +87,18 @@ impl CallObserver for Call {
 }
 
 impl CallSpans {
+    /// Starts the call's span; None when nobody records it.
+    fn begin(hook: &CupelOtel, caller: &Context) -> Option<(Self, Context)> {
+        let tracer = hook.tracers.tracer()?;
+        let began = SystemTime::now();
+        let builder = SpanBuilder::from_name(names::SELECTION_SPAN).with_start_time(began);
+        let mut span = start(&tracer, builder, caller)?;
+        if let Some(id) = ConversationId::of(caller) {
+            span.set_attribute(KeyValue::new(attributes::CONVERSATION_ID, id));
+        }
+        Some((Self { tracer, began }, caller.with_span(span)))
+    }
+
     /// Writes the spans of gathering, at the time it happened; answers when it ended.
     fn write_gather(&self, gather: &GatherReport, parent: &Context) -> SystemTime {
         if gather.sources.is_empty() {

@@ -116,17 +116,18 @@ impl CupelOtelTraceCollector {
 
     fn begin_spans(&self, budget: &ContextBudget) -> Option<RunSpans> {
         let begin = |parent: &Context| {
-            RunSpans::begin(self.tracers.tracer(), parent, self.verbosity, budget)
+            RunSpans::begin(self.tracers.tracer()?, parent, self.verbosity, budget)
         };
         // What is known about the conversation is asked only when there is a span to carry it.
         let (spans, conversation) = match &self.parent {
             Parent::Call(context) => return begin(context),
             Parent::Given(context) => (begin(context)?, ConversationId::of(context)),
-            Parent::Made(made) => Context::map_current(|current| {
-                let spans = begin(if current.has_active_span() { current } else { made })?;
-                let conversation = ConversationId::of(current);
-                Some((spans, conversation.or_else(|| ConversationId::of(made))))
-            })?,
+            Parent::Made(made) => {
+                let current = Context::current();
+                let spans = begin(if current.has_active_span() { &current } else { made })?;
+                let conversation = ConversationId::of(&current);
+                (spans, conversation.or_else(|| ConversationId::of(made)))
+            }
         };
         if let Some(id) = conversation {
             spans.set_conversation(id);

@@ -5,6 +5,21 @@
 //! - [`CupelOtelTraceCollector`] is for a pipeline that is run without the layer.
 //! - [`CupelMetrics`] goes with either.
 //! - [`attributes`] and [`names`] list everything that is exported, by name.
+//!
+//! ```
+//! use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
+//! use cupel::{ContextBudget, Policy};
+//! use cupel_otel::{CupelOtel, CupelVerbosity};
+//!
+//! let layer = CupelLayer::<ContextRequest<String>, _>::builder()
+//!     .adapter(ContextRequestAdapter)
+//!     .policy(Policy::chat())
+//!     .budget(ContextBudget::builder(8_192).build()?)
+//!     .hook(CupelOtel::new(CupelVerbosity::StageOnly))
+//!     .build()?;
+//! # let _ = layer;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod call;
 mod collector;

@@ -1,4 +1,4 @@
-//! Where spans go: to the global provider of the moment, or to one that was given.
+//! Where spans go: to the global provider of the moment, to one that was given, or nowhere.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ pub(crate) enum Tracers {
     #[default]
     Global,
     Given(Arc<BoxedTracer>),
+    /// Nowhere: nobody records what this is part of.
+    Off,
 }
 
 impl Tracers {
@@ -28,10 +30,11 @@ impl Tracers {
         Self::Given(Arc::new(BoxedTracer::new(Box::new(provider.tracer_with_scope(scope())))))
     }
 
-    pub(crate) fn tracer(&self) -> RunTracer {
+    pub(crate) fn tracer(&self) -> Option<RunTracer> {
         match self {
-            Self::Global => RunTracer::Own(global::tracer_with_scope(scope())),
-            Self::Given(tracer) => RunTracer::Shared(Arc::clone(tracer)),
+            Self::Global => Some(RunTracer::Own(global::tracer_with_scope(scope()))),
+            Self::Given(tracer) => Some(RunTracer::Shared(Arc::clone(tracer))),
+            Self::Off => None,
         }
     }
 }

@@ -173,6 +173,17 @@ async fn measuring_does_not_depend_on_sampling() {
     assert_eq!(series["cupel.items.included{}"].0, 4);
 }
 
+#[tokio::test]
+async fn metrics_alone_need_a_provider_that_records_nothing() {
+    use opentelemetry::trace::noop::NoopTracerProvider;
+    let measured = Measured::new();
+    let hook = CupelOtel::new(CupelVerbosity::StageOnly)
+        .tracer_provider(&NoopTracerProvider::new())
+        .metrics(measured.metrics());
+    assert!(call(layer().hook(hook), request()).await);
+    assert_eq!(measured.series()["cupel.pipeline.duration{}"].0, 1);
+}
+
 #[test]
 fn a_run_that_fails_is_measured_by_its_error() {
     let measured = Measured::new();

@@ -7,8 +7,14 @@ use cupel::{
     ContextBudget, ContextItem, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
     TraceEvent,
 };
-use cupel_otel::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
-use opentelemetry_sdk::trace::Sampler;
+use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
+use opentelemetry::metrics::noop::NoopMeterProvider;
+use opentelemetry::trace::{Link, SpanKind, TraceId};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::trace::{
+    InMemorySpanExporter, Sampler, SamplingDecision, SamplingResult, SdkTracerProvider,
+    ShouldSample,
+};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::otel::common::{Exported, Request, budget, candidates, layer, pipeline, request, run};
@@ -102,4 +108,41 @@ async fn a_call_that_is_sampled_out_is_not_observed() {
     let service = layer().hook(hook).build().unwrap().layer(model);
     service.oneshot(request().item(candidates().remove(1))).await.unwrap();
     assert!(out.spans().is_empty());
+}
+
+/// Drops the spans of calls and records all others.
+#[derive(Debug, Clone)]
+struct NoCalls;
+
+impl ShouldSample for NoCalls {
+    fn should_sample(
+        &self,
+        _: Option<&Context>,
+        _: TraceId,
+        name: &str,
+        _: &SpanKind,
+        _: &[KeyValue],
+        _: &[Link],
+    ) -> SamplingResult {
+        let decision = match name {
+            "cupel.selection" => SamplingDecision::Drop,
+            _ => SamplingDecision::RecordAndSample,
+        };
+        SamplingResult { decision, attributes: Vec::new(), trace_state: Default::default() }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_only_measured_has_no_loose_spans() {
+    let exporter = InMemorySpanExporter::default();
+    let provider = SdkTracerProvider::builder()
+        .with_sampler(NoCalls)
+        .with_simple_exporter(exporter.clone())
+        .build();
+    let metrics = CupelMetrics::of(&NoopMeterProvider::new());
+    let hook = CupelOtel::new(CupelVerbosity::Full).tracer_provider(&provider).metrics(metrics);
+    let model = service_fn(|_: Request| async { Ok::<_, std::convert::Infallible>(()) });
+    let service = layer().hook(hook).build().unwrap().layer(model);
+    service.oneshot(request().item(candidates().remove(1))).await.unwrap();
+    assert!(exporter.get_finished_spans().unwrap().is_empty());
 }
