@@ -72,6 +72,7 @@ async fn refused_parts_are_excluded_with_their_reason() {
     );
     assert_eq!(selection.total_candidates, 2);
     assert_eq!(selection.total_tokens_considered, 10);
+    assert_eq!(selection.refused, 1);
     assert_eq!(selection.uncounted, ["an attachment"]);
 }
 
