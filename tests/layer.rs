@@ -27,6 +27,8 @@ mod hooks;
 mod observers;
 #[path = "layer/origins.rs"]
 mod origins;
+#[path = "layer/parts.rs"]
+mod parts;
 #[path = "layer/readiness.rs"]
 mod readiness;
 #[path = "layer/ready_after_gathering.rs"]

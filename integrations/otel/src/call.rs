@@ -67,6 +67,9 @@ impl CallObserver for Call {
     }
 
     fn on_selection(self: Box<Self>, selection: &Selection) {
+        if let Some(metrics) = &self.hook.metrics {
+            metrics.record_refused(selection.refused);
+        }
         if let Some(stream) = &selection.stream {
             let dropped = &stream.dropped;
             if let Some(metrics) = &self.hook.metrics {

@@ -134,6 +134,11 @@ impl CupelMetrics {
         self.record_excluded("NegativeTokens", dropped.negative_tokens as u64);
     }
 
+    /// What the adapter took out, so that the pipeline never saw it.
+    pub(crate) fn record_refused(&self, parts: usize) {
+        self.record_excluded("Filtered", parts as u64);
+    }
+
     fn record_excluded(&self, reason: &'static str, items: u64) {
         if items > 0 {
             let label = [KeyValue::new(attributes::EXCLUSION_REASON, reason)];

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::ready;
 
-use cupel::gather::Source;
-use cupel::{ExclusionReason, ScoredItem, Sliced};
+use cupel::gather::{BoxError, Source};
+use cupel::layer::{ContextAdapter, CupelLayer, Placed, Refused, Split};
+use cupel::{ContextItem, ExclusionReason, ScoredItem, Sliced};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
@@ -240,4 +241,41 @@ fn a_budget_of_nothing_is_used_by_nothing() {
         CupelOtelTraceCollector::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
     pipeline().build().unwrap().run_traced(&[], &budget(0), &mut collector).unwrap();
     assert_eq!(measured.series()["cupel.budget.utilization{}"], (1, 0.0));
+}
+
+/// Refuses the last item of a request.
+struct RefusesLast;
+
+impl ContextAdapter<Vec<ContextItem>> for RefusesLast {
+    type Rest = ();
+
+    fn split(&self, mut items: Vec<ContextItem>) -> Result<Split<()>, BoxError> {
+        let last = items.pop().ok_or("nothing to refuse")?;
+        let mut split = Split::new(items, 0, ());
+        split.refused = vec![Refused { item: last, why: "a secret reason".to_owned() }];
+        Ok(split)
+    }
+
+    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Vec<ContextItem>, BoxError> {
+        Ok(placed.into_iter().map(|placed| placed.item).collect())
+    }
+}
+
+#[tokio::test]
+async fn parts_that_were_refused_are_counted_without_their_reason() {
+    let measured = Measured::new();
+    let layer = CupelLayer::builder()
+        .adapter(RefusesLast)
+        .pipeline(pipeline().build().unwrap())
+        .budget(budget(100))
+        .hook(CupelOtel::new(CupelVerbosity::Full).metrics(measured.metrics()))
+        .build()
+        .unwrap();
+    let model = service_fn(|_: Vec<ContextItem>| ready(Ok::<_, Infallible>(())));
+    let items = vec![document("a", 1, 0.5), document("b", 1, 0.5)];
+    layer.layer(model).oneshot(items).await.unwrap();
+    let series = measured.series();
+    let excluded = series.iter().filter(|(name, _)| name.contains("excluded"));
+    let excluded: Vec<_> = excluded.map(|(name, (count, _))| (name.as_str(), *count)).collect();
+    assert_eq!(excluded, [("cupel.items.excluded{cupel.exclusion.reason=Filtered}", 1)]);
 }
