@@ -23,6 +23,8 @@ mod concurrency;
 mod groups;
 #[path = "layer/hooks.rs"]
 mod hooks;
+#[path = "layer/observers.rs"]
+mod observers;
 #[path = "layer/origins.rs"]
 mod origins;
 #[path = "layer/parts.rs"]

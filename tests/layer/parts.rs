@@ -5,7 +5,9 @@ use std::convert::Infallible;
 use std::future::ready;
 
 use cupel::gather::{BoxError, Source};
-use cupel::layer::{ContextAdapter, ContextError, CupelLayer, Error, Placed, Refused, Split};
+use cupel::layer::{
+    ContextAdapter, ContextError, CupelLayer, CupelLayerBuilder, Error, Placed, Refused, Split,
+};
 use cupel::{ContextItem, ExclusionReason};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -53,7 +55,7 @@ async fn send(
         .budget(budget(20))
         .streaming(streaming)
         .hook(hook.clone());
-    let layer = sources.into_iter().fold(builder, |builder, source| builder.source(source));
+    let layer = sources.into_iter().fold(builder, CupelLayerBuilder::source);
     let service = layer.build().unwrap().layer(service_fn(|lines| ready(Ok(lines))));
     (service.oneshot(vec!["own".to_owned()]).await, hook)
 }
@@ -72,6 +74,7 @@ async fn refused_parts_are_excluded_with_their_reason() {
     );
     assert_eq!(selection.total_candidates, 2);
     assert_eq!(selection.total_tokens_considered, 10);
+    assert_eq!(selection.refused, 1);
     assert_eq!(selection.uncounted, ["an attachment"]);
 }
 

@@ -1,6 +1,6 @@
 //! Fitting a rig history to a window: this crate against `rig-memory`'s `TokenWindowMemory`.
 //!
-//! `cargo bench -p tower-cupel-rig` prints one table and writes it to `rig.json` in the target
+//! `cargo bench -p tower-cupel-rig --bench versus_memory` prints one table and writes it to `rig.json` in the target
 //! folder. Both get the same histories, the same budget and the same counter, and take turns in
 //! one run; times are medians. `-- --quick` takes fewer samples.
 //!
