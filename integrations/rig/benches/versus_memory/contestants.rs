@@ -17,7 +17,7 @@ use tower::{Layer as _, Service as _, service_fn};
 use crate::common::Effort;
 use crate::history::Shape;
 use crate::measure::{medians, timed};
-use crate::table::Row;
+use crate::table::{Outcome, Row};
 
 /// How both count.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ pub(crate) fn compare(
     budget: i64,
     counting: Counting,
     effort: Effort,
-) -> Vec<Row> {
+) -> Row {
     let tokens_of = move |message: &Message| tokens_of(message, counting);
     let adapter = || RigAdapter::new().counter(counting);
     let history = shape.history(messages);
@@ -107,28 +107,23 @@ pub(crate) fn compare(
             timed(|| request(history.clone()), &all),
         ],
     );
-    let kept = [
-        theirs(history.clone()),
-        near(request(history.clone())).chat_history,
-        told(request(history.clone())).chat_history,
-        all(request(history.clone())).chat_history,
-    ];
-    let names = ["TokenWindowMemory", "ours", "ours, with a report", "ours, all messages"];
-    let rows = names.into_iter().zip(times).zip(kept).map(|((name, time_us), kept)| Row {
-        shape: shape.name(),
-        counting: counting.name(),
+    let outcome = |time_us: f64, kept: &[Message]| Outcome {
+        time_us,
+        // What primes the answer is not in the messages.
+        used: kept.iter().map(tokens_of).sum(),
+        question: kept.contains(&question),
+        valid: validate_canonical(kept).is_ok(),
+    };
+    Row {
+        counter: counting.name(),
+        history: shape.name(),
         messages: history.len(),
         budget,
-        name,
-        time_us,
-        // What the request adds to prime the answer is not in the messages.
-        used: kept.iter().map(tokens_of).sum(),
-        kept: kept.len(),
-        question: kept.contains(&question),
-        valid: validate_canonical(&kept).err().map(|error| error.to_string()),
-        times_rival: time_us / times[0],
-    });
-    rows.collect()
+        theirs: outcome(times[0], &theirs(history.clone())),
+        ours: outcome(times[1], &near(request(history.clone())).chat_history),
+        with_report: outcome(times[2], &told(request(history.clone())).chat_history),
+        all_messages: outcome(times[3], &all(request(history.clone())).chat_history),
+    }
 }
 
 fn is_question(message: &Message) -> bool {

@@ -40,7 +40,7 @@ fn main() {
     for counting in [Counting::Estimate, Counting::Bytes] {
         for (messages, budget) in [(1_000, 20_000), (10_000, 100_000)] {
             for shape in [Shape::Chat, Shape::Tools, Shape::LongRun] {
-                rows.extend(contestants::compare(shape, messages, budget, counting, effort));
+                rows.push(contestants::compare(shape, messages, budget, counting, effort));
             }
         }
     }

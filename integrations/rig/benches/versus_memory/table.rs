@@ -3,78 +3,110 @@
 /// How much longer ours may take than the rival.
 const GOAL: f64 = 3.0;
 
+/// One history under one budget.
 pub(crate) struct Row {
-    pub(crate) shape: &'static str,
-    pub(crate) counting: &'static str,
+    pub(crate) counter: &'static str,
+    pub(crate) history: &'static str,
     pub(crate) messages: usize,
     pub(crate) budget: i64,
-    pub(crate) name: &'static str,
+    pub(crate) theirs: Outcome,
+    pub(crate) ours: Outcome,
+    pub(crate) with_report: Outcome,
+    pub(crate) all_messages: Outcome,
+}
+
+/// What one contestant made of it.
+pub(crate) struct Outcome {
     pub(crate) time_us: f64,
-    pub(crate) times_rival: f64,
     pub(crate) used: i64,
-    pub(crate) kept: usize,
     /// Whether the user's last question is still there.
     pub(crate) question: bool,
-    /// Why the rest is not a conversation in rig's canonical form, if it is not.
-    pub(crate) valid: Option<String>,
+    /// Whether it is a conversation in rig's canonical form: no call without its result.
+    pub(crate) valid: bool,
 }
 
 impl Row {
-    fn used_percent(&self) -> f64 {
-        100.0 * self.used as f64 / self.budget as f64
+    fn times(&self, ours: &Outcome) -> f64 {
+        ours.time_us / self.theirs.time_us
     }
 
-    fn verdict(&self) -> &'static str {
-        match self.name {
-            "ours" if self.times_rival > GOAL => "MISSED",
-            "ours" => "reached",
-            _ => "",
-        }
+    fn reached(&self) -> bool {
+        let all = [&self.ours, &self.with_report, &self.all_messages];
+        let sound = all.iter().all(|ours| ours.question && ours.valid && ours.used <= self.budget);
+        self.times(&self.ours) <= GOAL && sound
+    }
+
+    fn used_percent(&self, outcome: &Outcome) -> f64 {
+        100.0 * outcome.used as f64 / self.budget as f64
+    }
+}
+
+impl Outcome {
+    fn question(&self) -> &'static str {
+        if self.question { "kept" } else { "LOST" }
+    }
+
+    fn pairs(&self) -> &'static str {
+        if self.valid { "whole" } else { "BROKEN" }
     }
 }
 
 pub(crate) fn print(rows: &[Row]) {
     println!(
-        "| counter | history | messages | budget | | us | times | goal | kept | used | question | tool pairs |"
+        "| counter | history | messages | budget | rival, us | ours, us | result | goal | | \
+         with a report | all messages | used | question | pairs |"
     );
-    println!("| --- | --- | ---: | ---: | --- | ---: | ---: | --- | ---: | ---: | --- | --- |");
+    println!(
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | --- | --- | --- |"
+    );
     for row in rows {
+        let Row { theirs, ours, .. } = row;
         println!(
-            "| {} | {} | {} | {} | {} | {:.1} | {:.2}x | {} | {} | {:.1} % | {} | {} |",
-            row.counting,
-            row.shape,
+            "| {} | {} | {} | {} | {:.0} | {:.0} | {:.2}x | <= {GOAL}x | {} | {:.2}x | {:.2}x | \
+             {:.1} / {:.1} % | {} / {} | {} / {} |",
+            row.counter,
+            row.history,
             row.messages,
             row.budget,
-            row.name,
-            row.time_us,
-            row.times_rival,
-            row.verdict(),
-            row.kept,
-            row.used_percent(),
-            if row.question { "kept" } else { "LOST" },
-            row.valid.as_deref().map_or("whole", |_| "BROKEN"),
+            theirs.time_us,
+            ours.time_us,
+            row.times(ours),
+            if row.reached() { "reached" } else { "MISSED" },
+            row.times(&row.with_report),
+            row.times(&row.all_messages),
+            row.used_percent(theirs),
+            row.used_percent(ours),
+            theirs.question(),
+            ours.question(),
+            theirs.pairs(),
+            ours.pairs(),
         );
     }
-    println!("\ngoal: ours in at most {GOAL} times the time of TokenWindowMemory");
 }
 
 pub(crate) fn write_json(rows: &[Row]) {
+    let outcome = |row: &Row, outcome: &Outcome| {
+        serde_json::json!({
+            "us": outcome.time_us,
+            "times_rival": row.times(outcome),
+            "used_percent": row.used_percent(outcome),
+            "question_kept": outcome.question,
+            "valid": outcome.valid,
+        })
+    };
     let rows: Vec<_> = rows
         .iter()
         .map(|row| {
             serde_json::json!({
-                "counter": row.counting,
-                "history": row.shape,
+                "counter": row.counter,
+                "history": row.history,
                 "messages": row.messages,
                 "budget": row.budget,
-                "contestant": row.name,
-                "us": row.time_us,
-                "times_rival": row.times_rival,
-                "kept": row.kept,
-                "used_percent": row.used_percent(),
-                "question_kept": row.question,
-                "problem": row.valid,
-                "verdict": row.verdict(),
+                "token_window_memory": outcome(row, &row.theirs),
+                "ours": outcome(row, &row.ours),
+                "ours_with_report": outcome(row, &row.with_report),
+                "ours_all_messages": outcome(row, &row.all_messages),
+                "reached": row.reached(),
             })
         })
         .collect();
