@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::ready;
 use std::task::{Context, Poll};
 
-use futures::future::{BoxFuture, FutureExt as _, Ready};
+use futures::future::{BoxFuture, FutureExt as _, Ready, TryFutureExt as _};
 use rig_core::DynModel;
 use rig_core::completion::{CompletionRequest, CompletionResponse};
 use rig_core::error::ProviderError;
@@ -95,16 +95,16 @@ impl Service<AgentCall> for RigModel {
 
     fn call(&mut self, call: AgentCall) -> Self::Future {
         let AgentCall { request, stream, observation } = call;
-        let whole = |response| ModelReply::Whole(Box::new(response));
         match (stream, observation) {
-            (false, None) => self.model.call(request).map(move |r| r.map(whole)).boxed(),
+            (false, None) => self.model.call(request).map_ok(ModelReply::whole).boxed(),
             (false, Some(observation)) => {
-                self.model.call_observed(request, observation).map(move |r| r.map(whole)).boxed()
+                let answered = self.model.call_observed(request, observation);
+                answered.map_ok(ModelReply::whole).boxed()
             }
-            (true, None) => ready(self.model.stream(request).map(ModelReply::Stream)).boxed(),
+            (true, None) => ready(self.model.stream(request).map(ModelReply::stream)).boxed(),
             (true, Some(observation)) => {
                 let opened = self.model.stream_observed(request, observation);
-                ready(opened.map(ModelReply::Stream)).boxed()
+                ready(opened.map(ModelReply::stream)).boxed()
             }
         }
     }
@@ -118,7 +118,21 @@ pub enum ModelReply {
     /// The whole answer.
     Whole(Box<CompletionResponse>),
     /// The answer as it arrives.
-    Stream(CompletionStream),
+    Stream(Box<CompletionStream>),
+}
+
+impl ModelReply {
+    /// A whole answer.
+    #[must_use]
+    pub fn whole(response: CompletionResponse) -> Self {
+        Self::Whole(Box::new(response))
+    }
+
+    /// An answer as it arrives.
+    #[must_use]
+    pub fn stream(stream: CompletionStream) -> Self {
+        Self::Stream(Box::new(stream))
+    }
 }
 
 impl fmt::Debug for ModelReply {

@@ -21,6 +21,7 @@
     missing_docs
 )]
 
+#[allow(clippy::manual_is_multiple_of)] // shared with a crate for older compilers
 #[path = "../../../../benches/common/mod.rs"]
 mod common;
 mod contestants;

@@ -10,8 +10,8 @@ use rig_core::completion::{CompletionRequest, CompletionResponse, Usage};
 use rig_core::driver::{Exchange, Model, Opened, Opening, Transport};
 use rig_core::error::ProviderError;
 use rig_core::message::{
-    AssistantContent, DocumentSourceKind, Message, Origin, ToolCall, ToolFunction, ToolName,
-    ToolResult, ToolResultContent, UserContent,
+    AssistantContent, DocumentSourceKind, EmptyToolName, Message, Origin, ToolCall, ToolFunction,
+    ToolName, ToolResult, ToolResultContent, UserContent,
 };
 use rig_core::test_utils::{MockFrame, MockScript};
 use rig_core::tool::Tool as _;
@@ -40,7 +40,7 @@ impl Transport<MockScript> for Bookkeeper {
             return Opening::failed(ProviderError::Provider(problem));
         }
         match think(&request) {
-            Err(error) => Opening::failed(error),
+            Err(error) => Opening::failed(ProviderError::Provider(error.to_string())),
             Ok(content) => {
                 let origin = Origin::new("local.api", "local", "bookkeeper");
                 let usage = Usage::new().input_tokens(tokens);
@@ -53,7 +53,7 @@ impl Transport<MockScript> for Bookkeeper {
 }
 
 /// What to do next.
-fn think(request: &CompletionRequest) -> Result<Vec<AssistantContent>, ProviderError> {
+fn think(request: &CompletionRequest) -> Result<Vec<AssistantContent>, EmptyToolName> {
     let Some(result) = last_result(request) else {
         return say_and_call("So far 0 crates.", ReadPage::NAME, json!({ "page": 1 }));
     };
@@ -81,8 +81,8 @@ fn say_and_call(
     note: &str,
     tool: &str,
     arguments: serde_json::Value,
-) -> Result<Vec<AssistantContent>, ProviderError> {
-    let name = ToolName::new(tool).map_err(|error| ProviderError::Provider(error.to_string()))?;
+) -> Result<Vec<AssistantContent>, EmptyToolName> {
+    let name = ToolName::new(tool)?;
     // Ids as a provider would give them: new for every call.
     let id = format!("{tool}-{arguments}");
     let call = ToolCall::from_wire(id, ToolFunction::new(name, arguments));

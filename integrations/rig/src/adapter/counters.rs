@@ -27,8 +27,7 @@ pub(super) struct Known {
 impl Known {
     fn estimate(&self) -> Arc<dyn TokenCounter> {
         let counter = || Arc::new(CachedCounter::new(HeuristicCounter));
-        let counter = Arc::clone(self.estimate.get_or_init(counter));
-        counter
+        Arc::<CachedCounter<HeuristicCounter>>::clone(self.estimate.get_or_init(counter))
     }
 
     #[cfg(feature = "tiktoken")]

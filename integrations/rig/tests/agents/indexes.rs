@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cupel::gather::{Source, SourceOutcome};
-use cupel::layer::{CupelLayer, Selection};
+use cupel::layer::{CupelLayer, CupelLayerBuilder, Selection};
 use cupel::{ContextKind, Policy};
 use cupel_rig::source::{IndexSource, MemorySource, ScoreScale, history_items};
 use cupel_rig::{AgentCall, RigAdapter};
@@ -86,7 +86,7 @@ fn layer_with(
         .policy(Policy::rag())
         .budget(budget(room))
         .on_selection(move |selection: &Selection| selections.add(selection.clone()));
-    sources.into_iter().fold(builder, |builder, source| builder.source(source)).build().unwrap()
+    sources.into_iter().fold(builder, CupelLayerBuilder::source).build().unwrap()
 }
 
 fn document_ids(request: &CompletionRequest) -> Vec<&str> {

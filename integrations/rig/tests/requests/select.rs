@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use cupel::gather::Source;
-use cupel::layer::{CupelLayer, Error, Selection};
+use cupel::layer::{CupelLayer, CupelLayerBuilder, Error, Selection};
 use cupel::{ContextBudget, Policy};
 use cupel_rig::RigAdapter;
 use rig_core::completion::CompletionRequest;
@@ -33,7 +33,7 @@ pub(crate) async fn try_select(
 ) -> Result<(CompletionRequest, Selection), Error<Infallible>> {
     let builder =
         CupelLayer::builder().adapter(adapter).policy(Policy::chat()).budget(room(tokens));
-    let builder = sources.into_iter().fold(builder, |builder, source| builder.source(source));
+    let builder = sources.into_iter().fold(builder, CupelLayerBuilder::source);
     let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
     let mut service = builder.build().unwrap().layer(hand_back);
     service.ready().await?.call_with_report(request).await

@@ -22,8 +22,10 @@ pub(crate) type LocalModel = Model<MockScript, Local>;
 #[derive(Clone)]
 pub(crate) struct Local {
     window: i64,
-    reply: Arc<dyn Fn(&CompletionRequest) -> Vec<AssistantContent> + Send + Sync>,
+    reply: Reply,
 }
+
+type Reply = Arc<dyn Fn(&CompletionRequest) -> Vec<AssistantContent> + Send + Sync>;
 
 /// A model with a window of so many words for what it reads.
 pub(crate) fn local(
