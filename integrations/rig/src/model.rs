@@ -21,12 +21,12 @@ use crate::{AgentCall, Streaming};
 /// use cupel_rig::RigModel;
 /// use rig_core::completion::CompletionRequest;
 /// use rig_core::test_utils::MockCompletionModel;
-/// use tower::{Service as _, ServiceExt as _};
+/// use tower::ServiceExt as _;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let mut model = RigModel::new(MockCompletionModel::text("It closes at six."));
+/// let model = RigModel::new(MockCompletionModel::text("It closes at six."));
 /// let request = CompletionRequest::new("When does the office close?");
-/// let answer = ServiceExt::<CompletionRequest>::ready(&mut model).await?.call(request).await?;
+/// let answer = model.oneshot(request).await?;
 /// assert_eq!(answer.text(), "It closes at six.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();

@@ -12,7 +12,7 @@ mod text;
 use std::fmt;
 use std::sync::Arc;
 
-use cupel::conversation::{Attributes, Conversation, Message as Seen, Rules};
+use cupel::conversation::{Attributes, Conversation, Message as Seen, Role, Rules};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Refused, Split};
 use cupel::tokens::TokenCounter;
@@ -169,8 +169,12 @@ impl RigAdapter {
     /// API would take.
     pub(crate) fn units(&self, messages: &[Message]) -> Result<Vec<ContextItem>, BoxError> {
         let mut count = Count::new(self.counters.without_request(), self.media);
-        let in_sight = InSight::all(messages, |message| self.see(message, &mut count));
-        Ok(self.conversation(messages, &in_sight, usize::MAX)?.candidates())
+        let mut in_sight = InSight::all(messages, |message| self.see(message, &mut count));
+        // Whatever comes next, the last exchange is over.
+        in_sight.seen.push(Seen::new(Role::User, "", 0));
+        let mut units = self.conversation(messages, &in_sight, usize::MAX)?.take_candidates();
+        units.pop();
+        Ok(units)
     }
 
     #[inline]

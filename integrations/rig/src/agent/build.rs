@@ -32,7 +32,8 @@ use crate::{AgentCall, ModelReply, RigModel};
 /// let agent = AgentBuilder::new(model.clone()).preamble("Be brief.").build_through(layer, model);
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// assert_eq!(agent.prompt("When does the office close?").await?, "It closes at six.");
+/// let response = agent.prompt("When does the office close?").await?;
+/// assert_eq!(response.output(), "It closes at six.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -190,8 +190,8 @@ async fn memories_and_old_histories_are_sources_too() {
     let texts: Vec<&str> = request.documents.iter().map(|d| d.text.as_str()).collect();
     let exchange = "[0] user: Who is the keeper?\n[1] assistant: An old sailor.";
     // The same exchange from both is sent once.
-    assert_eq!(texts.iter().filter(|text| **text == exchange).count(), 1);
-    assert!(texts.contains(&"[2] user: Thank you."));
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts.contains(&exchange) && texts.contains(&"[2] user: Thank you."));
     let pins: usize = seen.selections.all()[0].gather.sources.iter().map(|s| s.pins_lifted).sum();
     assert_eq!(pins, 0, "nothing that is remembered is pinned");
 }
