@@ -1,5 +1,7 @@
 //! How far back a history is looked at.
 
+use std::ops::Range;
+
 use cupel::conversation::Message as Seen;
 use rig_core::message::{Message, UserContent};
 
@@ -22,22 +24,24 @@ impl InSight {
     }
 
     /// The newest messages, so many tokens of them and what they cannot do without: the beginning
-    /// of the exchange in which the view ends, instructions, and the question that is being
-    /// answered. Older ones are not even counted.
+    /// of the exchange in which the view ends, instructions, the question that is being answered
+    /// and the user's last words. Older ones are not even counted.
     pub(super) fn back_to(
         horizon: i64,
         messages: &[Message],
         mut see: impl FnMut(&Message) -> (Seen, i64),
     ) -> Self {
         let question = messages.iter().rposition(opens_exchange);
+        let words = words_and_their_call(messages);
         let mut positions = Vec::with_capacity(ROOM);
         let mut seen = Vec::with_capacity(ROOM);
         let mut tokens = 0_i64;
         let mut beyond = false;
         for (position, message) in messages.iter().enumerate().rev() {
-            let is_question = question == Some(position);
-            let is_system = matches!(message, Message::System { .. });
-            if beyond && !is_system && !is_question {
+            let is_needed = question == Some(position)
+                || words.contains(&position)
+                || matches!(message, Message::System { .. });
+            if beyond && !is_needed {
                 continue;
             }
             let (one, cost) = see(message);
@@ -57,6 +61,22 @@ impl InSight {
         seen.reverse();
         Self { positions, seen }
     }
+}
+
+/// Where the user's last words are; they may stand beside results, which need their call.
+fn words_and_their_call(messages: &[Message]) -> Range<usize> {
+    let Some(last) = messages.iter().rposition(has_words) else { return 0..0 };
+    let is_call = |message: &Message| matches!(message, Message::Assistant(_));
+    let first = match messages.get(last) {
+        Some(words) if !opens_exchange(words) => messages.iter().take(last).rposition(is_call),
+        _ => None,
+    };
+    first.unwrap_or(last)..last + 1
+}
+
+fn has_words(message: &Message) -> bool {
+    let Message::User { content } = message else { return false };
+    content.iter().any(|part| !matches!(part, UserContent::ToolResult(_)))
 }
 
 /// Whether a user begins something new here.

@@ -1,6 +1,6 @@
 //! Long histories, looked at as far back as it makes sense.
 
-use rig_core::message::Message;
+use rig_core::message::{Message, UserContent};
 use rig_core::transcript::validate_canonical;
 
 use crate::select::{adapter, answers, calls, request, try_select};
@@ -45,6 +45,24 @@ async fn instructions_and_the_question_are_found_however_far_back() {
     // Steps are 8 + 24 tokens: two of them, whole.
     let expected = [&history[0], &history[3]].into_iter().chain(&history[80..]);
     assert_eq!(sent.chat_history, expected.cloned().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn words_beside_a_result_are_found_with_their_call() {
+    let mut both = answers(&["a"], "found");
+    if let Message::User { content } = &mut both {
+        content.push(UserContent::text("and hurry"));
+    }
+    let steps = (0..10).flat_map(|n| {
+        let id = n.to_string();
+        [calls(&[&id]), answers(&[&id], &filler(20))]
+    });
+    let history: Vec<Message> =
+        [Message::user("the question"), calls(&["a"]), both].into_iter().chain(steps).collect();
+    let near = adapter().horizon(10);
+    let (sent, _) = try_select(request(history.clone()), near, PLENTY, vec![]).await.unwrap();
+    validate_canonical(&sent.chat_history).unwrap();
+    assert_eq!(sent.chat_history, [&history[..3], &history[21..]].concat());
 }
 
 #[tokio::test]

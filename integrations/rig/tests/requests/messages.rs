@@ -106,13 +106,15 @@ async fn the_question_stays_when_a_tool_result_has_words_of_the_user_beside_it()
     let history = vec![
         Message::user("old"),
         Message::assistant("answer"),
-        Message::user("the question"),
+        Message::user(format!("the question {}", filler(40))),
         calls(&["a"]),
         answers(&["a"], &filler(40)),
         calls(&["b"]),
         both,
     ];
-    let (sent, _) = select(request(history.clone()), 45).await;
+    // Room for what is pinned (24 and 45, priming 3) and 4 more: without the pin the old exchange
+    // of 8 would take the place of the long question.
+    let (sent, _) = select(request(history.clone()), 76).await;
     validate_canonical(&sent.chat_history).unwrap();
     assert!(sent.chat_history.contains(&history[2]));
     assert!(sent.chat_history.contains(&history[6]));

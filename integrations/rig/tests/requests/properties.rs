@@ -146,8 +146,14 @@ fn has_words(message: &Message) -> bool {
     content.iter().any(|part| matches!(part, UserContent::Text(_)))
 }
 
+/// At least 400 cases; `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(400), failure_persistence: None, ..default }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn a_canonical_history_stays_canonical(
