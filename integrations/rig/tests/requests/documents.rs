@@ -1,14 +1,17 @@
 //! Documents of the request and items of sources.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
-use cupel::ContextItem;
 use cupel::conversation::Attributes;
 use cupel::gather::Source;
-use rig_core::completion::Document;
+use cupel::layer::CupelLayer;
+use cupel::{ContextItem, Policy};
+use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::Message;
+use tower::{Layer as _, ServiceExt as _, service_fn};
 
-use crate::select::{adapter, request, select, try_select};
+use crate::select::{adapter, request, room, select, try_select};
 use crate::support::filler;
 
 fn document(id: &str, text: impl Into<String>) -> Document {
@@ -26,6 +29,20 @@ async fn documents_are_candidates_and_keep_their_order() {
     assert_eq!(sent.documents, documents[1..]);
     assert_eq!(selection.excluded.len(), 1);
     assert!(selection.excluded[0].item.content().starts_with("<file id: long>"));
+}
+
+#[tokio::test]
+async fn a_placer_that_moves_things_does_not_move_documents_of_the_request() {
+    let mut asked = request(vec![Message::user("What is there?")]);
+    asked.documents = (0..5).map(|n| document(&n.to_string(), format!("text {n}"))).collect();
+    let relevant = adapter().document_attributes(|document| {
+        Attributes::new().relevance(document.id.parse::<f64>().unwrap() / 10.0)
+    });
+    let layer = CupelLayer::builder().adapter(relevant).policy(Policy::rag()).budget(room(1_000));
+    let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
+    let service = layer.build().unwrap().layer(hand_back);
+    let sent = service.oneshot(asked.clone()).await.unwrap();
+    assert_eq!(sent.documents, asked.documents);
 }
 
 #[tokio::test]

@@ -97,28 +97,35 @@ async fn answers_never_come_to_stand_next_to_each_other() {
     assert!(validate_canonical(&sent.chat_history).is_err());
 }
 
-#[tokio::test]
-async fn the_question_stays_when_a_tool_result_has_words_of_the_user_beside_it() {
-    let mut both = answers(&["b"], &filler(10));
-    if let Message::User { content } = &mut both {
+/// Six small exchanges, a long question, and steps of which one has the user's words beside it.
+fn interrupted_run() -> Vec<Message> {
+    let mut words = answers(&["a"], &filler(10));
+    if let Message::User { content } = &mut words {
         content.push(UserContent::text("and hurry"));
     }
-    let history = vec![
-        Message::user("old"),
-        Message::assistant("answer"),
+    let small = |n: usize| [Message::user(format!("q{n}")), Message::assistant("a")];
+    let run = [
         Message::user(format!("the question {}", filler(40))),
         calls(&["a"]),
-        answers(&["a"], &filler(40)),
+        words,
         calls(&["b"]),
-        both,
+        answers(&["b"], "found"),
     ];
-    // Room for what is pinned (24 and 45, priming 3) and 4 more: without the pin the old exchange
-    // of 8 would take the place of the long question.
-    let (sent, _) = select(request(history.clone()), 76).await;
+    (0..6).flat_map(small).chain(run).collect()
+}
+
+#[tokio::test]
+async fn the_question_and_the_last_words_stay_where_smaller_messages_would_win() {
+    let history = interrupted_run();
+    // Pinned are the question (45), the words with their call (8 + 16) and the last step (8 + 5),
+    // and 3 prime the answer. An exchange of 8 has more score to the token, but there is no room.
+    let (sent, selection) = select(request(history.clone()), 45 + 24 + 13 + 3 + 7).await;
     validate_canonical(&sent.chat_history).unwrap();
-    assert!(sent.chat_history.contains(&history[2]));
-    assert!(sent.chat_history.contains(&history[6]));
-    assert!(!sent.chat_history.contains(&history[4]));
+    assert_eq!(sent.chat_history, history[12..]);
+    assert_eq!(selection.excluded.len(), 6);
+    // One token more, and one of them fits.
+    let (sent, _) = select(request(history.clone()), 45 + 24 + 13 + 3 + 8).await;
+    assert_eq!(sent.chat_history, history[10..]);
 }
 
 #[tokio::test]
