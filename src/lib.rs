@@ -25,7 +25,7 @@
 //!
 //! # Features
 //!
-//! - `layer` (default): [`gather`] and [`layer`], on tokio and tower.
+//! - `layer` (default): [`gather`], [`layer`] and [`conversation`], on tokio and tower.
 //! - `serde`: reading and writing items, budgets, reports and policies.
 //! - `config`: policies in JSON, TOML and YAML files, and budget contracts in folders.
 //! - `tiktoken`: exact token counts for OpenAI's encodings.
@@ -39,6 +39,8 @@ mod wire;
 
 pub mod analytics;
 pub mod contract;
+#[cfg(feature = "layer")]
+pub mod conversation;
 pub mod diagnostics;
 #[cfg(feature = "layer")]
 pub mod gather;

@@ -34,7 +34,7 @@ use crate::model::ContextItem;
 ///         let item = |line: String| ContextItem::new(line.as_str(), count(&line));
 ///         let lines = std::mem::take(&mut prompt.lines);
 ///         let candidates = lines.into_iter().map(item).collect::<Result<_, _>>()?;
-///         Ok(Split { candidates, fixed_tokens: count(&prompt.instructions), rest: prompt })
+///         Ok(Split::new(candidates, count(&prompt.instructions), prompt))
 ///     }
 ///
 ///     fn join(&self, mut rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {
@@ -60,6 +60,15 @@ pub trait ContextAdapter<Req>: Send + Sync {
     ///
     /// Whatever makes the request impossible; the call fails with it.
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError>;
+
+    /// What a source's item costs once [`join`](Self::join) has written it into the request.
+    ///
+    /// Sources count their text; only the adapter knows what is written around it. The item is
+    /// selected, and reported, with this count. Items with a negative one are left out.
+    fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
+        let _ = rest;
+        item.tokens()
+    }
 }
 
 impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
@@ -72,10 +81,15 @@ impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError> {
         (**self).join(rest, placed)
     }
+
+    fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
+        (**self).source_item_tokens(rest, item)
+    }
 }
 
 /// A request taken apart.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Split<Rest> {
     /// The items to select from.
     pub candidates: Vec<ContextItem>,
@@ -84,6 +98,41 @@ pub struct Split<Rest> {
     pub fixed_tokens: i64,
     /// The request without its candidates.
     pub rest: Rest,
+    /// Tokens that are sent once around what sources give, such as a heading. They count as fixed
+    /// when the layer has sources.
+    pub source_frame_tokens: i64,
+    /// Parts that must not be sent, whatever room there is. They are reported as excluded.
+    pub refused: Vec<Refused>,
+    /// What is sent but cannot be counted, in words; see [`Selection::uncounted`].
+    ///
+    /// [`Selection::uncounted`]: super::Selection::uncounted
+    pub uncounted: Vec<String>,
+}
+
+impl<Rest> Split<Rest> {
+    /// Candidates, the tokens of everything else, and the rest of the request.
+    pub fn new(candidates: Vec<ContextItem>, fixed_tokens: i64, rest: Rest) -> Self {
+        Self {
+            candidates,
+            fixed_tokens,
+            rest,
+            source_frame_tokens: 0,
+            refused: Vec::new(),
+            uncounted: Vec::new(),
+        }
+    }
+}
+
+/// A part of a request that the model's API would refuse.
+///
+/// The report lists it as [`Filtered`](crate::ExclusionReason::Filtered) with the reason as the
+/// filter's name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refused {
+    /// The part, as an item.
+    pub item: ContextItem,
+    /// Why, in a few words.
+    pub why: String,
 }
 
 /// A selected item and where it came from.

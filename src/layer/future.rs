@@ -134,7 +134,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                 },
                 StateProjection::Gathering(slot) => {
                     let Some(prepared) = slot else { return Poll::Pending };
-                    let gathered = ready!(prepared.poll_gathered(cx));
+                    let gathered = ready!(prepared.poll_gathered(&this.shared.adapter, cx));
                     let Some(prepared) = slot.take() else { return Poll::Pending };
                     match gathered {
                         Err(failed) => Err(failed),

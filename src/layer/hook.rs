@@ -23,6 +23,9 @@ pub struct Selection {
     pub budget: ContextBudget,
     /// Tokens that were not up for selection.
     pub fixed_tokens: i64,
+    /// What is sent beside the selection and could not be counted, in words: the request may be
+    /// larger than the budget by as much.
+    pub uncounted: Vec<String>,
     /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
     /// the best ones, and the totals count everything.
     pub stream: Option<StreamReport>,
@@ -36,6 +39,7 @@ impl Selection {
             gather: GatherReport::default(),
             budget: ContextBudget::bare(0, 0),
             fixed_tokens: 0,
+            uncounted: Vec::new(),
             stream: None,
         }
     }

@@ -50,7 +50,7 @@ mod select;
 mod service;
 mod streaming;
 
-pub use adapter::{ContextAdapter, Origin, Placed, Split};
+pub use adapter::{ContextAdapter, Origin, Placed, Refused, Split};
 pub use budget::BudgetProvider;
 pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
 pub use dropped::DroppedCounts;
@@ -58,6 +58,7 @@ pub use error::{ContextError, Error};
 pub use ext::ServiceBuilderExt;
 pub use future::{ReportedFuture, ResponseFuture};
 pub use hook::{Selection, SelectionHook};
+pub(crate) use request::fold;
 pub use request::{ContextRequest, ContextRequestAdapter};
 pub use service::{CupelLayer, CupelService};
 pub use streaming::{Snapshot, StreamReport};

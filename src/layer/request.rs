@@ -120,7 +120,7 @@ impl<T> ContextRequest<T> {
 }
 
 /// One item that stands for all of a group's.
-fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
+pub(crate) fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
     let Some(first) = members.first() else {
         return Err(CupelError::InvalidItem {
             field: "group",
@@ -158,11 +158,8 @@ impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
     type Rest = ContextRequest<T>;
 
     fn split(&self, mut request: ContextRequest<T>) -> Result<Split<Self::Rest>, BoxError> {
-        Ok(Split {
-            candidates: request.units.iter_mut().filter_map(Unit::candidate).collect(),
-            fixed_tokens: request.fixed_tokens,
-            rest: request,
-        })
+        let candidates = request.units.iter_mut().filter_map(Unit::candidate).collect();
+        Ok(Split::new(candidates, request.fixed_tokens, request))
     }
 
     fn join(

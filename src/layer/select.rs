@@ -8,15 +8,18 @@ use tracing::Span;
 use super::budget::without_fixed;
 use super::service::Shared;
 use super::streaming::{Streamed, Streaming, Terms};
-use super::{ContextAdapter, ContextError, Origin, Placed, Selection, StreamReport};
+use super::{ContextAdapter, ContextError, Origin, Placed, Refused, Selection, StreamReport};
 use crate::diagnostics::{
-    DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceDetailLevel,
+    DiagnosticTraceCollector, ExcludedItem, ExclusionReason, NullTraceCollector, SelectionReport,
+    TraceDetailLevel,
 };
 use crate::error::CupelError;
 use crate::gather::{
-    Arrived, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Source, pin_limit,
+    Arrived, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Sink, Source,
+    SourceReport, pin_limit,
 };
 use crate::model::{ContextBudget, ContextItem};
+use crate::order;
 use crate::pipeline::Pipeline;
 
 /// A request taken apart, with its budget, and its sources open.
@@ -32,6 +35,8 @@ pub(super) struct Waiting<Rest> {
     rest: Rest,
     budget: ContextBudget,
     fixed_tokens: i64,
+    refused: Vec<Refused>,
+    uncounted: Vec<String>,
 }
 
 /// Where candidates go.
@@ -62,12 +67,17 @@ impl<Rest> Prepared<Rest> {
         let gather = (!shared.sources.is_empty())
             .then(|| Gather::open(&shared.sources, &request, shared.gather_deadline));
         let split = shared.adapter.split(request).map_err(ContextError::Adapter)?;
-        let fixed_tokens = split.fixed_tokens;
-        if fixed_tokens < 0 {
-            // Taken off the budget they would make it larger than the model's window.
-            let problem = format!("fixed_tokens must be at least 0, got {fixed_tokens}");
-            return Err(ContextError::Adapter(problem.into()));
+        let frame_tokens = if gather.is_some() { split.source_frame_tokens } else { 0 };
+        for (field, tokens) in
+            [("fixed_tokens", split.fixed_tokens), ("source_frame_tokens", frame_tokens)]
+        {
+            if tokens < 0 {
+                // Taken off the budget they would make it larger than the model's window.
+                let problem = format!("{field} must be at least 0, got {tokens}");
+                return Err(ContextError::Adapter(problem.into()));
+            }
         }
+        let fixed_tokens = split.fixed_tokens.saturating_add(frame_tokens);
         let budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
             let available_tokens = whole.max_tokens().saturating_sub(whole.output_reserve());
             ContextError::FixedTokens { fixed_tokens, available_tokens }
@@ -84,7 +94,13 @@ impl<Rest> Prepared<Rest> {
                 Intake::Stream(Box::new(streaming))
             }
         };
-        let waiting = Waiting { rest: split.rest, budget, fixed_tokens };
+        let waiting = Waiting {
+            rest: split.rest,
+            budget,
+            fixed_tokens,
+            refused: split.refused,
+            uncounted: split.uncounted,
+        };
         Ok(Self { waiting, gather, intake })
     }
 
@@ -93,16 +109,24 @@ impl<Rest> Prepared<Rest> {
     }
 
     /// Waits until the sources have ended, been cut off, or are not needed any more.
-    pub(super) fn poll_gathered(
+    pub(super) fn poll_gathered<Req, A>(
         &mut self,
+        adapter: &A,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<GatherReport, (ContextError, GatherReport)>> {
+    ) -> Poll<Result<GatherReport, (ContextError, GatherReport)>>
+    where
+        A: ContextAdapter<Req, Rest = Rest>,
+    {
         let Some(gather) = &mut self.gather else {
             return Poll::Ready(Ok(GatherReport::default()));
         };
+        let rest = &self.waiting.rest;
+        let count = |item: &ContextItem| adapter.source_item_tokens(rest, item);
         let polled = match &mut self.intake {
-            Intake::Batch { arrived, .. } => gather.poll(cx, arrived),
-            Intake::Stream(streaming) => gather.poll(cx, &mut **streaming),
+            Intake::Batch { arrived, .. } => gather.poll(cx, &mut Recount { count, sink: arrived }),
+            Intake::Stream(streaming) => {
+                gather.poll(cx, &mut Recount { count, sink: &mut **streaming })
+            }
         };
         polled.map_err(|(failed, report)| {
             let RequiredSourceFailed { name, outcome, cause } = failed;
@@ -125,6 +149,25 @@ impl<Rest> Prepared<Rest> {
             }
         };
         (candidates, self.waiting)
+    }
+}
+
+/// Gives arriving items the tokens they take in the request.
+struct Recount<'a, F, S> {
+    count: F,
+    sink: &'a mut S,
+}
+
+impl<F: Fn(&ContextItem) -> i64, S: Sink> Sink for Recount<'_, F, S> {
+    fn accept(&mut self, source: usize, mut items: Vec<ContextItem>, report: &mut SourceReport) {
+        for item in &mut items {
+            item.set_tokens((self.count)(item));
+        }
+        self.sink.accept(source, items, report);
+    }
+
+    fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
+        self.sink.is_settled(is_open)
     }
 }
 
@@ -254,12 +297,15 @@ impl<Rest> Waiting<Rest> {
     where
         A: ContextAdapter<Req, Rest = Rest>,
     {
-        let Self { rest, budget, fixed_tokens } = self;
+        let Self { rest, budget, fixed_tokens, refused, uncounted } = self;
         let Selected { placed, report, stream } = selected;
         // Without a hook or a caller who wants it, there is no report to tell about.
         let told = report.is_some();
-        let report = report.unwrap_or_default();
-        let selection = Selection { report, gather, budget, fixed_tokens, stream };
+        let mut report = report.unwrap_or_default();
+        if told {
+            add_refused(&mut report, refused);
+        }
+        let selection = Selection { report, gather, budget, fixed_tokens, uncounted, stream };
         if told {
             shared.hooks.iter().for_each(|hook| hook.on_selection(&selection));
         }
@@ -268,4 +314,16 @@ impl<Rest> Waiting<Rest> {
             Err(error) => Err((ContextError::Adapter(error), selection.gather)),
         }
     }
+}
+
+/// Lists what was never up for selection among the excluded items.
+fn add_refused(report: &mut SelectionReport, refused: Vec<Refused>) {
+    report.total_candidates += refused.len();
+    for Refused { item, why } in refused {
+        report.total_tokens_considered =
+            report.total_tokens_considered.saturating_add(item.tokens());
+        let reason = ExclusionReason::Filtered { filter_name: why };
+        report.excluded.push(ExcludedItem { item, score: 0.0, reason });
+    }
+    report.excluded.sort_by_key(|excluded| order::descending(excluded.score));
 }

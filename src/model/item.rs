@@ -177,6 +177,12 @@ impl ContextItem {
         self.fields.original_tokens
     }
 
+    /// Corrects the token count; the handle stays one of the same item.
+    #[cfg(feature = "layer")]
+    pub(crate) fn set_tokens(&mut self, tokens: i64) {
+        self.tokens = tokens;
+    }
+
     /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
         self.hash_and_pin & !PINNED

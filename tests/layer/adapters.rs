@@ -61,7 +61,7 @@ impl ContextAdapter<Prompt> for Lines {
             .iter()
             .map(|line| ContextItem::new(line.as_str(), words(line)))
             .collect::<Result<_, _>>()?;
-        Ok(Split { candidates, fixed_tokens: words(&prompt.instructions), rest: prompt })
+        Ok(Split::new(candidates, words(&prompt.instructions), prompt))
     }
 
     fn join(&self, mut rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {

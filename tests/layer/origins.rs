@@ -24,7 +24,7 @@ impl ContextAdapter<Traced> for Tracing {
     type Rest = ();
 
     fn split(&self, request: Traced) -> Result<Split<()>, BoxError> {
-        Ok(Split { candidates: request.candidates, fixed_tokens: 0, rest: () })
+        Ok(Split::new(request.candidates, 0, ()))
     }
 
     fn join(&self, (): (), placed: Vec<Placed>) -> Result<Traced, BoxError> {

@@ -1,0 +1,80 @@
+//! What the caller knows about a message besides its text.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+/// What a message is worth to the caller; everything is optional.
+///
+/// ```
+/// use cupel::conversation::Attributes;
+///
+/// let important = Attributes::new().priority(10).tag("decision").relevance(0.9);
+/// assert_eq!(important.pinned, None);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Attributes {
+    /// Whether the message is always sent. Overrides the conversation's own rules both ways.
+    pub pinned: Option<bool>,
+    /// The priority; higher is more important.
+    pub priority: Option<i64>,
+    /// The tags.
+    pub tags: Vec<String>,
+    /// The relevance, conventionally in `[0.0, 1.0]`.
+    pub relevance: Option<f64>,
+    /// When the message was really written.
+    pub timestamp: Option<DateTime<Utc>>,
+    /// Key-value data for scorers that read it.
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl Attributes {
+    /// No attributes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets whether the message is always sent.
+    #[must_use]
+    pub fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = Some(pinned);
+        self
+    }
+
+    /// Sets the priority; higher is more important.
+    #[must_use]
+    pub fn priority(mut self, priority: i64) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Adds a tag.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Sets the relevance, conventionally in `[0.0, 1.0]`.
+    #[must_use]
+    pub fn relevance(mut self, relevance: f64) -> Self {
+        self.relevance = Some(relevance);
+        self
+    }
+
+    /// Sets when the message was really written.
+    #[must_use]
+    pub fn timestamp(mut self, timestamp: DateTime<Utc>) -> Self {
+        self.timestamp = Some(timestamp);
+        self
+    }
+
+    /// Adds a metadata entry; a later value replaces an earlier one for the same key.
+    #[must_use]
+    pub fn metadata_entry(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+}

@@ -1,0 +1,105 @@
+//! One message as the selection sees it.
+
+use std::fmt;
+
+use super::Attributes;
+
+/// One message: who speaks, what it costs, and which other messages it needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub(super) role: Role,
+    pub(super) text: String,
+    pub(super) tokens: i64,
+    pub(super) calls: Vec<String>,
+    pub(super) answers: Vec<String>,
+    pub(super) with_previous: bool,
+    pub(super) with_next: bool,
+    pub(super) refused: Option<String>,
+    pub(super) attributes: Attributes,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// Instructions, of the system or of the developer.
+    System,
+    /// A user's own words or media, also when results of tools stand beside them.
+    User,
+    /// The model.
+    Assistant,
+    /// Results of tools and nothing else.
+    Tool,
+}
+
+impl Message {
+    /// A message with the text that reports show and the tokens of all of it.
+    ///
+    /// Media have no place in the text: name them, as in `[image]`.
+    pub fn new(role: Role, text: impl Into<String>, tokens: i64) -> Self {
+        Self {
+            role,
+            text: text.into(),
+            tokens,
+            calls: Vec::new(),
+            answers: Vec::new(),
+            with_previous: false,
+            with_next: false,
+            refused: None,
+            attributes: Attributes::new(),
+        }
+    }
+
+    /// Adds a tool call that this message makes. Without its answer the message is refused.
+    #[must_use]
+    pub fn calls(mut self, id: impl Into<String>) -> Self {
+        self.calls.push(id.into());
+        self
+    }
+
+    /// Adds a tool call that this message answers. Without the call the message is refused.
+    #[must_use]
+    pub fn answers(mut self, id: impl Into<String>) -> Self {
+        self.answers.push(id.into());
+        self
+    }
+
+    /// Keeps this message together with the one before it.
+    #[must_use]
+    pub fn with_previous(mut self) -> Self {
+        self.with_previous = true;
+        self
+    }
+
+    /// Keeps this message together with the one after it, as a model's reasoning must be.
+    #[must_use]
+    pub fn with_next(mut self) -> Self {
+        self.with_next = true;
+        self
+    }
+
+    /// Refuses this message for a reason that only the adapter can see.
+    #[must_use]
+    pub fn refused(mut self, why: impl Into<String>) -> Self {
+        self.refused = Some(why.into());
+        self
+    }
+
+    /// Sets what the caller knows about the message.
+    #[must_use]
+    pub fn attributes(mut self, attributes: Attributes) -> Self {
+        self.attributes = attributes;
+        self
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! What differs between APIs and callers.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// Where answers to tool calls stand, what is pinned, and how messages are dated.
+///
+/// ```
+/// use cupel::conversation::{Answers, Rules};
+/// use std::time::Duration;
+///
+/// let rules = Rules::new().answers(Answers::Later).spacing(Duration::from_secs(60));
+/// # let _ = rules;
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    pub(super) answers: Answers,
+    pub(super) pin_latest: bool,
+    newest: Option<DateTime<Utc>>,
+    spacing: Duration,
+}
+
+/// Where the answers to a message's tool calls stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Answers {
+    /// In the messages right after it.
+    #[default]
+    Next,
+    /// Anywhere after it.
+    Later,
+}
+
+impl Rules {
+    /// Answers come next, the latest unit is pinned, messages are a second apart.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            answers: Answers::Next,
+            pin_latest: true,
+            newest: None,
+            spacing: Duration::from_secs(1),
+        }
+    }
+
+    /// Sets where the answers to tool calls stand.
+    #[must_use]
+    pub fn answers(mut self, answers: Answers) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// Sets whether the unit with the last message is pinned; it is unless set.
+    ///
+    /// In a tool loop that is what the model has just asked for. A model that does not get it asks
+    /// again. With `false` it takes its chances with the rest.
+    #[must_use]
+    pub fn pin_latest(mut self, enabled: bool) -> Self {
+        self.pin_latest = enabled;
+        self
+    }
+
+    /// Sets the timestamp of the last message; the time of the call unless set.
+    #[must_use]
+    pub fn newest(mut self, timestamp: DateTime<Utc>) -> Self {
+        self.newest = Some(timestamp);
+        self
+    }
+
+    /// Sets how far apart messages are dated that have no timestamp of their own; a second unless
+    /// set.
+    #[must_use]
+    pub fn spacing(mut self, spacing: Duration) -> Self {
+        self.spacing = spacing;
+        self
+    }
+
+    /// The timestamps of so many messages, by position.
+    pub(super) fn timestamps(&self, messages: usize) -> impl Iterator<Item = DateTime<Utc>> {
+        let newest = self.newest.unwrap_or_else(Utc::now);
+        let spacing = self.spacing;
+        (0..messages).rev().map(move |steps_back| {
+            let steps_back = u32::try_from(steps_back).unwrap_or(u32::MAX);
+            let age = TimeDelta::from_std(spacing.saturating_mul(steps_back));
+            // Older than any calendar: the order is what matters.
+            age.ok()
+                .and_then(|age| newest.checked_sub_signed(age))
+                .unwrap_or(DateTime::<Utc>::MIN_UTC)
+        })
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::new()
+    }
+}
