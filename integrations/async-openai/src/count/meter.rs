@@ -20,7 +20,7 @@ fn cached(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
 }
 
 /// The process's counter for an encoding.
-pub(crate) fn shared_counter(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
+fn shared_counter(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
     match encoding {
         Encoding::O200k => Arc::clone(&O200K),
         Encoding::Cl100k => Arc::clone(&CL100K),

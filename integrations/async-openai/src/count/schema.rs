@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn every_level_is_counted() {
         let flat = r#"{"properties":{"a":{"type":"string"}}}"#;
-        let nested = r#"{"properties":{"o":{"type":"object","properties":{"a":{"type":"string"}}}}}"#;
+        let nested =
+            r#"{"properties":{"o":{"type":"object","properties":{"a":{"type":"string"}}}}}"#;
         let list = r#"{"properties":{"o":{"type":"array","items":{"type":"object",
             "properties":{"a":{"type":"string"}}}}}}"#;
         let choice = r#"{"properties":{"o":{"anyOf":[{"type":"object",
@@ -150,12 +151,8 @@ mod tests {
     #[test]
     fn a_bottomless_schema_ends() {
         let depth = 100;
-        let schema = format!(
-            "{}{}{}",
-            r#"{"properties":{"a":"#.repeat(depth),
-            "{}",
-            "}}".repeat(depth)
-        );
+        let schema =
+            format!("{}{}{}", r#"{"properties":{"a":"#.repeat(depth), "{}", "}}".repeat(depth));
         assert!(tokens(&schema) > 100);
     }
 }

@@ -153,7 +153,9 @@ mod tests {
             let text = |text: &str| meter.text(text);
             3 + 3
                 + text("system")
-                + text("You are a helpful assistant that can answer to questions about the weather.")
+                + text(
+                    "You are a helpful assistant that can answer to questions about the weather.",
+                )
                 + 3
                 + text("user")
                 + text("What's the weather like in San Francisco?")
@@ -177,7 +179,8 @@ mod tests {
 
     #[test]
     fn what_the_provider_runs_itself_is_named() {
-        let tools = count("gpt-4o", r#"{"tools":[{"type":"web_search"},{"type":"custom","name":"sql"}]}"#);
+        let tools =
+            count("gpt-4o", r#"{"tools":[{"type":"web_search"},{"type":"custom","name":"sql"}]}"#);
         assert_eq!(tools.hosted, ["web_search"]);
         assert!(tools.tokens > 0);
         assert_eq!(count("gpt-4o", "{}").tokens, 0);

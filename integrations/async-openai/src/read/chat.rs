@@ -51,8 +51,7 @@ fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Seen {
         seen.add_tokens(NAME_TOKENS.saturating_add(meter.text(&name)));
         seen.name = Some(name.into_owned());
     }
-    let has_content =
-        message.raw("content").is_some_and(|content| seen.content(meter, content));
+    let has_content = message.raw("content").is_some_and(|content| seen.content(meter, content));
     match &*label {
         "assistant" => assistant(meter, &message, &mut seen, has_content, functions),
         "tool" => match message.text("tool_call_id") {

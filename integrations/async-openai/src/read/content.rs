@@ -82,3 +82,20 @@ impl Seen {
         self.show(&format!("[{kind}]"));
     }
 }
+
+/// The text of a message, if a user wrote it. Both APIs write such messages alike.
+pub(crate) fn user_text(json: &str) -> Option<String> {
+    let message = Object::parse(json)?;
+    if message.text("role")? != "user" {
+        return None;
+    }
+    let content = message.raw("content")?;
+    if let Some(text) = string(content) {
+        return Some(text.into_owned());
+    }
+    let parts: Vec<String> = elements(content)?
+        .into_iter()
+        .filter_map(|part| Object::parse(part.get())?.text("text").map(Into::into))
+        .collect();
+    Some(parts.join("\n"))
+}

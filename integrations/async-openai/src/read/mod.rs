@@ -11,9 +11,11 @@ mod responses;
 mod seen;
 mod view;
 
+pub(crate) use content::user_text;
 pub(crate) use head::Head;
-pub(crate) use object::{Object, elements, string};
-pub(crate) use seen::Seen;
+pub(crate) use object::Object;
+pub(crate) use object::{elements, string};
+pub(crate) use seen::{MESSAGE_TOKENS, Seen};
 pub use view::MessageView;
 
 use crate::count::Meter;

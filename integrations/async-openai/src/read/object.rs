@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 ///
 /// Reading is loose on purpose: what this crate does not know must pass, not fail.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Object<'a> {
+pub struct Object<'a> {
     fields: Vec<(Text<'a>, &'a RawValue)>,
 }
 
