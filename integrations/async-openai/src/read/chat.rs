@@ -112,7 +112,8 @@ fn tool_call(meter: &Meter, call: &Object<'_>, seen: &mut Seen) {
         Some("custom") => ("custom", "input"),
         _ => ("function", "arguments"),
     };
-    let made = call.object(part).unwrap_or_default();
+    // The typed client writes `custom_tool` where the API has `custom`.
+    let made = call.object(part).or_else(|| call.object("custom_tool")).unwrap_or_default();
     let name = made.text("name").unwrap_or_default();
     seen.call(meter, &name, &made.text(input).unwrap_or_default());
     match call.text("id") {

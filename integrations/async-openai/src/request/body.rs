@@ -240,7 +240,7 @@ mod tests {
     fn of_two_lists_the_last_counts() {
         let json = r#"{"messages":[1],"messages":[2,3]}"#;
         let mut body = JsonBody::parse(Endpoint::Chat, json).unwrap();
-        let (messages, count) = body.take(<[&str]>::len).unwrap();
+        let (messages, count) = body.take(|all| all.len()).unwrap();
         assert_eq!(count, 2);
         body.put(messages.into_iter().take(1).map(Piece::Own).collect(), true).unwrap();
         assert_eq!(body.json(), r#"{"messages":[1],"messages":[2]}"#);
