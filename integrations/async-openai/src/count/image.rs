@@ -135,8 +135,10 @@ fn size_of(bytes: &[u8]) -> Option<(u32, u32)> {
 
 /// The first bytes of base64 text; at most `most`.
 pub(crate) fn head(data: &str, most: usize) -> Option<Vec<u8>> {
-    let length = data.len().min(most.div_ceil(3) * 4) / 4 * 4;
-    STANDARD.decode(data.get(..length)?).ok()
+    let data = data.get(..data.len().min(most.div_ceil(3) * 4))?;
+    // What stands after the padding is no part of it.
+    let data = data.split('=').next()?;
+    STANDARD.decode(data.get(..data.len() / 4 * 4)?).ok()
 }
 
 #[cfg(test)]
