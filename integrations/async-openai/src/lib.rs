@@ -47,3 +47,8 @@ pub use request::{JsonBody, Request, Streaming};
 pub use service::{ChatService, ResponsesService};
 pub use template::{ContextPosition, ContextRole, ContextTemplate};
 pub use window::ModelWindow;
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

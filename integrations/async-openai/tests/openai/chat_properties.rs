@@ -14,7 +14,7 @@ use tower::{ServiceBuilder, ServiceExt};
 
 use crate::arbitrary::{Case, cases, chat, chat_tool};
 use crate::oracle::{Oracle, tokens_of};
-use crate::support::{adapter, builder, client, http_client, messages_of, ok_server};
+use crate::support::{adapter, builder, client, messages_of, ok_server};
 use crate::{local_server, support};
 
 /// The whole request of a case, as the caller would write it.
@@ -103,6 +103,7 @@ pub(crate) enum Outcome {
 }
 
 /// Runs a property on a runtime of its own.
+#[allow(clippy::needless_pass_by_value, reason = "a closure is written on the spot")]
 pub(crate) fn run<F>(cases: u32, strategy: impl Strategy<Value = Case>, test: F)
 where
     F: AsyncFn(&Case, &local_server::LocalServer) -> Result<Outcome, TestCaseError>,
@@ -219,5 +220,4 @@ fn typed_messages_are_written_as_they_were_read() {
     let message = json!({"role": "user", "content": "x", "name": "ann"});
     let typed: ChatCompletionRequestMessage = serde_json::from_value(message.clone()).unwrap();
     assert_eq!(serde_json::to_value(typed).unwrap(), message);
-    drop(http_client());
 }

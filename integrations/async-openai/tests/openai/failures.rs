@@ -42,7 +42,9 @@ async fn failing(statuses: &'static [u16]) -> LocalServer {
 fn counted() -> (Arc<AtomicUsize>, impl Fn(&Selection) + Send + Sync + 'static) {
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
-    (count, move |_: &Selection| drop(counter.fetch_add(1, Ordering::Relaxed)))
+    (count, move |_: &Selection| {
+        counter.fetch_add(1, Ordering::Relaxed);
+    })
 }
 
 #[tokio::test]

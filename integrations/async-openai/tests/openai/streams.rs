@@ -48,7 +48,9 @@ async fn chunks_of_a_chat_arrive_before_the_stream_ends() {
     let selections = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&selections);
     let layer = builder(adapter("test-400"))
-        .on_selection(move |_: &Selection| drop(count.fetch_add(1, Ordering::Relaxed)))
+        .on_selection(move |_: &Selection| {
+            count.fetch_add(1, Ordering::Relaxed);
+        })
         .build()
         .unwrap();
     let service =
@@ -121,7 +123,8 @@ async fn a_stream_that_is_dropped_hangs_up() {
 
 #[tokio::test]
 async fn malformed_events_are_errors_of_the_stream() {
-    let cases: [(&'static [u8], fn(&OpenAIError) -> bool); 2] = [
+    type Expected = fn(&OpenAIError) -> bool;
+    let cases: [(&'static [u8], Expected); 2] = [
         (b"data: {\"id\": 7\n\n", |error| matches!(error, OpenAIError::JSONDeserialize(..))),
         (b"data: \xFF\xFE\n\n", |error| matches!(error, OpenAIError::StreamError(_))),
     ];

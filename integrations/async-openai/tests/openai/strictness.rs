@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use crate::local_server::strict::check;
 use crate::support::{assistant, calling, system, tool, user, words};
 
-fn chat(messages: Value) -> Result<Value, String> {
+fn chat(messages: &Value) -> Result<Value, String> {
     check(
         "/chat/completions",
         json!({"model": "gpt-4o", "messages": messages}).to_string().as_bytes(),
     )
 }
 
-fn responses(input: Value) -> Result<Value, String> {
+fn responses(input: &Value) -> Result<Value, String> {
     check("/responses", json!({"model": "gpt-4o", "input": input}).to_string().as_bytes())
 }
 
@@ -26,7 +26,7 @@ fn chat_completions() {
         tool("a", ""),
         assistant(""),
     ]);
-    assert_eq!(chat(fine).map(drop), Ok(()));
+    assert_eq!(chat(&fine).map(drop), Ok(()));
     let refused = [
         (json!([]), "empty array"),
         (json!(["text"]), "Missing required parameter"),
@@ -49,7 +49,7 @@ fn chat_completions() {
         (json!([{"role": "function", "name": "f", "content": "x"}]), "must follow their call"),
     ];
     for (messages, why) in refused {
-        let error = chat(messages.clone()).expect_err(&messages.to_string());
+        let error = chat(&messages).expect_err(&messages.to_string());
         assert!(error.contains(why), "{messages}: {error}");
     }
 }
@@ -67,7 +67,7 @@ fn the_responses_api() {
         json!([thought, of_it]),
         json!([{"type": "item_reference", "id": "fc_1"}, output]),
     ] {
-        assert_eq!(responses(fine.clone()).map(drop), Ok(()), "{fine}");
+        assert_eq!(responses(&fine).map(drop), Ok(()), "{fine}");
     }
     for (refused, why) in [
         (json!([]), "empty array"),
@@ -79,7 +79,7 @@ fn the_responses_api() {
         (json!([of_it]), "without its required 'reasoning' item"),
         (json!([{"role": "user", "content": [{"type": "text", "text": "x"}]}]), "'text'"),
     ] {
-        let error = responses(refused.clone()).expect_err(&refused.to_string());
+        let error = responses(&refused).expect_err(&refused.to_string());
         assert!(error.contains(why), "{refused}: {error}");
     }
 }

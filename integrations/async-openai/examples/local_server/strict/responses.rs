@@ -111,11 +111,9 @@ fn pairing(items: &[Value], is_remote: bool) -> Result<(), String> {
         match kind(item) {
             "function_call" | "custom_tool_call" => drop(open.insert(id)),
             "function_call_output" | "custom_tool_call_output" => {
-                if !open.remove(id) && !is_remote {
-                    return Err(format!(
-                        "No tool call found for function call output with call_id {id}."
-                    ));
-                }
+                let is_known = open.remove(id) || is_remote;
+                let error = "No tool call found for function call output with call_id";
+                is_known.then_some(()).ok_or(format!("{error} {id}."))?;
             }
             _ => {}
         }
