@@ -8,6 +8,11 @@
 //! With `OPENAI_BASE_URL` and `OPENAI_API_KEY` set, a real endpoint answers instead
 //! (`OPENAI_MODEL`, or gpt-4o-mini). For an `https` address add `--features rustls`.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "only JSON values are indexed, and a field they do not have is null"
+)]
+
 #[path = "../local_server/mod.rs"]
 #[allow(
     dead_code,
