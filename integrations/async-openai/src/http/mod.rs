@@ -1,5 +1,6 @@
 //! The layer for `Client::with_http_service`: existing code keeps calling the client as it does.
 
+mod replay;
 mod send;
 
 use std::fmt;
@@ -135,11 +136,11 @@ where
         let Self { selecting, plain } = self.clone();
         HttpFuture(Box::pin(async move {
             let request = factory.build().await?;
-            let Some(body) = selectable(request) else {
-                // Not the request that was just built: a stream in it could be sent only once.
+            let Some(body) = body_of(&request) else {
+                let factory = replay::first_then(request, factory);
                 return plain.oneshot(factory).await.map_err(Into::into);
             };
-            selecting.oneshot(body).await.map_err(|error| match error {
+            selecting.oneshot(body.carried_by(request)).await.map_err(|error| match error {
                 Error::Inner(error) => error.into(),
                 Error::Context(error) => OpenAIError::Boxed(Box::new(error)),
             })
@@ -148,11 +149,10 @@ where
 }
 
 /// The body of a request that has messages to select from.
-fn selectable(request: Request) -> Option<JsonBody> {
+fn body_of(request: &Request) -> Option<JsonBody> {
     let endpoint = (request.method() == Method::POST).then(|| endpoint(request.url().path()))??;
-    let bytes = request.body()?.as_bytes()?;
-    let json = std::str::from_utf8(bytes).ok()?.to_owned();
-    Some(JsonBody::parse(endpoint, json)?.carried_by(request))
+    let json = std::str::from_utf8(request.body()?.as_bytes()?).ok()?;
+    JsonBody::parse(endpoint, json)
 }
 
 fn endpoint(path: &str) -> Option<Endpoint> {

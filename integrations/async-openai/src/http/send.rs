@@ -3,10 +3,10 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use tower::Service;
 
+use super::replay;
 use crate::request::JsonBody;
 
 /// Turns a body back into an HTTP request for the wrapped service.
@@ -38,11 +38,6 @@ impl<S: Service<HttpRequestFactory>> Service<JsonBody> for SendBody<S> {
 
     fn call(&mut self, body: JsonBody) -> S::Future {
         let request = body.into_request();
-        // Every attempt of a retry layer below gets a copy: the same selection again.
-        self.inner.call(HttpRequestFactory::new(move || {
-            let copy = request.as_ref().and_then(|request| request.try_clone());
-            let missing = || OpenAIError::InvalidArgument("a body without its request".to_owned());
-            std::future::ready(copy.ok_or_else(missing))
-        }))
+        self.inner.call(replay::always(request))
     }
 }

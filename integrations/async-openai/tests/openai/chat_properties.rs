@@ -108,6 +108,8 @@ pub(crate) fn run<F>(cases: u32, strategy: impl Strategy<Value = Case>, test: F)
 where
     F: AsyncFn(&Case, &local_server::LocalServer) -> Result<Outcome, TestCaseError>,
 {
+    // `CUPEL_CASES=2000` looks for rarer ones.
+    let cases = std::env::var("CUPEL_CASES").ok().map_or(cases, |cases| cases.parse().unwrap());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = runtime.block_on(ok_server());
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
