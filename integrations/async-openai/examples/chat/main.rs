@@ -41,7 +41,8 @@ use async_openai::types::chat::{
 use cupel::Policy;
 use cupel::conversation::Attributes;
 use cupel::layer::CupelLayer;
-use cupel_async_openai::{ChatService, OpenAiAdapter};
+use cupel::tokens::Encoding;
+use cupel_async_openai::{ChatService, Model, Models, OpenAiAdapter};
 use tower::{ServiceBuilder, ServiceExt};
 
 use local_server::LocalServer;
@@ -85,7 +86,9 @@ async fn run(out: &mut impl Write) -> Result<(), BoxError> {
     let server = LocalServer::start(|asked| async move { model::think(&asked) }).await;
     let (client, model) = endpoint(&server)?;
 
-    let adapter = OpenAiAdapter::new().attributes(|message| {
+    // The window is our own here, so any model will do.
+    let models = Models::new().otherwise(Model::new(8_192, Encoding::O200k));
+    let adapter = OpenAiAdapter::new().models(models).attributes(|message| {
         // What the user asks to be remembered outlives the rest.
         match message.role() == "user" && message.text().starts_with("Remember") {
             true => Attributes::new().pinned(true),

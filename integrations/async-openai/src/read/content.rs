@@ -72,14 +72,9 @@ impl Seen {
     }
 
     /// A part of a type this crate does not know: its JSON is counted, and the report says so.
-    /// Data in base64 is no text, whatever type carries it, so a large part is not counted at all.
     fn unknown(&mut self, meter: &Meter, kind: &str, json: &str) {
-        const LARGEST: usize = 4_096;
-        if json.len() <= LARGEST {
-            self.add_tokens(meter.text(json));
-        }
+        self.say_json(meter, json);
         self.uncounted.push(format!("content of type {kind:?}"));
-        self.show(&format!("[{kind}]"));
     }
 }
 

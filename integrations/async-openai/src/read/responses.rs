@@ -68,7 +68,7 @@ fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Seen {
         // says when it may go.
         _ => {
             let mut seen = Seen::new(meter, Role::Assistant, &kind);
-            seen.say(meter, json);
+            seen.say_json(meter, json);
             seen.pinned = true;
             seen
         }
@@ -139,7 +139,10 @@ fn call(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Seen {
                 seen.say(meter, &output);
             }
         }
-        None => seen.call(meter, kind, json),
+        None => {
+            seen.call(meter, kind, "");
+            seen.say_json(meter, json);
+        }
     }
     seen
 }
@@ -148,21 +151,19 @@ fn call(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Seen {
 fn result(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Seen {
     let mut seen = Seen::new(meter, Role::Tool, kind);
     match item.raw("output").or_else(|| item.raw("result")) {
-        // A picture of a screen.
-        Some(output) if output.get().starts_with('{') => {
-            seen.content(meter, output);
-            seen.add_tokens(meter.image(
-                Object::parse(output.get()).and_then(|image| image.text("image_url")).as_deref(),
-                Detail::High,
-            ));
+        Some(output) if kind == "computer_call_output" => {
+            let screen = Object::parse(output.get()).and_then(|image| image.text("image_url"));
+            seen.add_tokens(meter.image(screen.as_deref(), Detail::Auto));
             seen.show("[image]");
         }
         // Of a shell: streams and exit codes, in objects that are no content parts.
-        Some(output) if kind == "shell_call_output" => seen.say(meter, output.get()),
+        Some(output) if kind == "shell_call_output" || output.get().starts_with('{') => {
+            seen.say_json(meter, output.get());
+        }
         Some(output) => {
             seen.content(meter, output);
         }
-        None => seen.say(meter, json),
+        None => seen.say_json(meter, json),
     }
     seen
 }

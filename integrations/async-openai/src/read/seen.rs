@@ -2,7 +2,7 @@
 
 use cupel::conversation::Role;
 
-use crate::count::Meter;
+use crate::count::{Detail, Meter};
 
 /// Tokens around every message, after OpenAI's cookbook.
 pub(crate) const MESSAGE_TOKENS: i64 = 3;
@@ -78,12 +78,35 @@ impl Seen {
         self.show(text);
     }
 
+    /// Adds something that is known only as JSON. Data in it is no text: it counts as an image, the
+    /// dearest thing it can be.
+    pub(super) fn say_json(&mut self, meter: &Meter, json: &str) {
+        let (text, data) = without_data(json);
+        for _ in 0..data {
+            self.add_tokens(meter.image(None, Detail::High));
+        }
+        self.say(meter, &text);
+    }
+
     /// Adds a call: the tool's name and what it is called with.
     pub(super) fn call(&mut self, meter: &Meter, name: &str, arguments: &str) {
         self.add_tokens(CALL_TOKENS.saturating_add(meter.text(name)));
         self.add_tokens(meter.text(arguments));
         self.show(&format!("{name}({arguments})"));
     }
+}
+
+/// JSON without the contents of `data:` URLs, and how many there were.
+fn without_data(json: &str) -> (String, usize) {
+    let mut pieces = json.split("\"data:");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    let mut count = 0;
+    for piece in pieces {
+        count += 1;
+        text.push_str("\"data");
+        text.push_str(piece.find('"').and_then(|end| piece.get(end..)).unwrap_or_default());
+    }
+    (text, count)
 }
 
 /// An item that is no message still has the role of whoever gave it.
@@ -96,5 +119,18 @@ fn role_name(role: Role, label: &str) -> &str {
             Role::Tool => "tool",
             _ => "assistant",
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_is_cut_out_of_json() {
+        let json = r#"{"a":"data:image/png;base64,QUJD","b":["data:x"],"data:":1}"#;
+        assert_eq!(without_data(json), (r#"{"a":"data","b":["data"],"data":1}"#.to_owned(), 3));
+        assert_eq!(without_data("{}"), ("{}".to_owned(), 0));
+        assert_eq!(without_data("\"data:cut"), ("\"data".to_owned(), 1));
     }
 }

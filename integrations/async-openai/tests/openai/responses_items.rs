@@ -192,3 +192,27 @@ async fn pictures_are_counted_as_pictures_wherever_they_are() {
     let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
     assert!((1_445..1_500).contains(&tokens), "{tokens}");
 }
+
+#[tokio::test]
+async fn a_request_that_lives_on_the_server_passes_with_nothing_to_select() {
+    let request = json!({"model": "gpt-4o", "input": [], "previous_response_id": "resp_1"});
+    let (kept, selection) = select(adapter("gpt-4o"), &request).await;
+    assert!(kept.is_empty());
+    assert_eq!(selection.uncounted, ["previous_response_id"]);
+}
+
+#[tokio::test]
+async fn types_nobody_has_heard_of_are_kept_and_their_data_is_not_read_as_text() {
+    let data = format!("data:video/mp4;base64,{}", "QUJD".repeat(20_000));
+    let input = json!([
+        {"type": "hologram", "id": "h_1", "src": data},
+        {"role": "user", "content": [{"type": "input_video", "video_url": data}]},
+        {"type": "code_interpreter_call", "id": "ci_1", "outputs": [{"type": "image", "url": data}]},
+    ]);
+    let (kept, selection) =
+        select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
+    assert_eq!(kept.len(), 3);
+    assert_eq!(selection.uncounted, ["content of type \"input_video\""]);
+    let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    assert!((3 * 1_445..3 * 1_500).contains(&tokens), "{tokens}");
+}

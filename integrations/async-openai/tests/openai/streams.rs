@@ -40,7 +40,10 @@ fn messages() -> serde_json::Value {
     messages.into()
 }
 
-const SOON: Duration = Duration::from_secs(5);
+/// What must happen without the server going on; a test that would wait for ever fails instead.
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(5), future).await.expect("it did not come at once")
+}
 
 #[tokio::test]
 async fn chunks_of_a_chat_arrive_before_the_stream_ends() {
@@ -58,9 +61,9 @@ async fn chunks_of_a_chat_arrive_before_the_stream_ends() {
     let request = chat(json!({"model": "test-400", "messages": messages()}));
 
     events.send(chat_event("first")).unwrap();
-    let mut stream = service.oneshot(Streaming(request)).await.unwrap();
+    let mut stream = soon(service.oneshot(Streaming(request))).await.unwrap();
     for word in ["first", "second"] {
-        let chunk = tokio::time::timeout(SOON, stream.next()).await.expect("a chunk at once");
+        let chunk = soon(stream.next()).await;
         assert_eq!(chunk.unwrap().unwrap().choices[0].delta.content.as_deref(), Some(word));
         // Only now does the server go on.
         events.send(chat_event("second")).unwrap();
@@ -82,8 +85,8 @@ async fn chunks_of_a_response_arrive_before_the_stream_ends() {
     let request = response(json!({"model": "test-400", "input": "Say something."}));
 
     events.send(response_event("first")).unwrap();
-    let mut stream = service.oneshot(Streaming(request)).await.unwrap();
-    let event = tokio::time::timeout(SOON, stream.next()).await.expect("an event at once");
+    let mut stream = soon(service.oneshot(Streaming(request))).await.unwrap();
+    let event = soon(stream.next()).await;
     let ResponseStreamEvent::ResponseOutputTextDelta(delta) = event.unwrap().unwrap() else {
         panic!("another event");
     };
@@ -99,8 +102,8 @@ async fn chunks_arrive_through_the_http_layer_before_the_stream_ends() {
     let request = chat(json!({"model": "test-400", "messages": messages()}));
 
     events.send(chat_event("first")).unwrap();
-    let mut stream = client.chat().create_stream(request).await.unwrap();
-    let chunk = tokio::time::timeout(SOON, stream.next()).await.expect("a chunk at once");
+    let mut stream = soon(client.chat().create_stream(request)).await.unwrap();
+    let chunk = soon(stream.next()).await;
     assert_eq!(chunk.unwrap().unwrap().choices[0].delta.content.as_deref(), Some("first"));
     assert_eq!(server.arrived()[0].refused, None);
 }
@@ -113,12 +116,12 @@ async fn a_stream_that_is_dropped_hangs_up() {
         ServiceBuilder::new().layer(layer).service(ChatService::new(client(server.url())));
     let request = chat(json!({"model": "test-400", "messages": messages()}));
     events.send(chat_event("first")).unwrap();
-    let mut stream = service.oneshot(Streaming(request)).await.unwrap();
+    let mut stream = soon(service.oneshot(Streaming(request))).await.unwrap();
     stream.next().await.unwrap().unwrap();
     assert!(!events.is_closed());
     drop(stream);
     // The server's end of the body goes when the connection does.
-    tokio::time::timeout(SOON, events.closed()).await.expect("the server never noticed");
+    soon(events.closed()).await;
 }
 
 #[tokio::test]
@@ -138,7 +141,7 @@ async fn malformed_events_are_errors_of_the_stream() {
         let service =
             ServiceBuilder::new().layer(layer).service(ChatService::new(client(server.url())));
         let request = chat(json!({"model": "test-400", "messages": messages()}));
-        let mut stream = service.oneshot(Streaming(request)).await.unwrap();
+        let mut stream = soon(service.oneshot(Streaming(request))).await.unwrap();
         assert!(stream.next().await.unwrap().is_ok());
         let error = stream.next().await.unwrap().unwrap_err();
         assert!(is_expected(&error), "{error:?}");
@@ -153,6 +156,6 @@ async fn a_stream_is_asked_for_whatever_the_request_says() {
     let service =
         ServiceBuilder::new().layer(layer).service(ChatService::new(client(server.url())));
     let request = chat(json!({"model": "test-400", "messages": messages(), "stream": false}));
-    let chunks = service.oneshot(Streaming(request)).await.unwrap().collect::<Vec<_>>().await;
+    let chunks = soon(service.oneshot(Streaming(request))).await.unwrap().collect::<Vec<_>>().await;
     assert_eq!(chunks.len(), 3);
 }
