@@ -31,6 +31,9 @@
 //! - `tiktoken`: exact token counts for OpenAI's encodings.
 //! - `testing`: assertions over a report.
 
+// Links to what a feature brings lead nowhere without it; the published pages have all features.
+#![cfg_attr(not(feature = "layer"), allow(rustdoc::broken_intra_doc_links))]
+
 mod error;
 mod names;
 mod order;

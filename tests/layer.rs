@@ -23,8 +23,12 @@ mod concurrency;
 mod groups;
 #[path = "layer/hooks.rs"]
 mod hooks;
+#[path = "layer/observers.rs"]
+mod observers;
 #[path = "layer/origins.rs"]
 mod origins;
+#[path = "layer/parts.rs"]
+mod parts;
 #[path = "layer/readiness.rs"]
 mod readiness;
 #[path = "layer/ready_after_gathering.rs"]

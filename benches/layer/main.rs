@@ -17,26 +17,18 @@
 )]
 
 mod cases;
+#[path = "../common/mod.rs"]
+mod common;
 #[allow(dead_code)] // shared with `versus`, which has a rival to feed
 #[path = "../versus/data.rs"]
 mod data;
 mod measure;
-mod table;
+
+use common::{Effort, table};
 
 fn main() {
-    // `cargo test --benches` asks a bench to run as a test: then only see that it works.
-    let arguments: Vec<String> = std::env::args().collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let effort = if has("--test") {
-        measure::Effort::Smoke
-    } else if has("--quick") {
-        measure::Effort::Quick
-    } else {
-        measure::Effort::Full
-    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let _context = runtime.enter();
-    let rows = cases::run(effort);
-    table::print(&rows);
-    table::write_json(&rows);
+    let rows = cases::run(Effort::from_arguments());
+    table::show("layer", "us", &rows);
 }

@@ -6,22 +6,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effort {
-    Smoke,
-    Quick,
-    Full,
-}
-
-impl Effort {
-    fn samples(self) -> usize {
-        match self {
-            Self::Smoke => 1,
-            Self::Quick => 301,
-            Self::Full => 3_001,
-        }
-    }
-}
+use crate::common::{Effort, median};
 
 /// How long a sample lasts, about: long beside a look at the clock, short beside a time slice.
 const SAMPLE: Duration = Duration::from_micros(20);
@@ -53,7 +38,7 @@ pub(crate) fn medians<const N: usize>(
         let once = (0..100).map(|_| contestant(1)).min().unwrap_or_default();
         (SAMPLE.as_nanos() / once.as_nanos().max(1)).clamp(1, 200) as usize
     });
-    for _ in 0..effort.samples() {
+    for _ in 0..effort.pick(1, 301, 3_001) {
         let turns = contestants.iter_mut().zip(repeats).zip(&mut samples);
         for ((contestant, repeats), samples) in turns {
             let total = contestant(repeats);
@@ -61,9 +46,4 @@ pub(crate) fn medians<const N: usize>(
         }
     }
     samples.map(median)
-}
-
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
 }

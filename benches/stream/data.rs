@@ -2,6 +2,8 @@
 
 use cupel::ContextItem;
 
+use crate::common::random::Random;
+
 pub(crate) struct Arrival {
     pub(crate) item: ContextItem,
     pub(crate) score: f64,
@@ -47,25 +49,4 @@ pub(crate) fn with_copies(n: usize) -> Vec<Arrival> {
         arrivals.push(Arrival { item, score });
     }
     arrivals
-}
-
-/// A small deterministic generator (splitmix64): the same table for everybody.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }

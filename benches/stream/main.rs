@@ -12,31 +12,19 @@
     missing_docs
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod data;
 mod runs;
 
 use std::time::{Duration, Instant};
 
+use common::{Effort, median};
 use data::Order;
 
-/// How many rounds, and how long one lasts at least.
-#[derive(Clone, Copy)]
-struct Effort {
-    rounds: usize,
-    round: Duration,
-}
-
 fn main() {
-    // `cargo test --benches` asks a bench to run as a test: then only see that it works.
-    let arguments: Vec<String> = std::env::args().collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let (rounds, round) = match (has("--test"), has("--quick")) {
-        (true, _) => (1, 0),
-        (_, true) => (5, 5),
-        _ => (15, 20),
-    };
-    let effort = Effort { rounds, round: Duration::from_millis(round) };
-    let most = if has("--test") { 1_000 } else { usize::MAX };
+    let effort = Effort::from_arguments();
+    let most = effort.pick(1_000, usize::MAX, usize::MAX);
 
     println!(
         "{:<34}{:>9}{:>10}{:>10}{:>11}{:>8}{:>9}",
@@ -94,19 +82,17 @@ fn row(name: &str, n: usize, budget: i64, times: [f64; 2]) {
 
 /// The median time of each contestant in milliseconds; they take turns in every round.
 fn medians(effort: Effort, contestants: &mut [&mut dyn FnMut(); 2]) -> [f64; 2] {
+    let at_least = Duration::from_millis(effort.pick(0, 5, 20));
     let mut samples = [Vec::new(), Vec::new()];
-    for _ in 0..effort.rounds {
+    for _ in 0..effort.pick(1, 5, 15) {
         for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
             let (start, mut times) = (Instant::now(), 0);
-            while times == 0 || start.elapsed() < effort.round {
+            while times == 0 || start.elapsed() < at_least {
                 contestant();
                 times += 1;
             }
             samples.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(times));
         }
     }
-    samples.map(|mut samples| {
-        samples.sort_by(f64::total_cmp);
-        samples[samples.len() / 2]
-    })
+    samples.map(median)
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::common::Effort;
+use crate::common::table::{Goal, Row};
 use crate::data;
-use crate::measure::{Effort, hash_contents, limit, medians, timed};
-use crate::table::{Goal, Row};
+use crate::measure::{hash_contents, limit, medians, timed};
 
 const BUDGET: i64 = 100_000;
 

@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::common::random::Random;
+
 pub(crate) struct Raw {
     content: String,
     tokens: i64,
@@ -10,27 +12,6 @@ pub(crate) struct Raw {
     tags: Vec<String>,
     timestamp: DateTime<Utc>,
     hint: f64,
-}
-
-/// A small deterministic generator (splitmix64): the same table for everybody.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 const WORDS: [&str; 16] = [
@@ -45,19 +26,19 @@ pub(crate) fn raw(n: usize) -> Vec<Raw> {
     for i in 0..n {
         // One in fifty repeats an earlier text, as two retrievers over one corpus do.
         let content = if i > 10 && random.below(50) == 0 {
-            all[random.below(i as u64) as usize].content.clone()
+            all[random.below(i)].content.clone()
         } else {
             let mut text = format!("#{i}");
             while text.len() < 225 {
                 text.push(' ');
-                text.push_str(WORDS[random.below(16) as usize]);
+                text.push_str(WORDS[random.below(16)]);
             }
             text
         };
         all.push(Raw {
             content,
             tokens: 40 + random.below(40) as i64,
-            kind: KINDS[random.below(5) as usize],
+            kind: KINDS[random.below(5)],
             priority: random.below(100) as i64,
             tags: (0..1 + random.below(3)).map(|_| format!("tag-{}", random.below(20))).collect(),
             timestamp: DateTime::from_timestamp(1_700_000_000 + random.below(1 << 22) as i64, 0)

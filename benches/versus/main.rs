@@ -13,22 +13,14 @@
 )]
 
 mod cases;
+#[path = "../common/mod.rs"]
+mod common;
 mod data;
 mod measure;
-mod table;
+
+use common::{Effort, table};
 
 fn main() {
-    // `cargo test --benches` asks a bench to run as a test: then only see that it works.
-    let arguments: Vec<String> = std::env::args().collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let effort = if has("--test") {
-        measure::Effort::Smoke
-    } else if has("--quick") {
-        measure::Effort::Quick
-    } else {
-        measure::Effort::Full
-    };
-    let rows = cases::run(effort);
-    table::print(&rows);
-    table::write_json(&rows);
+    let rows = cases::run(Effort::from_arguments());
+    table::show("versus", "ms", &rows);
 }

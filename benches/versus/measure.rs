@@ -4,31 +4,7 @@ use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effort {
-    Smoke,
-    Quick,
-    Full,
-}
-
-impl Effort {
-    fn rounds(self) -> usize {
-        match self {
-            Self::Smoke => 1,
-            Self::Quick => 5,
-            Self::Full => 15,
-        }
-    }
-
-    /// How long one round of a fast contestant lasts at least.
-    fn round(self) -> Duration {
-        match self {
-            Self::Smoke => Duration::ZERO,
-            Self::Quick => Duration::from_millis(5),
-            Self::Full => Duration::from_millis(20),
-        }
-    }
-}
+use crate::common::{Effort, median};
 
 /// Something to time. A contestant times itself, so that preparation can stay outside.
 pub(crate) type Contestant<'a> = Box<dyn FnMut() -> Duration + 'a>;
@@ -44,29 +20,26 @@ pub(crate) fn timed<'a, T>(mut work: impl FnMut() -> T + 'a) -> Contestant<'a> {
 
 /// The median time of each contestant, in milliseconds; they take turns in every round.
 pub(crate) fn medians(effort: Effort, contestants: &mut [Contestant<'_>]) -> Vec<f64> {
+    // How long one round of a fast contestant lasts at least.
+    let round_seconds = effort.pick(0.0, 0.005, 0.02);
     let mut samples = vec![Vec::new(); contestants.len()];
     for contestant in contestants.iter_mut() {
         contestant(); // warm up
     }
-    for round in 0..effort.rounds() {
+    for round in 0..effort.pick(1, 5, 15) {
         for (contestant, samples) in contestants.iter_mut().zip(&mut samples) {
             let first = contestant();
             // A contestant that takes seconds gets fewer rounds: its median is steady anyway.
             if first > Duration::from_millis(300) && round >= 3 {
                 continue;
             }
-            let repeats = (effort.round().as_secs_f64() / first.as_secs_f64().max(1e-9)) as u32;
+            let repeats = (round_seconds / first.as_secs_f64().max(1e-9)) as u32;
             let repeats = repeats.clamp(1, 10_000);
             let total: Duration = (0..repeats).map(|_| contestant()).sum();
             samples.push(total.as_secs_f64() * 1_000.0 / f64::from(repeats));
         }
     }
     samples.into_iter().map(median).collect()
-}
-
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
 }
 
 /// Reads every byte of every content once, with a fast hasher.

@@ -81,11 +81,8 @@ impl Pairing {
                 }
                 answered.push(id);
             }
-            // A refused message answers nothing, so the calls it means are refused as well.
-            if self.is_sound(index) {
-                for id in answered {
-                    open.remove(id.as_str());
-                }
+            for id in answered {
+                open.remove(id.as_str());
             }
             for id in &message.calls {
                 if let Some(earlier) = open.insert(id, index) {
@@ -106,10 +103,6 @@ impl Pairing {
         if let Some(slot) = self.refused.get_mut(message) {
             slot.get_or_insert_with(why);
         }
-    }
-
-    fn is_sound(&self, message: usize) -> bool {
-        matches!(self.refused.get(message), Some(None))
     }
 
     fn join(&mut self, a: usize, b: usize) {

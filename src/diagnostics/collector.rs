@@ -20,7 +20,9 @@ pub enum TraceDetailLevel {
 /// Receives what a run observes. Only the first three methods are required.
 ///
 /// The pipeline asks [`is_enabled`](Self::is_enabled) first and builds nothing when it is off.
-/// Item-level events of a stage come before the stage's own event.
+/// It asks again after [`begin_run`](Self::begin_run), so that a collector may look at a run
+/// before it decides; after a no, only [`end_run`](Self::end_run) follows. Item-level events of a
+/// stage come before the stage's own event.
 pub trait TraceCollector {
     /// Whether anything should be recorded.
     fn is_enabled(&self) -> bool;
@@ -36,9 +38,20 @@ pub trait TraceCollector {
         TraceDetailLevel::Item
     }
 
+    /// Whether single items are wanted: those included and excluded, and shortfalls of counts.
+    /// Asked once a run has begun.
+    fn wants_items(&self) -> bool {
+        true
+    }
+
     /// A run begins.
     fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {
         let _ = (candidates, budget);
+    }
+
+    /// A stage begins with so many items. Its event follows, unless the run fails in this stage.
+    fn begin_stage(&mut self, stage: &PipelineStage, items_in: usize) {
+        let _ = (stage, items_in);
     }
 
     /// An item was selected. Called in final order.

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tower::Service;
 use tracing::Span;
 
+use super::observe::Observers;
 use super::select::{Candidates, Job, Outcome, Prepared, Waiting};
 use super::service::Shared;
 use super::{ContextAdapter, ContextError, Error, Selection};
@@ -71,6 +72,7 @@ pub(super) struct CallFuture<S: Service<Req>, Req, A: ContextAdapter<Req>> {
     /// None once the service has been called, or never will be.
     service: Option<S>,
     selection: Selection,
+    observers: Observers,
     #[pin]
     state: State<S::Future, Req, A::Rest>,
 }
@@ -114,6 +116,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> CallFuture<S, Req, A> {
             span,
             service: Some(service),
             selection: Selection::empty(),
+            observers: Observers::default(),
             state,
         }
     }
@@ -126,6 +129,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
         let mut this = self.project();
         let span = this.span.clone();
         let _entered = span.enter();
+        this.observers.begin(&this.shared.hooks);
         loop {
             let step = match this.state.as_mut().project() {
                 StateProjection::Failed(error) => match error.take() {
@@ -145,7 +149,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                                     .join_streamed(
                                         this.shared,
                                         *streaming,
-                                        *this.wants_report,
+                                        this.observers.audience(*this.wants_report),
                                         gather,
                                     ),
                                 (Candidates::Gathered(gathered), waiting) => {
@@ -153,7 +157,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                                         pipeline: this.shared.pipeline.clone(),
                                         gathered,
                                         budget,
-                                        wants_report: *this.wants_report,
+                                        audience: this.observers.audience(*this.wants_report),
                                         span: span.clone(),
                                     };
                                     match this.shared.blocking_pool_for(&job) {
@@ -197,6 +201,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
             };
             match step {
                 Ok((request, selection)) => {
+                    this.observers.selected(&selection);
                     *this.selection = selection;
                     if this.shared.ready_after_gathering {
                         this.state.set(State::AwaitingReady(Some(request)));
@@ -208,6 +213,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for CallFuture<S, Req,
                 Err((error, gather)) => {
                     this.state.set(State::Failed(None));
                     *this.service = None; // with it goes the place it held
+                    this.observers.failed(&error, &gather);
                     this.shared.hooks.iter().for_each(|hook| hook.on_failure(&error, &gather));
                     return Poll::Ready(Err(error.into()));
                 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{ContextError, StreamReport};
+use super::{CallObserver, ContextError, StreamReport};
 use crate::diagnostics::SelectionReport;
 use crate::gather::GatherReport;
 use crate::model::ContextBudget;
@@ -23,6 +23,9 @@ pub struct Selection {
     pub budget: ContextBudget,
     /// Tokens that were not up for selection.
     pub fixed_tokens: i64,
+    /// How many parts of the request were [refused](super::Refused); the report lists them among
+    /// the excluded ones.
+    pub refused: usize,
     /// What is sent beside the selection and could not be counted, in words: the request may be
     /// larger than the budget by as much.
     pub uncounted: Vec<String>,
@@ -39,6 +42,7 @@ impl Selection {
             gather: GatherReport::default(),
             budget: ContextBudget::bare(0, 0),
             fixed_tokens: 0,
+            refused: 0,
             uncounted: Vec::new(),
             stream: None,
         }
@@ -73,6 +77,18 @@ pub trait SelectionHook: Send + Sync {
     fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
         let _ = (error, gather);
     }
+
+    /// Whether [`on_selection`](Self::on_selection) shall be called; asked for every call. Where
+    /// no hook wants it, no report is made.
+    fn wants_selection(&self) -> bool {
+        true
+    }
+
+    /// Follows a call that begins. Called in the caller's task at the first poll of the call,
+    /// just before the sources are polled.
+    fn observe(&self) -> Option<Box<dyn CallObserver>> {
+        None
+    }
 }
 
 impl SelectionHook for () {}
@@ -90,6 +106,14 @@ impl<H: SelectionHook + ?Sized> SelectionHook for Arc<H> {
 
     fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
         (**self).on_failure(error, gather);
+    }
+
+    fn wants_selection(&self) -> bool {
+        (**self).wants_selection()
+    }
+
+    fn observe(&self) -> Option<Box<dyn CallObserver>> {
+        (**self).observe()
     }
 }
 

@@ -6,13 +6,11 @@ use std::task::{Context, Poll};
 use tracing::Span;
 
 use super::budget::without_fixed;
+use super::observe::Audience;
 use super::service::Shared;
 use super::streaming::{Streamed, Streaming, Terms};
 use super::{ContextAdapter, ContextError, Origin, Placed, Refused, Selection, StreamReport};
-use crate::diagnostics::{
-    DiagnosticTraceCollector, ExcludedItem, ExclusionReason, NullTraceCollector, SelectionReport,
-    TraceDetailLevel,
-};
+use crate::diagnostics::{ExcludedItem, ExclusionReason, NullTraceCollector, SelectionReport};
 use crate::error::CupelError;
 use crate::gather::{
     Arrived, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Sink, Source,
@@ -190,7 +188,7 @@ pub(super) struct Job {
     pub(super) pipeline: Pipeline,
     pub(super) gathered: Gathered,
     pub(super) budget: ContextBudget,
-    pub(super) wants_report: bool,
+    pub(super) audience: Audience,
     pub(super) span: Span,
 }
 
@@ -208,19 +206,15 @@ impl Job {
     }
 
     pub(super) fn run(self) -> Outcome {
-        let Self { pipeline, gathered, budget, wants_report, span } = self;
+        let Self { pipeline, gathered, budget, mut audience, span } = self;
         let _entered = span.enter();
         let items = &gathered.items;
-        let selected = if wants_report {
-            let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
-            pipeline
-                .run_positions(items, &budget, &mut collector)
-                .map(|positions| (positions, Some(collector.into_report())))
+        let positions = if audience.is_empty() {
+            pipeline.run_positions(items, &budget, &mut NullTraceCollector)
         } else {
-            pipeline
-                .run_positions(items, &budget, &mut NullTraceCollector)
-                .map(|positions| (positions, None))
+            pipeline.run_positions(items, &budget, &mut audience)
         };
+        let selected = positions.map(|positions| (positions, audience.into_report()));
         Outcome { gathered, selected }
     }
 }
@@ -270,13 +264,13 @@ impl<Rest> Waiting<Rest> {
         self,
         shared: &Shared<Req, A>,
         streaming: Streaming,
-        wants_report: bool,
+        audience: Audience,
         mut gather: GatherReport,
     ) -> Joined<Req>
     where
         A: ContextAdapter<Req, Rest = Rest>,
     {
-        match streaming.finish(wants_report) {
+        match streaming.finish(audience) {
             Ok(Streamed { placed, report, stream, pins_lifted }) => {
                 for (source, lifted) in gather.sources.iter_mut().zip(pins_lifted) {
                     source.pins_lifted = lifted;
@@ -302,10 +296,13 @@ impl<Rest> Waiting<Rest> {
         // Without a hook or a caller who wants it, there is no report to tell about.
         let told = report.is_some();
         let mut report = report.unwrap_or_default();
+        let count = refused.len();
         if told {
             add_refused(&mut report, refused);
         }
-        let selection = Selection { report, gather, budget, fixed_tokens, uncounted, stream };
+        let refused = count;
+        let selection =
+            Selection { report, gather, budget, fixed_tokens, refused, uncounted, stream };
         if told {
             shared.hooks.iter().for_each(|hook| hook.on_selection(&selection));
         }

@@ -106,7 +106,8 @@ where
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
         let span = spans::call();
-        let report = report || !self.shared.hooks.is_empty();
+        let hooks = &self.shared.hooks;
+        let report = report || hooks.iter().any(SelectionHook::wants_selection);
         let prepared = span.in_scope(|| Prepared::new(&self.shared, request, report));
         CallFuture::new(Arc::clone(&self.shared), service, prepared, report, span)
     }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::dropped::{Dropped, DroppedCounts, DroppedItems, Why};
+use super::observe::Audience;
 use super::{Origin, Placed};
-use crate::diagnostics::{
-    DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceDetailLevel,
-};
+use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;
 use crate::gather::{Sink, SourceReport, pin_limit};
 use crate::model::{ContextBudget, ContextItem};
@@ -270,7 +269,7 @@ impl Streaming {
     }
 
     /// Places what is selected and explains what is not.
-    pub(super) fn finish(mut self, wants_report: bool) -> Result<Streamed, CupelError> {
+    pub(super) fn finish(mut self, mut audience: Audience) -> Result<Streamed, CupelError> {
         let pins_lifted = self.settle_optional_pins();
         if let Some(error) = self.error {
             return Err(error);
@@ -289,12 +288,10 @@ impl Streaming {
             scores.push(selected.score);
             items.push(selected.payload.item);
         }
-        let place = |collector: &mut dyn crate::TraceCollector| {
-            self.pipeline.place_selected(&items, &scores, self.arrived, &self.budget, collector)
-        };
-        let (positions, report) = if wants_report {
-            let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
-            let positions = place(&mut collector)?;
+        let (pipeline, budget) = (&self.pipeline, &self.budget);
+        let positions =
+            pipeline.place_selected(&items, &scores, self.arrived, budget, &mut audience)?;
+        let report = audience.into_report().map(|mut report| {
             let used = items
                 .get(items.len() - scores.len()..)
                 .unwrap_or_default()
@@ -302,14 +299,11 @@ impl Streaming {
                 .fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
             let first_pinned = items.first().filter(|item| item.pinned());
             let explain = Explain::new(&self.budget, self.pinned_tokens, first_pinned);
-            let mut report = collector.into_report();
             self.dropped.explain_into(&mut report, &explain, used);
             report.total_candidates = self.arrived;
             report.total_tokens_considered = self.arrived_tokens;
-            (positions, Some(report))
-        } else {
-            (place(&mut NullTraceCollector)?, None)
-        };
+            report
+        });
         let placed = positions.into_iter().filter_map(|position| {
             let sequence = sequences.get(position)?;
             let origin = match (sequence.source as usize).checked_sub(1) {

@@ -16,7 +16,9 @@ use crate::slicer::CountRequirementShortfall;
 /// Who watches a run. Asked once, so that an unwatched run does nothing for watchers.
 pub(super) struct Observer<'c, C: ?Sized> {
     collector: &'c mut C,
+    begun: bool,
     recording: bool,
+    items: bool,
     item_events: bool,
     tracing: bool,
     tracing_items: bool,
@@ -32,12 +34,16 @@ pub(super) struct Running {
 
 impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     pub(super) fn begin(collector: &'c mut C, candidates: usize, budget: &ContextBudget) -> Self {
-        let recording = collector.is_enabled();
-        if recording {
+        let begun = collector.is_enabled();
+        if begun {
             collector.begin_run(candidates, budget);
         }
+        // Only now a collector may know that this run is of no interest.
+        let recording = begun && collector.is_enabled();
         Self {
+            begun,
             recording,
+            items: recording && collector.wants_items(),
             item_events: recording && collector.detail_level() >= TraceDetailLevel::Item,
             tracing: true,
             tracing_items: spans::items_enabled(),
@@ -48,7 +54,9 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     /// For what-if runs: they are not selections, so nobody is told.
     pub(super) fn silent(collector: &'c mut C) -> Self {
         Self {
+            begun: false,
             recording: false,
+            items: false,
             item_events: false,
             tracing: false,
             tracing_items: false,
@@ -57,17 +65,20 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     }
 
     pub(super) fn end(self, outcome: Result<(), &CupelError>) {
-        if self.recording {
+        if self.begun {
             self.collector.end_run(outcome);
         }
     }
 
     /// Whether anybody wants to know about single items.
     pub(super) fn wants_items(&self) -> bool {
-        self.recording || self.tracing_items
+        self.items || self.item_events || self.tracing_items
     }
 
-    pub(super) fn enter(&self, stage: PipelineStage, items_in: usize) -> Running {
+    pub(super) fn enter(&mut self, stage: PipelineStage, items_in: usize) -> Running {
+        if self.recording {
+            self.collector.begin_stage(&stage, items_in);
+        }
         Running {
             span: if self.tracing { spans::stage(&stage, items_in) } else { Span::none() }
                 .entered(),
@@ -112,7 +123,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             let event = TraceEvent::item(stage.clone(), excluded.reason.to_string());
             self.collector.record_item_event(event);
         }
-        if self.recording {
+        if self.items {
             self.collector.record_excluded(stage, excluded);
         }
     }
@@ -131,13 +142,13 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             let message = format!("Included: {reason}, score {}", included.score);
             self.collector.record_item_event(TraceEvent::item(PipelineStage::Place, message));
         }
-        if self.recording {
+        if self.items {
             self.collector.record_included(included);
         }
     }
 
     pub(super) fn shortfalls(&mut self, shortfalls: Vec<CountRequirementShortfall>) {
-        if self.recording {
+        if self.items {
             for shortfall in shortfalls {
                 self.collector.record_shortfall(shortfall);
             }

@@ -1,0 +1,49 @@
+//! The names of all attributes, as they are exported.
+//!
+//! Those that begin with `cupel.` are not stable yet, says the specification: do not build alerts
+//! on them.
+
+/// On `cupel.pipeline`: the budget's `maxTokens`.
+pub const BUDGET_MAX_TOKENS: &str = "cupel.budget.max_tokens";
+/// On `cupel.pipeline`: the name of the [`CupelVerbosity`](crate::CupelVerbosity).
+pub const VERBOSITY: &str = "cupel.verbosity";
+
+/// On a stage: its name in lower case.
+pub const STAGE_NAME: &str = "cupel.stage.name";
+/// On a stage: how many items entered it.
+pub const STAGE_ITEM_COUNT_IN: &str = "cupel.stage.item_count_in";
+/// On a stage: how many items left it.
+pub const STAGE_ITEM_COUNT_OUT: &str = "cupel.stage.item_count_out";
+
+/// On a stage: how many items it left out. On `cupel.selection` of a streaming layer: how many
+/// were left out while items arrived.
+pub const EXCLUSION_COUNT: &str = "cupel.exclusion.count";
+/// On a `cupel.exclusion` event: the reason's name. Also a label of `cupel.items.excluded`.
+pub const EXCLUSION_REASON: &str = "cupel.exclusion.reason";
+/// On a `cupel.exclusion` event: the item's kind.
+pub const EXCLUSION_ITEM_KIND: &str = "cupel.exclusion.item_kind";
+/// On a `cupel.exclusion` event: the item's tokens.
+pub const EXCLUSION_ITEM_TOKENS: &str = "cupel.exclusion.item_tokens";
+
+/// On a `cupel.item.included` event: the item's kind.
+pub const ITEM_KIND: &str = "cupel.item.kind";
+/// On a `cupel.item.included` event: the item's tokens.
+pub const ITEM_TOKENS: &str = "cupel.item.tokens";
+/// On a `cupel.item.included` event: the score the item was placed with.
+pub const ITEM_SCORE: &str = "cupel.item.score";
+
+/// On `cupel.gather`: how many sources there are.
+pub const SOURCES: &str = "cupel.sources";
+/// On a source: its name. Also a label of the sources' metrics.
+pub const SOURCE_NAME: &str = "cupel.source.name";
+/// On a source: how many of its items became candidates.
+pub const SOURCE_ITEMS: &str = "cupel.source.items";
+/// On a source: the tokens of those items.
+pub const SOURCE_TOKENS: &str = "cupel.source.tokens";
+/// On a source: how it ended, by name. Also a label of the sources' metrics.
+pub const SOURCE_OUTCOME: &str = "cupel.source.outcome";
+
+/// On the topmost span: the conversation, where the caller has [said it](crate::ConversationId).
+pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
+/// On a failed `cupel.selection`, and on `cupel.pipeline.duration`: the error's name.
+pub const ERROR_TYPE: &str = "error.type";

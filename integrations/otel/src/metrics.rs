@@ -1,0 +1,202 @@
+//! Histograms and counters of selections and sources.
+
+use std::time::Duration;
+
+use cupel::gather::{GatherReport, SourceReport};
+use cupel::layer::DroppedCounts;
+use cupel::{ContextBudget, ExclusionReason};
+use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider};
+use opentelemetry::{KeyValue, global};
+
+use crate::tracers::scope;
+use crate::{attributes, label, names};
+
+/// The instruments, for a [hook](crate::CupelOtel::metrics) or a
+/// [collector](crate::CupelOtelTraceCollector::metrics). Cheap to clone.
+///
+/// | metric | unit | labels |
+/// | --- | --- | --- |
+/// | `cupel.pipeline.duration` | s | `error.type` of a run that failed |
+/// | `cupel.selection.tokens` | {token} | |
+/// | `cupel.budget.utilization` | 1 | |
+/// | `cupel.source.duration` | s | `cupel.source.name`, `cupel.source.outcome` |
+/// | `cupel.items.included` | {item} | |
+/// | `cupel.items.excluded` | {item} | `cupel.exclusion.reason` |
+/// | `cupel.source.failures` | {failure} | `cupel.source.name`, `cupel.source.outcome` |
+///
+/// Labels come from fixed sets and from the names the layer's sources are configured with, so the
+/// number of time series is bounded. Measuring does not depend on sampling.
+#[derive(Debug, Clone)]
+pub struct CupelMetrics {
+    pipeline_duration: Histogram<f64>,
+    selection_tokens: Histogram<u64>,
+    budget_utilization: Histogram<f64>,
+    source_duration: Histogram<f64>,
+    items_included: Counter<u64>,
+    items_excluded: Counter<u64>,
+    source_failures: Counter<u64>,
+}
+
+/// From ten microseconds to ten seconds; the usual boundaries begin at five seconds.
+const SECONDS: [f64; 19] = [
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025,
+    0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
+
+/// Windows of today's models, and parts of them.
+const TOKENS: [f64; 15] = [
+    0.0,
+    128.0,
+    256.0,
+    512.0,
+    1_024.0,
+    2_048.0,
+    4_096.0,
+    8_192.0,
+    16_384.0,
+    32_768.0,
+    65_536.0,
+    131_072.0,
+    262_144.0,
+    524_288.0,
+    1_048_576.0,
+];
+
+/// More than all of it is possible: a selection may overflow where it is allowed to.
+const SHARES: [f64; 13] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.5];
+
+impl CupelMetrics {
+    /// Instruments of the global meter provider, which must have been set before.
+    #[must_use]
+    pub fn global() -> Self {
+        Self::new(&global::meter_with_scope(scope()))
+    }
+
+    /// Instruments of a meter provider.
+    #[must_use]
+    pub fn of(provider: &impl MeterProvider) -> Self {
+        Self::new(&provider.meter_with_scope(scope()))
+    }
+
+    fn new(meter: &Meter) -> Self {
+        let seconds = |name: &'static str, description: &'static str| {
+            let histogram = meter.f64_histogram(name).with_description(description);
+            histogram.with_unit("s").with_boundaries(SECONDS.to_vec()).build()
+        };
+        let counter = |name: &'static str, unit: &'static str, description: &'static str| {
+            meter.u64_counter(name).with_unit(unit).with_description(description).build()
+        };
+        Self {
+            pipeline_duration: seconds(names::PIPELINE_DURATION, "Time to select the context."),
+            selection_tokens: meter
+                .u64_histogram(names::SELECTION_TOKENS)
+                .with_unit("{token}")
+                .with_description("Tokens of a selection.")
+                .with_boundaries(TOKENS.to_vec())
+                .build(),
+            budget_utilization: meter
+                .f64_histogram(names::BUDGET_UTILIZATION)
+                .with_unit("1")
+                .with_description("Tokens of a selection over the budget's maximum.")
+                .with_boundaries(SHARES.to_vec())
+                .build(),
+            source_duration: seconds(names::SOURCE_DURATION, "Time until a source had ended."),
+            items_included: counter(names::ITEMS_INCLUDED, "{item}", "Items selected."),
+            items_excluded: counter(names::ITEMS_EXCLUDED, "{item}", "Items left out, by reason."),
+            source_failures: counter(
+                names::SOURCE_FAILURES,
+                "{failure}",
+                "Sources that failed, panicked or were late.",
+            ),
+        }
+    }
+
+    /// What gathering has to say.
+    pub(crate) fn record_gather(&self, gather: &GatherReport) {
+        gather.sources.iter().for_each(|source| self.record_source(source));
+    }
+
+    fn record_source(&self, source: &SourceReport) {
+        let labels = [
+            KeyValue::new(attributes::SOURCE_NAME, source.name.clone()),
+            KeyValue::new(attributes::SOURCE_OUTCOME, source.outcome.name()),
+        ];
+        self.source_duration.record(source.elapsed.as_secs_f64(), &labels);
+        if source.outcome.is_failure() {
+            self.source_failures.add(1, &labels);
+        }
+    }
+
+    /// What was left out while items arrived, before the pipeline could tell about it.
+    pub(crate) fn record_dropped(&self, dropped: &DroppedCounts) {
+        self.record_excluded("BudgetExceeded", dropped.over_budget as u64);
+        self.record_excluded("Deduplicated", dropped.duplicates as u64);
+        self.record_excluded("NegativeTokens", dropped.negative_tokens as u64);
+    }
+
+    /// What the adapter took out, so that the pipeline never saw it.
+    pub(crate) fn record_refused(&self, parts: usize) {
+        self.record_excluded("Filtered", parts as u64);
+    }
+
+    fn record_excluded(&self, reason: &'static str, items: u64) {
+        if items > 0 {
+            let label = [KeyValue::new(attributes::EXCLUSION_REASON, reason)];
+            self.items_excluded.add(items, &label);
+        }
+    }
+}
+
+/// What one run has to say, in numbers.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    max_tokens: i64,
+    items: u64,
+    tokens: i64,
+    /// By position in `ExclusionReason::NAMES`; the last one counts unknown reasons.
+    excluded: [u64; ExclusionReason::NAMES.len() + 1],
+}
+
+impl Tally {
+    pub(crate) fn new(budget: &ContextBudget) -> Self {
+        Self { max_tokens: budget.max_tokens(), items: 0, tokens: 0, excluded: Default::default() }
+    }
+
+    pub(crate) fn include(&mut self, tokens: i64) {
+        self.items += 1;
+        self.tokens = self.tokens.saturating_add(tokens);
+    }
+
+    pub(crate) fn exclude(&mut self, reason: &ExclusionReason) {
+        let name = reason.name();
+        let names = ExclusionReason::NAMES;
+        let position = names.iter().position(|known| *known == name).unwrap_or(names.len());
+        if let Some(count) = self.excluded.get_mut(position) {
+            *count += 1;
+        }
+    }
+
+    /// Writes the numbers down; a run that failed has selected nothing.
+    pub(crate) fn record(
+        &self,
+        metrics: &CupelMetrics,
+        took: Duration,
+        error: Option<&'static str>,
+    ) {
+        let labels = error.map(|name| KeyValue::new(attributes::ERROR_TYPE, name));
+        metrics.pipeline_duration.record(took.as_secs_f64(), labels.as_slice());
+        if error.is_some() {
+            return;
+        }
+        let tokens = u64::try_from(self.tokens).unwrap_or(0);
+        metrics.selection_tokens.record(tokens, &[]);
+        let utilization =
+            if self.max_tokens == 0 { 0.0 } else { tokens as f64 / self.max_tokens as f64 };
+        metrics.budget_utilization.record(utilization, &[]);
+        metrics.items_included.add(self.items, &[]);
+        let names = ExclusionReason::NAMES.into_iter().chain([label::UNKNOWN]);
+        for (name, count) in names.zip(self.excluded) {
+            metrics.record_excluded(name, count);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What is exported, as the SDK's exporters see it.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+mod otel {
+    mod auto_traits;
+    mod chapter;
+    mod collector;
+    pub(crate) mod common;
+    mod concurrency;
+    mod content;
+    mod conversation;
+    mod failures;
+    mod layer;
+    mod metrics;
+    mod otlp;
+    mod parents;
+    mod routes;
+    mod sampling;
+    mod streaming;
+    pub(crate) mod stub;
+    mod times;
+    pub(crate) mod tree;
+}

@@ -1,0 +1,37 @@
+//! A streaming layer places in the pipeline; what it left out on the way is counted.
+
+use std::convert::Infallible;
+
+use cupel_otel::CupelVerbosity::{self, StageAndExclusions, StageOnly};
+use tower::{Layer, ServiceExt, service_fn};
+
+use crate::otel::common::{Exported, Request, candidates, layer, request};
+use crate::otel::tree::{expected, tree};
+
+async fn stream(verbosity: CupelVerbosity) -> String {
+    let exported = Exported::new();
+    let model = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
+    let builder = layer().streaming(true).hook(exported.hook(verbosity));
+    let mut asked = request();
+    for item in candidates() {
+        asked = asked.item(item);
+    }
+    builder.build().unwrap().layer(model).oneshot(asked).await.unwrap();
+    tree(&exported.spans())
+}
+
+#[tokio::test]
+async fn the_pipeline_has_the_one_stage_that_is_left() {
+    let wanted = r#"
+        cupel.selection
+          cupel.pipeline cupel.budget.max_tokens=100 cupel.verbosity="StageOnly"
+            cupel.stage.place cupel.stage.name="place" cupel.stage.item_count_in=3 cupel.stage.item_count_out=3
+    "#;
+    assert_eq!(stream(StageOnly).await, expected(wanted));
+}
+
+#[tokio::test]
+async fn what_was_left_out_on_the_way_is_counted_on_the_call() {
+    let text = stream(StageAndExclusions).await;
+    assert!(text.starts_with("cupel.selection cupel.exclusion.count=4\n"), "{text}");
+}

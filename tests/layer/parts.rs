@@ -1,0 +1,116 @@
+//! What an adapter says beside its candidates: what it refuses, cannot count, or writes around
+//! the items of sources.
+
+use std::convert::Infallible;
+use std::future::ready;
+
+use cupel::gather::{BoxError, Source};
+use cupel::layer::{
+    ContextAdapter, ContextError, CupelLayer, CupelLayerBuilder, Error, Placed, Refused, Split,
+};
+use cupel::{ContextItem, ExclusionReason};
+use tower::{Layer, ServiceExt, service_fn};
+
+use crate::common::{Recorder, budget, item, pipeline, relevant};
+
+/// Writes every item on a line of three tokens more, under a heading of five.
+#[derive(Clone, Default)]
+struct Page {
+    frame_tokens: i64,
+}
+
+impl ContextAdapter<Vec<String>> for Page {
+    type Rest = ();
+
+    fn split(&self, request: Vec<String>) -> Result<Split<()>, BoxError> {
+        let candidates = request
+            .iter()
+            .map(|line| ContextItem::new(line.as_str(), 1))
+            .collect::<Result<_, _>>()?;
+        let mut split = Split::new(candidates, 2, ());
+        split.source_frame_tokens = self.frame_tokens;
+        split.refused = vec![Refused { item: item("half a call", 9), why: "no answer".to_owned() }];
+        split.uncounted = vec!["an attachment".to_owned()];
+        Ok(split)
+    }
+
+    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Vec<String>, BoxError> {
+        Ok(placed.iter().map(|placed| placed.item.content().to_owned()).collect())
+    }
+
+    fn source_item_tokens(&self, (): &(), item: &ContextItem) -> i64 {
+        item.tokens() + 3
+    }
+}
+
+async fn send(
+    page: Page,
+    sources: Vec<Source<Vec<String>>>,
+    streaming: bool,
+) -> (Result<Vec<String>, Error<Infallible>>, Recorder) {
+    let hook = Recorder::default();
+    let builder = CupelLayer::builder()
+        .adapter(page)
+        .pipeline(pipeline())
+        .budget(budget(20))
+        .streaming(streaming)
+        .hook(hook.clone());
+    let layer = sources.into_iter().fold(builder, CupelLayerBuilder::source);
+    let service = layer.build().unwrap().layer(service_fn(|lines| ready(Ok(lines))));
+    (service.oneshot(vec!["own".to_owned()]).await, hook)
+}
+
+#[tokio::test]
+async fn refused_parts_are_excluded_with_their_reason() {
+    let (sent, hook) = send(Page::default(), Vec::new(), false).await;
+    assert_eq!(sent.unwrap(), ["own"]);
+    let selections = hook.selections.lock().unwrap();
+    let selection = &selections[0];
+    assert_eq!(selection.excluded.len(), 1);
+    assert_eq!(selection.excluded[0].item.content(), "half a call");
+    assert_eq!(
+        selection.excluded[0].reason,
+        ExclusionReason::Filtered { filter_name: "no answer".to_owned() }
+    );
+    assert_eq!(selection.total_candidates, 2);
+    assert_eq!(selection.total_tokens_considered, 10);
+    assert_eq!(selection.refused, 1);
+    assert_eq!(selection.uncounted, ["an attachment"]);
+}
+
+#[tokio::test]
+async fn items_of_sources_cost_what_they_take_in_the_request() {
+    for streaming in [false, true] {
+        // 20 tokens, less 2 fixed and 5 for the heading, are 13: one item of 5 + 3 and one of
+        // 1 + 3 fit beside the request's own of 1; counted bare, all three would have.
+        let items = vec![relevant("a", 5, 0.9), relevant("b", 1, 0.5), relevant("c", 4, 0.1)];
+        let source = Source::items("rag", items);
+        let (sent, hook) = send(Page { frame_tokens: 5 }, vec![source], streaming).await;
+        let mut sent = sent.unwrap();
+        sent.sort();
+        assert_eq!(sent, ["a", "b", "own"], "streaming: {streaming}");
+        let selections = hook.selections.lock().unwrap();
+        let selection = &selections[0];
+        assert_eq!(selection.fixed_tokens, 7);
+        assert_eq!(selection.budget.max_tokens(), 13);
+        let left_out = selection.excluded.iter().find(|out| out.item.content() == "c").unwrap();
+        assert_eq!(left_out.item.tokens(), 7);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_written_around_items_without_sources() {
+    let (_, hook) = send(Page { frame_tokens: 5 }, Vec::new(), false).await;
+    assert_eq!(hook.selections.lock().unwrap()[0].fixed_tokens, 2);
+}
+
+#[tokio::test]
+async fn a_negative_frame_is_an_error() {
+    let source = Source::items("rag", Vec::new());
+    let (sent, _) = send(Page { frame_tokens: -1 }, vec![source], false).await;
+    let Err(Error::Context(error @ ContextError::Adapter(_))) = sent else { panic!("was sent") };
+    assert_eq!(
+        error.to_string(),
+        "the request could not be adapted: source_frame_tokens must be at least 0, got -1"
+    );
+}
