@@ -83,6 +83,10 @@ fn assistant(
     if let Some(refusal) = &refusal {
         seen.say(meter, refusal);
     }
+    // Thoughts, as other servers send and take them back.
+    for field in ["reasoning_content", "reasoning"] {
+        seen.add_tokens(message.text(field).map_or(0, |text| meter.text(&text)));
+    }
     let audio = message.object("audio");
     if let Some(audio) = &audio {
         let id = audio.text("id").unwrap_or_default();
