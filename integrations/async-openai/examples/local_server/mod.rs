@@ -1,0 +1,145 @@
+//! A server on 127.0.0.1 that speaks both APIs and is as strict as they are.
+//!
+//! What it answers is up to a function, so that the example can think and the tests can fail. What
+//! it takes is not: schema, roles, the pairing of calls and results, and the tokens of the whole
+//! request, counted with another tokenizer than the library's.
+
+pub mod answer;
+pub mod strict;
+pub mod tokens;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use answer::Reply;
+
+/// A request as the model sees it.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub path: String,
+    pub json: Value,
+    /// How many requests came before it.
+    pub earlier: usize,
+}
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+pub struct Arrived {
+    pub method: String,
+    pub path: String,
+    pub body: Bytes,
+    /// Why it was not taken.
+    pub refused: Option<String>,
+}
+
+type Answer = Pin<Box<dyn Future<Output = Reply> + Send>>;
+type Model = Arc<dyn Fn(Asked) -> Answer + Send + Sync>;
+
+#[derive(Clone)]
+struct Shared {
+    model: Model,
+    arrived: Arc<Mutex<Vec<Arrived>>>,
+}
+
+/// A running server; it stops when this is dropped.
+pub struct LocalServer {
+    url: String,
+    shared: Shared,
+    task: JoinHandle<()>,
+}
+
+impl LocalServer {
+    /// Starts a server whose answers this function gives.
+    pub async fn start<F>(model: impl Fn(Asked) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let model: Model = Arc::new(move |asked| Box::pin(model(asked)));
+        let shared = Shared { model, arrived: Arc::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("a bound port"));
+        let app = Router::new().fallback(handle).with_state(shared.clone());
+        let task = tokio::spawn(async move {
+            axum::serve(listener, app).await.expect("a server that runs");
+        });
+        Self { url, shared, task }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Everything that has arrived.
+    pub fn arrived(&self) -> Vec<Arrived> {
+        self.shared.arrived().clone()
+    }
+
+    /// Forgets what has arrived, and returns it.
+    pub fn take_arrived(&self) -> Vec<Arrived> {
+        std::mem::take(&mut *self.shared.arrived())
+    }
+}
+
+impl Drop for LocalServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Shared {
+    fn arrived(&self) -> MutexGuard<'_, Vec<Arrived>> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn handle(State(shared): State<Shared>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = match axum::body::to_bytes(body, usize::MAX).await {
+        Ok(body) => body,
+        Err(error) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
+    };
+    let path = parts.uri.path().trim_start_matches("/v1").to_owned();
+    let is_selectable =
+        parts.method == "POST" && matches!(path.as_str(), "/chat/completions" | "/responses");
+    let checked = if is_selectable { strict::check(&path, &body) } else { Ok(Value::Null) };
+    let arrived = Arrived {
+        method: parts.method.to_string(),
+        path: path.clone(),
+        body,
+        refused: checked.as_ref().err().cloned(),
+    };
+    let earlier = {
+        let mut all = shared.arrived();
+        all.push(arrived);
+        all.len() - 1
+    };
+    match checked {
+        Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+        Ok(Value::Null) => Response::new(Body::from("{}")),
+        Ok(json) => {
+            let asked = Asked { path, json, earlier };
+            answer::respond(&asked, (shared.model)(asked.clone()).await)
+        }
+    }
+}
+
+/// An error as the API words it.
+fn problem(status: StatusCode, message: &str) -> Response {
+    let error = json!({"error": {
+        "message": message, "type": "invalid_request_error", "param": null, "code": null,
+    }});
+    let mut response = Response::new(Body::from(error.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert("content-type", "application/json".parse().expect("a header"));
+    response
+}

@@ -1,0 +1,246 @@
+//! Messages to candidates and back.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cupel::ContextItem;
+use cupel::conversation::{Answers, Attributes, Conversation, Message, Role, Rules};
+use cupel::gather::BoxError;
+use cupel::layer::{ContextAdapter, Placed, Split};
+use cupel::tokens::TokenCounter;
+
+use crate::count::Meter;
+use crate::models::Models;
+use crate::read::{Endpoint, Head, MessageView, Seen};
+use crate::request::{Parts, Piece, Request};
+use crate::template::{ContextPosition, ContextTemplate};
+use crate::window::ModelWindow;
+
+/// The adapter for all [requests](Request) of both APIs, typed and raw.
+///
+/// Each message is a candidate, or several that only make sense together: an assistant message
+/// with tool calls and the answers to them, reasoning with what the model went on to write.
+/// System and developer messages, the last user message and the newest unit are pinned. What the
+/// API would refuse is left out and reported. Messages keep their order and are never edited.
+///
+/// ```
+/// use async_openai::types::chat::CreateChatCompletionRequest;
+/// use cupel::Policy;
+/// use cupel::conversation::Attributes;
+/// use cupel::layer::CupelLayer;
+/// use cupel_async_openai::OpenAiAdapter;
+///
+/// let adapter = OpenAiAdapter::new()
+///     .attributes(|message| match message.name() {
+///         Some("reviewer") => Attributes::new().priority(10).tag("review"),
+///         _ => Attributes::new(),
+///     });
+/// let layer = CupelLayer::<CreateChatCompletionRequest, _>::builder()
+///     .budget(adapter.window().default_output(1_000))
+///     .adapter(adapter)
+///     .policy(Policy::chat())
+///     .build()?;
+/// # let _ = layer;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct OpenAiAdapter {
+    models: Models,
+    counter: Option<Arc<dyn TokenCounter>>,
+    template: ContextTemplate,
+    attributes: Option<Hook>,
+    rules: Rules,
+}
+
+type Hook = Arc<dyn Fn(&MessageView<'_>) -> Attributes + Send + Sync>;
+
+impl OpenAiAdapter {
+    /// Exact counts by the request's model, remembered from turn to turn; everything else by
+    /// default.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the models that are known.
+    #[must_use]
+    pub fn models(mut self, models: Models) -> Self {
+        self.models = models;
+        self
+    }
+
+    /// Counts text with this counter instead of the model's own encoding.
+    ///
+    /// The same texts come again on every turn: wrap it in a
+    /// [`CachedCounter`](cupel::tokens::CachedCounter).
+    #[must_use]
+    pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
+        self.counter = Some(Arc::new(counter));
+        self
+    }
+
+    /// Sets how what sources gave is written.
+    #[must_use]
+    pub fn template(mut self, template: ContextTemplate) -> Self {
+        self.template = template;
+        self
+    }
+
+    /// Sets a function that says what a message is worth: its priority, tags, relevance, real
+    /// timestamp, and whether it is pinned.
+    #[must_use]
+    pub fn attributes(
+        mut self,
+        hook: impl Fn(&MessageView<'_>) -> Attributes + Send + Sync + 'static,
+    ) -> Self {
+        self.attributes = Some(Arc::new(hook));
+        self
+    }
+
+    /// Sets what else is pinned and how messages are dated. Where answers to calls may stand is
+    /// the API's business and not taken from here.
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The budget by the models this adapter knows.
+    #[must_use]
+    pub fn window(&self) -> ModelWindow {
+        ModelWindow::new().models(self.models.clone())
+    }
+
+    fn message(&self, index: usize, seen: &Seen, json: &str) -> Message {
+        let mut attributes = match &self.attributes {
+            Some(hook) => hook(&MessageView::new(index, seen, json)),
+            None => Attributes::new(),
+        };
+        if seen.pinned {
+            attributes.pinned = Some(true);
+        }
+        let mut message =
+            Message::new(seen.role, seen.text.as_str(), seen.tokens).attributes(attributes);
+        for call in &seen.calls {
+            message = message.calls(call);
+        }
+        for call in &seen.answers {
+            message = message.answers(call);
+        }
+        if seen.with_previous {
+            message = message.with_previous();
+        }
+        if seen.with_next {
+            message = message.with_next();
+        }
+        match seen.refused {
+            Some(why) => message.refused(why),
+            None => message,
+        }
+    }
+}
+
+/// A request that waits for its selection.
+pub struct Apart<R: Parts> {
+    request: R,
+    messages: Vec<R::Message>,
+    roles: Vec<Role>,
+    conversation: Conversation,
+    meter: Meter,
+}
+
+impl<R: Parts + fmt::Debug> fmt::Debug for Apart<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Apart")
+            .field("messages", &self.messages.len())
+            .field("meter", &self.meter)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
+    type Rest = Apart<R>;
+
+    fn split(&self, mut request: R) -> Result<Split<Self::Rest>, BoxError> {
+        let model = self.models.of_request(request.model())?;
+        let meter = Meter::new(model, self.counter.as_ref());
+        let endpoint = request.endpoint();
+        let head = request.head(|fields| Head::read(&meter, endpoint, fields))?;
+        let read = |json: &[&str]| {
+            let seen = endpoint.read(&meter, json, head.remote);
+            let message =
+                |(index, (seen, json)): (usize, (&Seen, &&str))| self.message(index, seen, json);
+            let messages: Vec<Message> = seen.iter().zip(json).enumerate().map(message).collect();
+            (seen, messages)
+        };
+        let (messages, (seen, candidates)) = request.take(read)?;
+        let rules = match endpoint {
+            Endpoint::Chat => self.rules.clone().answers(Answers::Next),
+            Endpoint::Responses => self.rules.clone().answers(Answers::Later),
+        };
+        let mut conversation = Conversation::new(candidates, &rules)?;
+        let refused = conversation.take_refused();
+        let candidates = conversation.candidates();
+        if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
+            return Err(format!(
+                "the API would refuse all {} messages; the first: {}",
+                messages.len(),
+                first.why
+            )
+            .into());
+        }
+        let roles = seen.iter().map(|seen| seen.role).collect();
+        let source_frame_tokens = self.template.frame_tokens(&meter);
+        let mut uncounted = head.uncounted;
+        uncounted.extend(seen.into_iter().flat_map(|seen| seen.uncounted));
+        let rest = Apart { request, messages, roles, conversation, meter };
+        let mut split = Split::new(candidates, head.tokens, rest);
+        split.source_frame_tokens = source_frame_tokens;
+        split.refused = refused;
+        split.uncounted = uncounted;
+        Ok(split)
+    }
+
+    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<R, BoxError> {
+        let Apart { mut request, messages, roles, conversation, .. } = rest;
+        let arranged = conversation.arrange(placed);
+        let role_of = |index: &usize| roles.get(*index).copied();
+        let instructions =
+            || arranged.kept.iter().take_while(|at| role_of(at) == Some(Role::System)).count();
+        let position = match self.template.placed_at() {
+            ContextPosition::BeforeLastUser => arranged
+                .kept
+                .iter()
+                .rposition(|at| role_of(at) == Some(Role::User))
+                .unwrap_or_else(instructions),
+            ContextPosition::AfterInstructions => instructions(),
+        };
+        let has_context = !arranged.retrieved.is_empty();
+        let changed = has_context || arranged.kept.len() < messages.len();
+        let mut messages: Vec<Option<R::Message>> = messages.into_iter().map(Some).collect();
+        let own = |at: &usize| messages.get_mut(*at).and_then(Option::take).map(Piece::Own);
+        let mut pieces: Vec<Piece<R::Message>> = arranged.kept.iter().filter_map(own).collect();
+        if has_context {
+            let text = self.template.render(arranged.retrieved.iter().map(|placed| &placed.item));
+            let context = Piece::Context { role: self.template.written_as(), text };
+            pieces.insert(position.min(pieces.len()), context);
+        }
+        request.put(pieces, changed)?;
+        Ok(request)
+    }
+
+    fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
+        self.template.item_tokens(&rest.meter, item)
+    }
+}
+
+impl fmt::Debug for OpenAiAdapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAiAdapter")
+            .field("models", &self.models)
+            .field("counter", &self.counter)
+            .field("template", &self.template)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}

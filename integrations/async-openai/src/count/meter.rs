@@ -1,0 +1,82 @@
+//! Counts everything of one request, by the model's rules.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use cupel::tokens::{BpeCounter, CachedCounter, Encoding, TokenCounter};
+
+use super::{Detail, ImageRule, audio, file, image};
+use crate::models::Model;
+
+type Shared = LazyLock<Arc<CachedCounter<BpeCounter>>>;
+
+// One cache for each encoding and process: an agent sends nearly the same messages on every turn,
+// and a second client sends the same system prompt.
+static O200K: Shared = LazyLock::new(|| cached(Encoding::O200k));
+static CL100K: Shared = LazyLock::new(|| cached(Encoding::Cl100k));
+
+fn cached(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
+    Arc::new(CachedCounter::new(BpeCounter::new(encoding)))
+}
+
+/// The process's counter for an encoding.
+fn shared_counter(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
+    match encoding {
+        Encoding::O200k => Arc::clone(&O200K),
+        Encoding::Cl100k => Arc::clone(&CL100K),
+        newer => cached(newer),
+    }
+}
+
+/// A model's counter and rules.
+#[derive(Clone)]
+pub(crate) struct Meter {
+    model: Model,
+    counter: Arc<dyn TokenCounter>,
+}
+
+impl Meter {
+    /// Counts as the model does; text with `counter`, if there is one.
+    pub(crate) fn new(model: Model, counter: Option<&Arc<dyn TokenCounter>>) -> Self {
+        let counter = match counter {
+            Some(counter) => Arc::clone(counter),
+            None => shared_counter(model.encoding()) as Arc<dyn TokenCounter>,
+        };
+        Self { model, counter }
+    }
+
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    pub(crate) fn image_rule(&self) -> ImageRule {
+        self.model.image_rule()
+    }
+
+    pub(crate) fn text(&self, text: &str) -> i64 {
+        // An empty text needs no entry in the cache.
+        if text.is_empty() { 0 } else { self.counter.count(text) }
+    }
+
+    /// An image by its address, which may be the image itself.
+    pub(crate) fn image(&self, url: Option<&str>, detail: Detail) -> i64 {
+        self.image_rule().tokens(url.and_then(image::size_of_data_url), detail)
+    }
+
+    /// Sound in base64.
+    pub(crate) fn audio(&self, data: &str) -> i64 {
+        audio::tokens(data)
+    }
+
+    /// A file in base64.
+    pub(crate) fn file(&self, data: &str) -> i64 {
+        file::tokens(self, data)
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counter = self.counter.name();
+        f.debug_struct("Meter").field("model", &self.model).field("counter", &counter).finish()
+    }
+}

@@ -1,0 +1,13 @@
+//! Counting what a request sends: text by the model's encoding, everything else by published rules.
+
+mod audio;
+mod file;
+mod image;
+mod meter;
+mod schema;
+mod tools;
+
+pub use image::{Detail, ImageRule};
+pub use tools::ToolRule;
+
+pub(crate) use meter::Meter;

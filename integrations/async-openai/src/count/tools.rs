@@ -1,0 +1,188 @@
+//! What tools and functions cost, by the rule of OpenAI's cookbook.
+//!
+//! The rule, "How to count tokens with tiktoken", section 7:
+//! <https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken>. It is written for
+//! flat parameters; nested ones are counted by the same steps at each level.
+
+use super::Meter;
+use super::schema;
+use crate::read::Object;
+
+/// The prices of the cookbook's rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolRule {
+    /// For each function.
+    pub function: i64,
+    /// Once for all properties of an object.
+    pub properties: i64,
+    /// For each property.
+    pub property: i64,
+    /// For an enumeration; negative in the published rule.
+    pub enumeration: i64,
+    /// For each of its values.
+    pub value: i64,
+    /// Once, when there are functions at all.
+    pub end: i64,
+}
+
+impl ToolRule {
+    /// GPT-4o and later.
+    pub const CURRENT: Self =
+        Self { function: 7, properties: 3, property: 3, enumeration: -3, value: 3, end: 12 };
+
+    /// GPT-3.5 and GPT-4.
+    pub const OLDER: Self = Self { function: 10, ..Self::CURRENT };
+}
+
+/// What the tools of a request cost, and which of them the provider runs itself.
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    pub(crate) tokens: i64,
+    pub(crate) hosted: Vec<String>,
+}
+
+impl Meter {
+    /// Counts `tools` and the older `functions` of a request.
+    pub(crate) fn tools(&self, request: &Object<'_>) -> Tools {
+        let mut tools = Tools::default();
+        let mut any = false;
+        for tool in request.array("tools").unwrap_or_default() {
+            let Some(tool) = Object::parse(tool.get()) else { continue };
+            any |= self.tool(&tool, &mut tools);
+        }
+        for function in request.array("functions").unwrap_or_default() {
+            let Some(function) = Object::parse(function.get()) else { continue };
+            tools.tokens = tools.tokens.saturating_add(self.function(&function));
+            any = true;
+        }
+        if any {
+            tools.tokens = tools.tokens.saturating_add(self.model().tool_rule().end);
+        }
+        tools
+    }
+
+    /// Adds one tool; whether it is one that is shown to the model as a function.
+    fn tool(&self, tool: &Object<'_>, tools: &mut Tools) -> bool {
+        let kind = tool.text("type").unwrap_or_default();
+        // Chat Completions wraps the definition, the Responses API does not.
+        let definition = match &*kind {
+            "function" | "custom" => tool.object(&kind).or_else(|| Some(tool.clone())),
+            _ => None,
+        };
+        if let Some(definition) = definition {
+            tools.tokens = tools.tokens.saturating_add(self.function(&definition));
+            return true;
+        }
+        if let Some(inner) = tool.array("tools") {
+            // A namespace: its name and description, and the functions in it.
+            tools.tokens = tools.tokens.saturating_add(self.function(tool));
+            for tool in inner.into_iter().filter_map(|tool| Object::parse(tool.get())) {
+                self.tool(&tool, tools);
+            }
+            return true;
+        }
+        tools.hosted.push(kind.into_owned());
+        false
+    }
+
+    fn function(&self, function: &Object<'_>) -> i64 {
+        let rule = self.model().tool_rule();
+        let name = function.text("name").unwrap_or_default();
+        let description = function.text("description").unwrap_or_default();
+        let line = format!("{name}:{}", without_full_stop(&description));
+        let mut tokens = rule.function.saturating_add(self.text(&line));
+        if let Some(parameters) = function.raw("parameters") {
+            tokens = tokens.saturating_add(schema::parameters(self, parameters.get()));
+        }
+        // A custom tool: the grammar its input must follow.
+        if let Some(format) = function.raw("format") {
+            tokens = tokens.saturating_add(self.text(format.get()));
+        }
+        tokens
+    }
+
+    /// The format an answer must have. It is shown to the model under a heading, as JSON:
+    /// <https://cookbook.openai.com/articles/openai-harmony#structured-output>.
+    pub(crate) fn format(&self, format: &Object<'_>) -> i64 {
+        // Chat Completions wraps the definition, the Responses API does not.
+        let definition = format.object("json_schema").unwrap_or_else(|| format.clone());
+        let Some(schema) = definition.raw("schema") else { return 0 };
+        let name = definition.text("name").unwrap_or_default();
+        let mut heading = format!("\n\n# Response Formats\n\n## {name}\n\n");
+        if let Some(description) = definition.text("description") {
+            heading.push_str("// ");
+            heading.push_str(&description);
+            heading.push('\n');
+        }
+        self.text(&heading).saturating_add(self.text(schema.get()))
+    }
+}
+
+pub(super) fn without_full_stop(text: &str) -> &str {
+    text.strip_suffix('.').unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::Models;
+
+    fn count(model: &str, request: &str) -> Tools {
+        let meter = Meter::new(Models::new().get(model).unwrap(), None);
+        meter.tools(&Object::parse(request).unwrap())
+    }
+
+    /// The cookbook's example.
+    const COOKBOOK: &str = r#"{"tools": [{"type": "function", "function": {
+        "name": "get_current_weather",
+        "description": "Get the current weather in a given location",
+        "parameters": {"type": "object", "properties": {
+            "location": {"type": "string",
+                "description": "The city and state, e.g. San Francisco, CA"},
+            "unit": {"type": "string", "description": "The unit of temperature to return",
+                "enum": ["celsius", "fahrenheit"]}},
+            "required": ["location"]}}}]}"#;
+
+    // In the cookbook, this function with the messages "You are a helpful assistant that can
+    // answer to questions about the weather." and "What's the weather like in San Francisco?"
+    // is 101 tokens for gpt-4o and 105 for gpt-4.
+    #[test]
+    fn the_cookbooks_own_numbers() {
+        let messages = |model: &str| {
+            let meter = Meter::new(Models::new().get(model).unwrap(), None);
+            let text = |text: &str| meter.text(text);
+            3 + 3
+                + text("system")
+                + text(
+                    "You are a helpful assistant that can answer to questions about the weather.",
+                )
+                + 3
+                + text("user")
+                + text("What's the weather like in San Francisco?")
+        };
+        assert_eq!(count("gpt-4o", COOKBOOK).tokens + messages("gpt-4o"), 101);
+        assert_eq!(count("gpt-4", COOKBOOK).tokens + messages("gpt-4"), 105);
+    }
+
+    #[test]
+    fn both_ways_of_writing_a_function_cost_the_same() {
+        let flat = r#"{"tools":[{"type":"function","name":"f","description":"Do it.",
+            "parameters":{"type":"object","properties":{"a":{"type":"string"}}}}]}"#;
+        let wrapped = r#"{"tools":[{"type":"function","function":{"name":"f","description":"Do it.",
+            "parameters":{"type":"object","properties":{"a":{"type":"string"}}}}}]}"#;
+        let older = r#"{"functions":[{"name":"f","description":"Do it.",
+            "parameters":{"type":"object","properties":{"a":{"type":"string"}}}}]}"#;
+        let tokens = count("gpt-4o", flat).tokens;
+        assert_eq!(count("gpt-4o", wrapped).tokens, tokens);
+        assert_eq!(count("gpt-4o", older).tokens, tokens);
+    }
+
+    #[test]
+    fn what_the_provider_runs_itself_is_named() {
+        let tools =
+            count("gpt-4o", r#"{"tools":[{"type":"web_search"},{"type":"custom","name":"sql"}]}"#);
+        assert_eq!(tools.hosted, ["web_search"]);
+        assert!(tools.tokens > 0);
+        assert_eq!(count("gpt-4o", "{}").tokens, 0);
+    }
+}

@@ -1,0 +1,54 @@
+//! Context selection for [`async_openai`]: [`cupel`]'s Tower layer over Chat Completions and the
+//! Responses API.
+//!
+//! There are two ways to stack it. Over the typed services [`ChatService`] and
+//! [`ResponsesService`], unary and streaming:
+//!
+//! ```
+//! use async_openai::Client;
+//! use async_openai::config::OpenAIConfig;
+//! use async_openai::types::chat::CreateChatCompletionRequest;
+//! use cupel::Policy;
+//! use cupel::layer::CupelLayer;
+//! use cupel_async_openai::{ChatService, OpenAiAdapter};
+//! use tower::ServiceBuilder;
+//!
+//! let adapter = OpenAiAdapter::new();
+//! let cupel = CupelLayer::<CreateChatCompletionRequest, _>::builder()
+//!     .budget(adapter.window())
+//!     .adapter(adapter)
+//!     .policy(Policy::chat())
+//!     .build()?;
+//! let client = Client::with_config(OpenAIConfig::default());
+//! let chat = ServiceBuilder::new().layer(cupel).service(ChatService::new(client));
+//! # let _ = chat;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Or below the client, with [`HttpLayer`], so that existing code goes on calling
+//! `client.chat().create(..)`.
+
+mod adapter;
+mod count;
+mod http;
+mod models;
+mod read;
+mod request;
+mod service;
+mod template;
+mod window;
+
+pub use adapter::OpenAiAdapter;
+pub use count::{Detail, ImageRule, ToolRule};
+pub use http::{HttpFuture, HttpLayer, HttpService};
+pub use models::{Model, Models, UnknownModel};
+pub use read::{Endpoint, MessageView};
+pub use request::{JsonBody, Request, Streaming};
+pub use service::{ChatService, ResponsesService};
+pub use template::{ContextPosition, ContextRole, ContextTemplate};
+pub use window::ModelWindow;
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

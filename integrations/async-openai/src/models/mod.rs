@@ -1,0 +1,265 @@
+//! What is known of each model: its window, its encoding, and how it counts images and tools.
+
+mod table;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cupel::tokens::Encoding;
+
+use crate::count::{ImageRule, ToolRule};
+
+/// The facts of one model that a budget needs.
+///
+/// ```
+/// use cupel::tokens::Encoding;
+/// use cupel_async_openai::{ImageRule, Model};
+///
+/// let model = Model::new(32_768, Encoding::O200k)
+///     .max_input(28_672)
+///     .images(ImageRule::Tiles { base: 85, tile: 170 });
+/// assert_eq!(model.window(), 32_768);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model {
+    window: i64,
+    max_input: Option<i64>,
+    encoding: Encoding,
+    images: ImageRule,
+    tools: ToolRule,
+}
+
+impl Model {
+    /// A model with this window for prompt and answer together. Images and tools are counted as
+    /// the encoding's best-known models count them.
+    #[must_use]
+    pub const fn new(window: i64, encoding: Encoding) -> Self {
+        let tools = match encoding {
+            Encoding::Cl100k => ToolRule::OLDER,
+            _ => ToolRule::CURRENT,
+        };
+        let images = ImageRule::Tiles { base: 85, tile: 170 };
+        Self { window, max_input: None, encoding, images, tools }
+    }
+
+    /// Limits the prompt alone, where the window may not be used up by it.
+    #[must_use]
+    pub const fn max_input(mut self, tokens: i64) -> Self {
+        self.max_input = Some(tokens);
+        self
+    }
+
+    /// Sets how images are counted.
+    #[must_use]
+    pub const fn images(mut self, rule: ImageRule) -> Self {
+        self.images = rule;
+        self
+    }
+
+    /// Sets how tools are counted.
+    #[must_use]
+    pub const fn tools(mut self, rule: ToolRule) -> Self {
+        self.tools = rule;
+        self
+    }
+
+    /// Tokens for prompt and answer together.
+    #[must_use]
+    pub fn window(&self) -> i64 {
+        self.window
+    }
+
+    /// The encoding of its text.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// How it counts images.
+    #[must_use]
+    pub fn image_rule(&self) -> ImageRule {
+        self.images
+    }
+
+    /// How it counts tools.
+    #[must_use]
+    pub fn tool_rule(&self) -> ToolRule {
+        self.tools
+    }
+
+    /// The window of a request that keeps `reserve` tokens for the answer: smaller than the
+    /// model's where the prompt alone has a limit.
+    pub(crate) fn window_with_reserve(&self, reserve: i64) -> i64 {
+        match self.max_input {
+            Some(input) => self.window.min(input.saturating_add(reserve)),
+            None => self.window,
+        }
+    }
+}
+
+/// The models that are known, by name. Models can be added and changed.
+///
+/// A name also stands for its variants: `gpt-4o` for `gpt-4o-2024-08-06`. The longest name that
+/// fits decides. A leading `openai/` and the `ft:` form of fine-tuned models are understood.
+///
+/// ```
+/// use cupel::tokens::Encoding;
+/// use cupel_async_openai::{Model, Models};
+///
+/// let models = Models::new().with("llama-local", Model::new(8_192, Encoding::Cl100k));
+/// assert_eq!(models.get("gpt-4o-2024-08-06")?.window(), 128_000);
+/// assert_eq!(models.get("llama-local")?.window(), 8_192);
+///
+/// let error = models.get("gpt-99").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "nothing is known about model \"gpt-99\"; add it with \
+///      Models::new().with(\"gpt-99\", Model::new(window, encoding))",
+/// );
+/// # Ok::<(), cupel_async_openai::UnknownModel>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Models {
+    added: BTreeMap<String, Model>,
+    otherwise: Option<Model>,
+}
+
+impl Models {
+    /// The built-in table.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a model, or changes one of the table, with its variants.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, model: Model) -> Self {
+        self.added.insert(name.into(), model);
+        self
+    }
+
+    /// Takes every unknown model for this one, instead of refusing it.
+    #[must_use]
+    pub fn otherwise(mut self, model: Model) -> Self {
+        self.otherwise = Some(model);
+        self
+    }
+
+    /// What is known of a model.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownModel`] when it is nothing: a wrong window is worse than none.
+    pub fn get(&self, model: &str) -> Result<Model, UnknownModel> {
+        let name = model.strip_prefix("openai/").unwrap_or(model);
+        let name = match name.strip_prefix("ft:") {
+            Some(tuned) => tuned.split(':').next().unwrap_or(tuned),
+            None => name,
+        };
+        // What the user added goes first, also under the name as it was written.
+        let added = self.added.iter().map(|(family, model)| (family.as_str(), *model));
+        longest(added.clone(), model)
+            .or_else(|| longest(added, name))
+            .or_else(|| longest(table::MODELS.iter().copied(), name))
+            .or(self.otherwise)
+            .ok_or_else(|| UnknownModel { model: model.to_owned() })
+    }
+
+    /// As [`get`](Self::get), for a request that may not name its model.
+    pub(crate) fn of_request(&self, model: Option<&str>) -> Result<Model, UnknownModel> {
+        self.get(model.unwrap_or_default())
+    }
+}
+
+/// The model of the longest family that `name` belongs to: it equals it, or goes on with `-`.
+fn longest<'a>(models: impl Iterator<Item = (&'a str, Model)>, name: &str) -> Option<Model> {
+    models
+        .filter(|(family, _)| {
+            let rest = name.strip_prefix(family);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        })
+        .max_by_key(|(family, _)| family.len())
+        .map(|(_, model)| model)
+}
+
+/// A model that is in no table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownModel {
+    model: String,
+}
+
+impl UnknownModel {
+    /// The model's name; empty when the request has none.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+impl fmt::Display for UnknownModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.model.is_empty() {
+            return f.write_str(
+                "the request names no model; name one, or say what to take it for with \
+                 Models::new().otherwise(Model::new(window, encoding))",
+            );
+        }
+        let model = &self.model;
+        write!(
+            f,
+            "nothing is known about model {model:?}; add it with \
+             Models::new().with({model:?}, Model::new(window, encoding))"
+        )
+    }
+}
+
+impl std::error::Error for UnknownModel {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_name_decides() {
+        let models = Models::new();
+        let window = |name: &str| models.get(name).map(|model| model.window());
+        assert_eq!(window("gpt-4"), Ok(8_192));
+        assert_eq!(window("gpt-4-0613"), Ok(8_192));
+        assert_eq!(window("gpt-4-turbo-2024-04-09"), Ok(128_000));
+        assert_eq!(window("gpt-4-32k-0613"), Ok(32_768));
+        assert_eq!(window("gpt-4.1-mini-2025-04-14"), Ok(1_047_576));
+        assert_eq!(window("o3-mini"), Ok(200_000));
+        assert_eq!(window("openai/gpt-4o"), Ok(128_000));
+        assert_eq!(window("ft:gpt-3.5-turbo-0125:acme::8xYz"), Ok(16_385));
+        assert!(window("gpt-4x").is_err());
+        assert!(window("").is_err());
+    }
+
+    #[test]
+    fn the_table_knows_the_encoding_of_each_model_the_core_knows() {
+        for (name, model) in table::MODELS {
+            if let Ok(encoding) = Encoding::for_model(name) {
+                assert_eq!(model.encoding(), encoding, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_added_model_replaces_the_table_and_a_fallback_comes_last() {
+        let small = Model::new(1_000, Encoding::O200k);
+        let models = Models::new().with("gpt-4o", small).otherwise(Model::new(7, Encoding::Cl100k));
+        assert_eq!(models.get("gpt-4o-mini").unwrap().window(), 1_000);
+        assert_eq!(models.get("gpt-4.1").unwrap().window(), 1_047_576);
+        assert_eq!(models.get("something").unwrap().window(), 7);
+        assert_eq!(models.of_request(None).unwrap().window(), 7);
+        let tuned = Models::new().with("ft:gpt-4o:acme::1", small);
+        assert_eq!(tuned.get("ft:gpt-4o:acme::1").unwrap().window(), 1_000);
+    }
+
+    #[test]
+    fn a_limit_of_the_prompt_narrows_the_window_unless_the_answer_takes_it() {
+        let model = Model::new(400_000, Encoding::O200k).max_input(272_000);
+        assert_eq!(model.window_with_reserve(1_000), 273_000);
+        assert_eq!(model.window_with_reserve(200_000), 400_000);
+    }
+}

@@ -1,0 +1,127 @@
+//! Messages of Chat Completions.
+
+use cupel::conversation::Role;
+
+use super::seen::NAME_TOKENS;
+use super::{Object, Seen};
+use crate::count::Meter;
+
+pub(super) fn read(meter: &Meter, messages: &[&str]) -> Vec<Seen> {
+    let mut functions = Functions::default();
+    messages.iter().map(|json| message(meter, json, &mut functions)).collect()
+}
+
+/// Calls in the older form, which have no ids: the answer is the next message, with the same name.
+#[derive(Default)]
+struct Functions {
+    made: usize,
+    open: Option<String>,
+}
+
+impl Functions {
+    fn call(&mut self, name: &str) -> String {
+        self.made += 1;
+        self.open = Some(name.to_owned());
+        self.id()
+    }
+
+    fn answer(&mut self, name: &str) -> String {
+        match self.open.take() {
+            Some(open) if open == name => self.id(),
+            _ => format!("function call of {name:?}"),
+        }
+    }
+
+    fn id(&self) -> String {
+        format!("function call {}", self.made)
+    }
+}
+
+fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Seen {
+    let message = Object::parse(json).unwrap_or_default();
+    let label = message.text("role").unwrap_or_default();
+    let role = match &*label {
+        "system" | "developer" => Role::System,
+        "user" => Role::User,
+        "tool" | "function" => Role::Tool,
+        _ => Role::Assistant,
+    };
+    let mut seen = Seen::new(meter, role, &label);
+    if let Some(name) = message.text("name") {
+        seen.add_tokens(NAME_TOKENS.saturating_add(meter.text(&name)));
+        seen.name = Some(name.into_owned());
+    }
+    let has_content = message.raw("content").is_some_and(|content| seen.content(meter, content));
+    match &*label {
+        "assistant" => assistant(meter, &message, &mut seen, has_content, functions),
+        "tool" => match message.text("tool_call_id") {
+            Some(id) => seen.answers.push(id.into_owned()),
+            None => seen.refused = Some("a tool message without tool_call_id"),
+        },
+        "function" => {
+            let answered = functions.answer(seen.name.as_deref().unwrap_or_default());
+            seen.answers.push(answered);
+        }
+        "system" | "developer" | "user" => {}
+        // A role of some other server's: nothing is known about when it may go.
+        _ => seen.pinned = true,
+    }
+    if label != "function" && !message.has("function_call") {
+        functions.open = None;
+    }
+    seen
+}
+
+fn assistant(
+    meter: &Meter,
+    message: &Object<'_>,
+    seen: &mut Seen,
+    has_content: bool,
+    functions: &mut Functions,
+) {
+    let refusal = message.text("refusal");
+    if let Some(refusal) = &refusal {
+        seen.say(meter, refusal);
+    }
+    // Thoughts, as other servers send and take them back.
+    for field in ["reasoning_content", "reasoning"] {
+        seen.add_tokens(message.text(field).map_or(0, |text| meter.text(&text)));
+    }
+    let audio = message.object("audio");
+    if let Some(audio) = &audio {
+        let id = audio.text("id").unwrap_or_default();
+        seen.uncounted.push(format!("audio {id}"));
+        seen.show("[audio]");
+    }
+    let calls = message.array("tool_calls");
+    for call in calls.iter().flatten() {
+        tool_call(meter, &Object::parse(call.get()).unwrap_or_default(), seen);
+    }
+    let function = message.object("function_call");
+    if let Some(function) = &function {
+        let name = function.text("name").unwrap_or_default();
+        seen.call(meter, &name, &function.text("arguments").unwrap_or_default());
+        seen.calls.push(functions.call(&name));
+    }
+    let says = has_content || refusal.is_some() || audio.is_some();
+    if calls.is_some_and(|calls| calls.is_empty()) {
+        seen.refused = Some("an assistant message with an empty list of tool calls");
+    } else if !says && seen.calls.is_empty() {
+        seen.refused = Some("an assistant message without content or calls");
+    }
+}
+
+fn tool_call(meter: &Meter, call: &Object<'_>, seen: &mut Seen) {
+    let (part, input) = match call.text("type").as_deref() {
+        Some("custom") => ("custom", "input"),
+        _ => ("function", "arguments"),
+    };
+    // The typed client writes `custom_tool` where the API has `custom`.
+    let made = call.object(part).or_else(|| call.object("custom_tool")).unwrap_or_default();
+    let name = made.text("name").unwrap_or_default();
+    seen.call(meter, &name, &made.text(input).unwrap_or_default());
+    match call.text("id") {
+        Some(id) => seen.calls.push(id.into_owned()),
+        None => seen.refused = Some("a tool call without an id"),
+    }
+}

@@ -1,0 +1,96 @@
+//! The content of a message: a text, or parts of several types.
+
+use serde_json::value::RawValue;
+
+use super::{Object, Seen, elements, string};
+use crate::count::{Detail, Meter};
+
+impl Seen {
+    /// Adds content; whether there was any.
+    pub(super) fn content(&mut self, meter: &Meter, content: &RawValue) -> bool {
+        if let Some(text) = string(content) {
+            self.say(meter, &text);
+            return true;
+        }
+        let parts = elements(content).unwrap_or_default();
+        for part in &parts {
+            match Object::parse(part.get()) {
+                Some(object) => self.part(meter, &object, part.get()),
+                // Some servers take bare strings among the parts.
+                None => self.say(meter, &string(part).unwrap_or_default()),
+            }
+        }
+        !parts.is_empty()
+    }
+
+    fn part(&mut self, meter: &Meter, part: &Object<'_>, json: &str) {
+        let kind = part.text("type").unwrap_or_default();
+        match &*kind {
+            "refusal" => self.say(meter, &part.text("refusal").unwrap_or_default()),
+            "image_url" | "input_image" | "computer_screenshot" | "image" => {
+                self.image(meter, part);
+            }
+            "input_audio" => {
+                let audio = part.object("input_audio").unwrap_or_default();
+                self.add_tokens(meter.audio(&audio.text("data").unwrap_or_default()));
+                self.show("[audio]");
+            }
+            "file" => self.file(meter, &part.object("file").unwrap_or_default()),
+            "input_file" => self.file(meter, part),
+            _ => match part.text("text") {
+                Some(text) => self.say(meter, &text),
+                None => self.unknown(meter, &kind, json),
+            },
+        }
+    }
+
+    /// An image: an address or the data itself, in an object of its own or not.
+    fn image(&mut self, meter: &Meter, part: &Object<'_>) {
+        let wrapped = part.object("image_url");
+        let (url, detail) = match &wrapped {
+            Some(image) => (image.text("url"), image.text("detail")),
+            None => (part.text("image_url"), part.text("detail")),
+        };
+        self.add_tokens(meter.image(url.as_deref(), Detail::named(detail.as_deref())));
+        self.show("[image]");
+    }
+
+    fn file(&mut self, meter: &Meter, file: &Object<'_>) {
+        let name = file.text("filename");
+        if let Some(name) = &name {
+            self.add_tokens(meter.text(name));
+        }
+        match file.text("file_data") {
+            Some(data) => self.add_tokens(meter.file(&data)),
+            None => {
+                let which = file.text("file_id").or_else(|| file.text("file_url"));
+                self.uncounted.push(format!("file {}", which.unwrap_or_default()));
+            }
+        }
+        let shown = name.map_or_else(|| "[file]".to_owned(), |name| format!("[file {name}]"));
+        self.show(&shown);
+    }
+
+    /// A part of a type this crate does not know: its JSON is counted, and the report says so.
+    fn unknown(&mut self, meter: &Meter, kind: &str, json: &str) {
+        self.say_json(meter, json);
+        self.uncounted.push(format!("content of type {kind:?}"));
+    }
+}
+
+/// The text of a message, if a user wrote it. Both APIs write such messages alike.
+pub(crate) fn user_text(json: &str) -> Option<String> {
+    let message = Object::parse(json)?;
+    if message.text("role")? != "user" {
+        return None;
+    }
+    let content = message.raw("content")?;
+    if let Some(text) = string(content) {
+        return Some(text.into_owned());
+    }
+    let parts: Vec<String> = elements(content)?
+        .into_iter()
+        .filter_map(|part| Object::parse(part.get())?.text("text").map(Into::into))
+        .collect();
+    Some(parts.join("\n"))
+}

@@ -1,0 +1,121 @@
+//! A loose look at a JSON object: fields by name, as the bytes the caller wrote.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The fields of an object, in order; of two with one name the last counts, as servers have it.
+///
+/// Reading is loose on purpose: what this crate does not know must pass, not fail.
+#[derive(Debug, Clone, Default)]
+pub struct Object<'a> {
+    fields: Vec<(Text<'a>, &'a RawValue)>,
+}
+
+/// A string that is borrowed from the JSON unless it has escapes in it.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+impl<'a> Object<'a> {
+    /// Reads an object; none when the JSON is something else.
+    pub(crate) fn parse(json: &'a str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// The field's JSON; none when it is missing or null.
+    pub(crate) fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        let (_, value) = self.fields.iter().rev().find(|(field, _)| field.0 == name)?;
+        (value.get() != "null").then_some(*value)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.raw(name).is_some()
+    }
+
+    /// The field, if it is a string.
+    pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.raw(name).and_then(string)
+    }
+
+    /// The field, if it is an object.
+    pub(crate) fn object(&self, name: &str) -> Option<Object<'a>> {
+        self.raw(name).and_then(|raw| Self::parse(raw.get()))
+    }
+
+    /// The field's elements, if it is an array.
+    pub(crate) fn array(&self, name: &str) -> Option<Vec<&'a RawValue>> {
+        self.raw(name).and_then(elements)
+    }
+
+    /// The field, if it is a whole number.
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        self.raw(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+}
+
+/// A value, if it is a string.
+pub(crate) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+}
+
+/// A value's elements, if it is an array.
+pub(crate) fn elements(raw: &RawValue) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Object<'de>, M::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Object { fields })
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_the_bytes_that_were_written() {
+        let json = r#"{ "a" : [1,  2], "b":"x\ny", "c":null, "a" : {"d" : 1.50} }"#;
+        let object = Object::parse(json).unwrap();
+        assert_eq!(object.raw("a").unwrap().get(), r#"{"d" : 1.50}"#);
+        assert_eq!(object.text("b").unwrap(), "x\ny");
+        assert!(!object.has("c"));
+        assert_eq!(object.object("a").unwrap().raw("d").unwrap().get(), "1.50");
+    }
+
+    #[test]
+    fn a_string_without_escapes_is_not_copied() {
+        let json = r#"{"plain":"as it is","escaped":"\u0041"}"#;
+        let object = Object::parse(json).unwrap();
+        assert!(matches!(object.text("plain"), Some(Cow::Borrowed("as it is"))));
+        assert!(matches!(object.text("escaped"), Some(Cow::Owned(text)) if text == "A"));
+    }
+
+    #[test]
+    fn anything_else_is_no_object() {
+        for json in ["[]", "1", "\"{}\"", "{", "{}{}", ""] {
+            assert!(Object::parse(json).is_none(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Typed requests of Chat Completions.
+
+use async_openai::types::chat::{
+    ChatCompletionRequestDeveloperMessage, ChatCompletionRequestMessage,
+    ChatCompletionRequestSystemMessage, ChatCompletionRequestUserMessage,
+    CreateChatCompletionRequest,
+};
+use cupel::gather::BoxError;
+
+use super::{Parts, Piece, read_all, read_head, to_json};
+use crate::read::{Endpoint, Object};
+use crate::template::ContextRole;
+
+impl Parts for CreateChatCompletionRequest {
+    type Message = ChatCompletionRequestMessage;
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint::Chat
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn output_tokens(&self) -> Option<i64> {
+        // The older name still works.
+        #[expect(deprecated)]
+        self.max_completion_tokens.or(self.max_tokens).map(i64::from)
+    }
+
+    fn take<T>(
+        &mut self,
+        read: impl FnOnce(&[&str]) -> T,
+    ) -> Result<(Vec<Self::Message>, T), BoxError> {
+        let messages = std::mem::take(&mut self.messages);
+        let read = read_all(&messages, read)?;
+        Ok((messages, read))
+    }
+
+    fn head<T>(&self, read: impl FnOnce(&Object<'_>) -> T) -> Result<T, BoxError> {
+        read_head(self, read)
+    }
+
+    fn put(&mut self, pieces: Vec<Piece<Self::Message>>, _changed: bool) -> Result<(), BoxError> {
+        self.messages = pieces.into_iter().map(message).collect();
+        Ok(())
+    }
+
+    fn look_back<T>(&self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        self.messages.iter().rev().find_map(|message| read(&to_json(message).ok()?))
+    }
+}
+
+fn message(piece: Piece<ChatCompletionRequestMessage>) -> ChatCompletionRequestMessage {
+    let (role, text) = match piece {
+        Piece::Own(message) => return message,
+        Piece::Context { role, text } => (role, text),
+    };
+    match role {
+        ContextRole::User => ChatCompletionRequestUserMessage::from(text).into(),
+        ContextRole::System => ChatCompletionRequestSystemMessage::from(text).into(),
+        ContextRole::Developer => ChatCompletionRequestDeveloperMessage::from(text).into(),
+    }
+}

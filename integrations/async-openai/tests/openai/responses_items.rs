@@ -1,0 +1,218 @@
+//! Items of the Responses API: what stays together, what is on the server.
+
+use cupel::layer::Selection;
+use cupel_async_openai::{Endpoint, JsonBody, OpenAiAdapter};
+use serde_json::{Value, json};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
+
+use crate::support::{adapter, builder, messages_of, user, words};
+
+/// Selects in a body. The wrapped service is no server: it takes items of every type.
+async fn select(adapter: OpenAiAdapter, request: &Value) -> (Vec<Value>, Selection) {
+    let layer = builder(adapter).build().unwrap();
+    let inner = service_fn(|body: JsonBody| async move {
+        Ok::<_, std::convert::Infallible>(body.json().to_owned())
+    });
+    let mut service = ServiceBuilder::new().layer(layer).service(inner);
+    let body = JsonBody::parse(Endpoint::Responses, request.to_string()).unwrap();
+    let call = service.ready().await.unwrap().call_with_report(body);
+    let (sent, selection) = call.await.unwrap();
+    let items = messages_of(sent.as_bytes());
+    (items.iter().map(|item| serde_json::from_str(item).unwrap()).collect(), selection)
+}
+
+fn ids(items: &[Value]) -> Vec<&str> {
+    items.iter().map(|item| item["id"].as_str().unwrap_or("-")).collect()
+}
+
+#[tokio::test]
+async fn thoughts_stay_with_everything_of_their_turn() {
+    let long = words(3, 200);
+    let input = json!([
+        user("first"),
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": long}]},
+        {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
+            "content": [{"type": "output_text", "text": "small", "annotations": []}]},
+        {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "id": "fo_1", "call_id": "c1", "output": "small"},
+        user("second"),
+    ]);
+    let request = |window: u32| json!({"model": format!("test-{window}"), "input": input});
+    let (kept, _) = select(adapter("test-900"), &request(900)).await;
+    assert_eq!(kept.len(), 6);
+    // One of them is too large, so none of them is sent.
+    let (kept, selection) = select(adapter("test-100"), &request(100)).await;
+    assert_eq!(kept.len(), 2);
+    assert_eq!(selection.excluded.len(), 1);
+}
+
+#[tokio::test]
+async fn thoughts_without_an_outcome_are_refused() {
+    let input = json!([
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "reasoning", "id": "rs_2", "summary": []},
+        user("u"),
+    ]);
+    let (kept, selection) =
+        select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
+    assert_eq!(ids(&kept), ["-"]);
+    assert_eq!(selection.excluded.len(), 2);
+    assert!(selection.excluded[0].reason.to_string().contains("reasoning without the output"));
+}
+
+#[tokio::test]
+async fn calls_of_every_type_need_their_results() {
+    let pairs = [
+        ("function_call", "function_call_output"),
+        ("custom_tool_call", "custom_tool_call_output"),
+        ("computer_call", "computer_call_output"),
+        ("shell_call", "shell_call_output"),
+        ("apply_patch_call", "apply_patch_call_output"),
+        ("tool_search_call", "tool_search_output"),
+        ("program", "program_output"),
+    ];
+    for (call, output) in pairs {
+        let call = json!({"type": call, "id": "c", "call_id": "x"});
+        let output = json!({"type": output, "id": "o", "call_id": "x", "output": "done"});
+        for (input, expected) in [
+            (json!([call, output, user("u")]), vec!["c", "o", "-"]),
+            (json!([call, user("between"), output, user("u")]), vec!["c", "-", "o", "-"]),
+            (json!([call, user("u")]), vec!["-"]),
+            (json!([output, user("u")]), vec!["-"]),
+            (json!([output, call, user("u")]), vec!["-"]),
+        ] {
+            let request = json!({"model": "gpt-4o", "input": input});
+            let (kept, _) = select(adapter("gpt-4o"), &request).await;
+            assert_eq!(ids(&kept), expected, "{input}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_local_shells_output_names_the_item_or_the_call() {
+    for id in ["lsh_1", "call_1"] {
+        let input = json!([
+            {"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "action": {}},
+            {"type": "local_shell_call_output", "id": id, "output": "{}"},
+            user("u"),
+        ]);
+        let (kept, _) =
+            select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
+        assert_eq!(kept.len(), 3, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn an_approval_may_be_waited_for_but_not_given_to_nothing() {
+    let asked = json!({"type": "mcp_approval_request", "id": "mcpr_1", "name": "f",
+        "arguments": "{}", "server_label": "s"});
+    let given = json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1",
+        "approve": true});
+    for (input, count) in [
+        (json!([user("u"), asked, given]), 3),
+        (json!([user("u"), asked]), 2),
+        (json!([user("u"), given]), 1),
+    ] {
+        let (kept, _) =
+            select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
+        assert_eq!(kept.len(), count, "{input}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_on_the_server_is_named_and_its_calls_are_answered() {
+    let output =
+        json!({"type": "function_call_output", "call_id": "remote", "output": words(1, 90)});
+    let long: Vec<Value> = (0..9).map(|seed| user(&words(seed, 60))).collect();
+    for (field, value) in
+        [("previous_response_id", json!("resp_1")), ("conversation", json!({"id": "conv_1"}))]
+    {
+        let mut input = vec![output.clone()];
+        input.extend(long.clone());
+        let mut request = json!({"model": "test-200", "input": input});
+        request[field] = value;
+        let (kept, selection) = select(adapter("test-200"), &request).await;
+        assert_eq!(selection.uncounted, [field]);
+        assert!(kept.len() < input.len());
+        assert!(kept.contains(&output), "the call on the server has no answer");
+    }
+}
+
+#[tokio::test]
+async fn references_are_kept_with_what_follows_them() {
+    let input = json!([
+        {"type": "item_reference", "id": "rs_9"},
+        {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "id": "fo_1", "call_id": "c1", "output": words(2, 60)},
+        {"id": "msg_9"},
+        user(&words(1, 90)),
+        user("u"),
+    ]);
+    let request = json!({"model": "test-90", "input": input});
+    let (kept, selection) = select(adapter("test-90"), &request).await;
+    assert_eq!(ids(&kept), ["rs_9", "fc_1", "fo_1", "msg_9", "-"]);
+    assert_eq!(selection.uncounted, ["item rs_9", "item msg_9"]);
+}
+
+#[tokio::test]
+async fn a_summary_of_all_before_is_never_dropped() {
+    let mut input = vec![json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "QUJD"})];
+    input.extend((0..20).map(|seed| user(&words(seed, 60))));
+    let (kept, _) =
+        select(adapter("test-200"), &json!({"model": "test-200", "input": input})).await;
+    assert_eq!(kept[0]["id"], "cmp_1");
+    assert!(kept.len() < input.len());
+}
+
+#[tokio::test]
+async fn pictures_are_counted_as_pictures_wherever_they_are() {
+    let png = crate::arbitrary::png(512, 512) + &"QUJD".repeat(20_000);
+    let image = json!([{"type": "input_image", "image_url": png, "detail": "high"}]);
+    let screen = json!({"type": "computer_screenshot", "image_url": png});
+    let call = |kind: &str| json!({"type": kind, "call_id": "x", "name": "f", "arguments": "{}"});
+    for (call, output) in [
+        (
+            call("function_call"),
+            json!({"type": "function_call_output", "call_id": "x", "output": image}),
+        ),
+        (
+            call("computer_call"),
+            json!({"type": "computer_call_output", "call_id": "x", "output": screen}),
+        ),
+    ] {
+        let request = json!({"model": "gpt-4o", "input": [user("u"), call, output]});
+        let (_, selection) = select(adapter("gpt-4o"), &request).await;
+        let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+        assert!((255..330).contains(&tokens), "{tokens}: {}", request["input"][1]);
+    }
+    let made =
+        json!({"type": "image_generation_call", "id": "ig_1", "result": "QUJD".repeat(20_000)});
+    let request = json!({"model": "gpt-4o", "input": [user("u"), made]});
+    let (_, selection) = select(adapter("gpt-4o"), &request).await;
+    let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    assert!((1_445..1_500).contains(&tokens), "{tokens}");
+}
+
+#[tokio::test]
+async fn a_request_that_lives_on_the_server_passes_with_nothing_to_select() {
+    let request = json!({"model": "gpt-4o", "input": [], "previous_response_id": "resp_1"});
+    let (kept, selection) = select(adapter("gpt-4o"), &request).await;
+    assert!(kept.is_empty());
+    assert_eq!(selection.uncounted, ["previous_response_id"]);
+}
+
+#[tokio::test]
+async fn types_nobody_has_heard_of_are_kept_and_their_data_is_not_read_as_text() {
+    let data = format!("data:video/mp4;base64,{}", "QUJD".repeat(20_000));
+    let input = json!([
+        {"type": "hologram", "id": "h_1", "src": data},
+        {"role": "user", "content": [{"type": "input_video", "video_url": data}]},
+        {"type": "code_interpreter_call", "id": "ci_1", "outputs": [{"type": "image", "url": data}]},
+    ]);
+    let (kept, selection) =
+        select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
+    assert_eq!(kept.len(), 3);
+    assert_eq!(selection.uncounted, ["content of type \"input_video\""]);
+    let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    assert!((3 * 1_445..3 * 1_500).contains(&tokens), "{tokens}");
+}
