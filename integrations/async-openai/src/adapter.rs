@@ -180,7 +180,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         };
         let mut conversation = Conversation::new(candidates, &rules)?;
         let refused = conversation.take_refused();
-        let candidates = conversation.candidates();
+        let candidates = conversation.take_candidates();
         if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
             return Err(format!(
                 "the API would refuse all {} messages; the first: {}",
