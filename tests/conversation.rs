@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cupel::conversation::{Answers, Attributes, Conversation, Message, Role, Rules};
+use cupel::conversation::{Answers, Attributes, Conversation, Exchanges, Message, Role, Rules};
 use cupel::layer::{Origin, Placed};
 use cupel::{ContextItem, ContextKind, ContextSource};
 use proptest::prelude::*;
@@ -338,7 +338,7 @@ fn an_exchange_that_is_over_can_be_one_unit() {
         assistant("call").calls("c"),
         Message::new(Role::User, "result, and some words", 5).answers("c"),
     ];
-    let rules = Rules::new().whole_exchanges(true);
+    let rules = Rules::new().exchanges(Exchanges::Whole);
     let conversation = Conversation::new(messages, &rules).unwrap();
     let units = (0..conversation.candidates().len()).map(|unit| place(&conversation, [unit]));
     let units: Vec<Vec<usize>> = units.collect();
@@ -380,6 +380,57 @@ fn numbers_have_all_their_digits() {
     let candidates = conversation.candidates();
     let all = contents(&candidates);
     assert_eq!((all[9], all[10], all[100]), ("[9] user: x", "[10] user: x", "[100] user: x"));
+}
+
+#[test]
+fn steps_of_an_exchange_that_is_over_go_only_with_its_question() {
+    let pin = Attributes::new().pinned(true);
+    let messages = vec![
+        user("read the book"),
+        assistant("page 1").calls("a"),
+        tool("once upon a time", "a"),
+        assistant("page 2").calls("b"),
+        tool("the end", "b"),
+        assistant("it is a fairy tale"),
+        user("really?"),
+        assistant("page 3").calls("c").attributes(pin),
+        tool("a list of names", "c"),
+        assistant("yes"),
+        user("why?"),
+    ];
+    let rules = Rules::new().exchanges(Exchanges::StepsApart);
+    let conversation = Conversation::new(messages, &rules).unwrap();
+    let candidates = conversation.candidates();
+    let units: Vec<Vec<usize>> =
+        (0..candidates.len()).map(|unit| place(&conversation, [unit])).collect();
+    assert_eq!(units, [vec![0, 5], vec![1, 2], vec![3, 4], vec![6, 9], vec![7, 8], vec![10]]);
+    // What is pinned has what it needs.
+    let pinned: Vec<bool> = candidates.iter().map(ContextItem::pinned).collect();
+    assert_eq!(pinned, [false, false, false, true, true, true]);
+    let placed = |units: &[usize]| -> Vec<Placed> {
+        let place = |unit: &usize| Placed {
+            item: candidates[*unit].clone(),
+            origin: Origin::Request(*unit),
+        };
+        units.iter().map(place).collect()
+    };
+    let why = || "its question was not selected".to_owned();
+    assert_eq!(conversation.withdrawn(&placed(&[5, 2, 4, 1, 3])), [(1, why()), (3, why())]);
+    assert!(conversation.withdrawn(&placed(&[5, 2, 0, 4, 3])).is_empty());
+}
+
+#[test]
+fn instructions_between_a_call_and_its_result_part_them_unless_the_api_allows_it() {
+    let messages = || {
+        let call = assistant("call").calls("a");
+        vec![user("q"), call, system("note"), tool("answer", "a")]
+    };
+    let sound = |answers| {
+        let rules = Rules::new().answers(answers);
+        Conversation::new(messages(), &rules).unwrap().take_refused().is_empty()
+    };
+    assert!(!sound(Answers::Next));
+    assert!(sound(Answers::NextPastSystem));
 }
 
 /// A message as they come out of agents that are interrupted, resumed and badly stored.

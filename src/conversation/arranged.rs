@@ -1,10 +1,11 @@
 //! A conversation taken apart for the selection and put together after it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::message::{Message, Role};
-use super::pairing::Pairing;
-use super::rules::Rules;
+use super::pairing::{Pairing, Sets};
+use super::rules::{Exchanges, Rules};
 use super::unit::Items;
 use crate::error::CupelError;
 use crate::layer::{Origin, Placed, Refused};
@@ -26,6 +27,8 @@ pub struct Conversation {
     units: Vec<Range<usize>>,
     /// The messages of all units, unit by unit.
     members: Vec<usize>,
+    /// Units that are sent only with another one, and that one.
+    needs: BTreeMap<usize, usize>,
     refused: Vec<Refused>,
 }
 
@@ -72,23 +75,22 @@ impl Conversation {
         write: impl FnMut(usize, &mut String),
     ) -> Result<Self, CupelError> {
         let sets = Pairing::of(messages, rules).into_sets();
-        let refused = sets.refused.keys().filter_map(|set| {
-            let start = set.checked_sub(1).map_or(Some(0), |before| sets.ends.get(before).copied());
-            sets.members.get(start?..*sets.ends.get(*set)?)
-        });
         let mut is_sound = vec![true; messages.len()];
-        for message in refused.flatten() {
+        for message in sets.refused.keys().flat_map(|set| sets.members_of(*set)) {
             is_sound.get_mut(*message).into_iter().for_each(|sound| *sound = false);
         }
-        let pinned = pins(messages, &is_sound, rules);
+        let mut pinned = pins(messages, &is_sound, rules);
+        pin_needed(&mut pinned, &sets);
         let timestamps = rules.timestamps(messages.len());
         let mut items = Items::new(messages, &pinned, timestamps, write);
         let mut conversation = Self {
             candidates: Vec::with_capacity(sets.ends.len()),
             units: Vec::with_capacity(sets.ends.len()),
             members: Vec::new(),
+            needs: BTreeMap::new(),
             refused: Vec::new(),
         };
+        let mut unit_of_set = BTreeMap::new();
         let mut reasons = sets.refused;
         let mut start = 0;
         for (set, end) in sets.ends.into_iter().enumerate() {
@@ -98,11 +100,18 @@ impl Conversation {
             match reasons.remove(&set) {
                 Some(why) => conversation.refused.push(Refused { item, why }),
                 None => {
+                    if !sets.needs.is_empty() {
+                        unit_of_set.insert(set, conversation.units.len());
+                    }
                     conversation.candidates.push(item);
                     conversation.units.push(range);
                 }
             }
         }
+        let unit = |set: usize| unit_of_set.get(&set).copied();
+        let needs = sets.needs.into_iter();
+        conversation.needs =
+            needs.filter_map(|(step, opener)| Some((unit(step)?, unit(opener)?))).collect();
         conversation.members = sets.members;
         Ok(conversation)
     }
@@ -122,6 +131,27 @@ impl Conversation {
     /// Takes out what must not be sent, for [`Split::refused`](crate::layer::Split::refused).
     pub fn take_refused(&mut self) -> Vec<Refused> {
         std::mem::take(&mut self.refused)
+    }
+
+    /// Which of what was selected cannot be sent, for
+    /// [`ContextAdapter::withdrawn`](crate::layer::ContextAdapter::withdrawn): steps of an exchange
+    /// whose question was not selected. See [`Exchanges::StepsApart`].
+    #[must_use]
+    pub fn withdrawn(&self, placed: &[Placed]) -> Vec<(usize, String)> {
+        if self.needs.is_empty() {
+            return Vec::new();
+        }
+        let unit = |placed: &Placed| match placed.origin {
+            Origin::Request(unit) => Some(unit),
+            Origin::Source { .. } => None,
+        };
+        let selected: BTreeSet<usize> = placed.iter().filter_map(unit).collect();
+        let is_withdrawn = |placed: &Placed| {
+            let needed = unit(placed).and_then(|unit| self.needs.get(&unit));
+            needed.is_some_and(|needed| !selected.contains(needed))
+        };
+        let withdrawn = placed.iter().enumerate().filter(|(_, placed)| is_withdrawn(placed));
+        withdrawn.map(|(position, _)| (position, "its question was not selected".into())).collect()
     }
 
     /// Puts what was selected in the order in which it is sent.
@@ -157,7 +187,7 @@ fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
     let by_rule = |index: usize, message: &Message| {
         message.role == Role::System
             || Some(index) == last_user
-            || rules.whole_exchanges && Some(index) == opening
+            || rules.exchanges != Exchanges::Apart && Some(index) == opening
             || rules.pin_latest && Some(index) == latest
     };
     let mut pinned: Vec<bool> = messages
@@ -176,4 +206,18 @@ fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
         }
     }
     pinned
+}
+
+/// What a pinned message needs is pinned as well.
+fn pin_needed(pinned: &mut [bool], sets: &Sets) {
+    for (step, opener) in &sets.needs {
+        let is_pinned = |message: &usize| pinned.get(*message) == Some(&true);
+        if sets.members_of(*step).iter().any(is_pinned) {
+            let first = sets.members_of(*opener).first();
+            first
+                .and_then(|first| pinned.get_mut(*first))
+                .into_iter()
+                .for_each(|slot| *slot = true);
+        }
+    }
 }

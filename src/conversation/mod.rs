@@ -42,4 +42,4 @@ mod unit;
 pub use arranged::{Arranged, Conversation};
 pub use attributes::Attributes;
 pub use message::{Message, Role};
-pub use rules::{Answers, Rules};
+pub use rules::{Answers, Exchanges, Rules};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::message::{Message, Role};
-use super::rules::{Answers, Rules};
+use super::rules::{Answers, Exchanges, Rules};
 
 /// Sets of messages that are kept or dropped whole.
 pub(super) struct Pairing {
@@ -11,6 +11,8 @@ pub(super) struct Pairing {
     parent: Vec<usize>,
     /// Why a message cannot be sent; most can.
     refused: BTreeMap<usize, String>,
+    /// Messages that are sent only with another one, and that one.
+    needs: BTreeMap<usize, usize>,
 }
 
 /// The sets of a pairing, in the order of their first messages.
@@ -21,6 +23,16 @@ pub(super) struct Sets {
     pub(super) ends: Vec<usize>,
     /// Why a set cannot be sent, by its number.
     pub(super) refused: BTreeMap<usize, String>,
+    /// Sets that are sent only with another one, and that one.
+    pub(super) needs: BTreeMap<usize, usize>,
+}
+
+impl Sets {
+    pub(super) fn members_of(&self, set: usize) -> &[usize] {
+        let start = set.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        let range = start.zip(self.ends.get(set).copied());
+        range.and_then(|(start, end)| self.members.get(start..end)).unwrap_or_default()
+    }
 }
 
 impl Pairing {
@@ -28,12 +40,15 @@ impl Pairing {
         let refused = messages.iter().enumerate();
         let refused =
             refused.filter_map(|(index, message)| Some((index, message.refused.clone()?)));
-        let mut pairing =
-            Self { parent: (0..messages.len()).collect(), refused: refused.collect() };
+        let mut pairing = Self {
+            parent: (0..messages.len()).collect(),
+            refused: refused.collect(),
+            needs: BTreeMap::new(),
+        };
         pairing.join_neighbours(messages);
         pairing.join_answers(messages, rules.answers);
-        if rules.whole_exchanges {
-            pairing.join_exchanges(messages);
+        if rules.exchanges != Exchanges::Apart {
+            pairing.join_exchanges(messages, rules.exchanges);
         }
         pairing
     }
@@ -76,7 +91,15 @@ impl Pairing {
                 refused.entry(*set).or_insert_with(|| why.clone());
             });
         }
-        Sets { members, ends, refused }
+        let set = |message: usize| set_of.get(message).copied();
+        let needs = self.needs.into_iter();
+        let needs = needs.filter_map(|(step, opener)| Some((set(step)?, set(opener)?)));
+        Sets {
+            needs: needs.filter(|(step, opener)| step != opener).collect(),
+            members,
+            ends,
+            refused,
+        }
     }
 
     fn join_neighbours(&mut self, messages: &[Message]) {
@@ -101,7 +124,14 @@ impl Pairing {
         // Calls without an answer so far; sorted, so that reasons are the same in every run.
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, message) in messages.iter().enumerate() {
-            if scope == Answers::Next && message.answers.is_empty() && !open.is_empty() {
+            let closes = match scope {
+                Answers::Next => message.answers.is_empty(),
+                Answers::NextPastSystem => {
+                    message.answers.is_empty() && message.role != Role::System
+                }
+                Answers::Later => false,
+            };
+            if closes && !open.is_empty() {
                 self.refuse_unanswered(std::mem::take(&mut open));
             }
             let mut answered = Vec::with_capacity(message.answers.len());
@@ -128,10 +158,11 @@ impl Pairing {
         self.refuse_unanswered(open);
     }
 
-    /// Joins what belongs to a user's message, up to the next one; the last exchange stays apart.
+    /// Joins a user's message and the answer to it, up to the next one, with the steps between them
+    /// or so that the steps need them; the last exchange stays apart.
     ///
     /// Messages that will be refused are left alone: they must not take the others with them.
-    fn join_exchanges(&mut self, messages: &[Message]) {
+    fn join_exchanges(&mut self, messages: &[Message], exchanges: Exchanges) {
         let sound = self.sound();
         let is_sound = |index: usize| sound.get(index).copied().unwrap_or_default();
         let numbered = || messages.iter().enumerate().filter(|(index, _)| is_sound(*index));
@@ -140,8 +171,13 @@ impl Pairing {
         };
         let mut exchange = None;
         for (index, message) in numbered().take_while(|(index, _)| *index < last) {
+            let is_step = !message.calls.is_empty() || !message.answers.is_empty();
+            let apart = is_step && exchanges == Exchanges::StepsApart;
             match exchange {
                 _ if message.role == Role::System => {}
+                Some(first) if apart => {
+                    self.needs.insert(index, first);
+                }
                 Some(first) if !message.opens_exchange() => self.join(first, index),
                 _ => exchange = Some(index),
             }

@@ -17,7 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub struct Rules {
     pub(super) answers: Answers,
     pub(super) pin_latest: bool,
-    pub(super) whole_exchanges: bool,
+    pub(super) exchanges: Exchanges,
     newest: Option<DateTime<Utc>>,
     spacing: Duration,
 }
@@ -29,8 +29,29 @@ pub enum Answers {
     /// In the messages right after it.
     #[default]
     Next,
+    /// In the messages right after it, instructions between them aside.
+    NextPastSystem,
     /// Anywhere after it.
     Later,
+}
+
+/// What is joined of an exchange that is over.
+///
+/// An exchange is a user's message and all that follows it up to the next one: calls, results, the
+/// answer. Selected one by one, two answers can come to stand next to each other, which some APIs
+/// refuse, and an answer can lose its question. In the exchange that is under way nothing is
+/// joined; unless exchanges are apart, its first message is pinned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Exchanges {
+    /// Nothing.
+    #[default]
+    Apart,
+    /// The question and the answer. Tool calls between them are units of their own, which are
+    /// [withdrawn](super::Conversation::withdrawn) when the question is not selected.
+    StepsApart,
+    /// All of it.
+    Whole,
 }
 
 impl Rules {
@@ -40,7 +61,7 @@ impl Rules {
         Self {
             answers: Answers::Next,
             pin_latest: true,
-            whole_exchanges: false,
+            exchanges: Exchanges::Apart,
             newest: None,
             spacing: Duration::from_secs(1),
         }
@@ -63,15 +84,10 @@ impl Rules {
         self
     }
 
-    /// Keeps or drops an exchange that is over as a whole; off unless set.
-    ///
-    /// An exchange is a user's message and all that follows it up to the next one: calls, results,
-    /// the answer. Selected one by one, two answers can come to stand next to each other, which
-    /// some APIs refuse, and an answer can lose its question. The exchange that is under way is
-    /// not joined; its first message is pinned, and its tool calls are units of their own.
+    /// Sets what is joined of an exchange that is over; nothing unless set.
     #[must_use]
-    pub fn whole_exchanges(mut self, enabled: bool) -> Self {
-        self.whole_exchanges = enabled;
+    pub fn exchanges(mut self, exchanges: Exchanges) -> Self {
+        self.exchanges = exchanges;
         self
     }
 

@@ -61,6 +61,16 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// Whatever makes the request impossible; the call fails with it.
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError>;
 
+    /// Which of the placed items cannot be sent after all, because they need others that were not
+    /// selected: their positions in `placed`, which ascend, and why.
+    ///
+    /// They are taken out before [`join`](Self::join), and reported as
+    /// [`Filtered`](crate::ExclusionReason::Filtered).
+    fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
+        let _ = (rest, placed);
+        Vec::new()
+    }
+
     /// What a source's item costs once [`join`](Self::join) has written it into the request.
     ///
     /// Sources count their text; only the adapter knows what is written around it. The item is
@@ -80,6 +90,10 @@ impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
 
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError> {
         (**self).join(rest, placed)
+    }
+
+    fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
+        (**self).withdrawn(rest, placed)
     }
 
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {

@@ -23,8 +23,9 @@ pub struct Selection {
     pub budget: ContextBudget,
     /// Tokens that were not up for selection.
     pub fixed_tokens: i64,
-    /// How many parts of the request were [refused](super::Refused); the report lists them among
-    /// the excluded ones.
+    /// How many parts of the request were [refused](super::Refused) or
+    /// [withdrawn](super::ContextAdapter::withdrawn); the report lists them among the excluded
+    /// ones.
     pub refused: usize,
     /// What is sent beside the selection and could not be counted, in words: the request may be
     /// larger than the budget by as much.

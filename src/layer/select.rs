@@ -10,7 +10,9 @@ use super::observe::Audience;
 use super::service::Shared;
 use super::streaming::{Streamed, Streaming, Terms};
 use super::{ContextAdapter, ContextError, Origin, Placed, Refused, Selection, StreamReport};
-use crate::diagnostics::{ExcludedItem, ExclusionReason, NullTraceCollector, SelectionReport};
+use crate::diagnostics::{
+    ExcludedItem, ExclusionReason, IncludedItem, NullTraceCollector, SelectionReport,
+};
 use crate::error::CupelError;
 use crate::gather::{
     Arrived, FailurePolicy, Gather, GatherReport, Gathered, RequiredSourceFailed, Sink, Source,
@@ -292,13 +294,20 @@ impl<Rest> Waiting<Rest> {
         A: ContextAdapter<Req, Rest = Rest>,
     {
         let Self { rest, budget, fixed_tokens, refused, uncounted } = self;
-        let Selected { placed, report, stream } = selected;
+        let Selected { mut placed, report, stream } = selected;
         // Without a hook or a caller who wants it, there is no report to tell about.
         let told = report.is_some();
         let mut report = report.unwrap_or_default();
-        let count = refused.len();
+        let withdrawn = shared.adapter.withdrawn(&rest, &placed);
+        let count = refused.len() + withdrawn.len();
         if told {
             add_refused(&mut report, refused);
+            add_withdrawn(&mut report, &withdrawn);
+        }
+        for (position, _) in withdrawn.iter().rev() {
+            if *position < placed.len() {
+                placed.remove(*position);
+            }
         }
         let refused = count;
         let selection =
@@ -311,6 +320,19 @@ impl<Rest> Waiting<Rest> {
             Err(error) => Err((ContextError::Adapter(error), selection.gather)),
         }
     }
+}
+
+/// Moves what was selected and cannot be sent to the excluded items.
+fn add_withdrawn(report: &mut SelectionReport, withdrawn: &[(usize, String)]) {
+    for (position, why) in withdrawn.iter().rev() {
+        // The report lists the selection in the order in which it is placed.
+        if *position < report.included.len() {
+            let IncludedItem { item, score, .. } = report.included.remove(*position);
+            let reason = ExclusionReason::Filtered { filter_name: why.clone() };
+            report.excluded.push(ExcludedItem { item, score, reason });
+        }
+    }
+    report.excluded.sort_by_key(|excluded| order::descending(excluded.score));
 }
 
 /// Lists what was never up for selection among the excluded items.

@@ -114,3 +114,57 @@ async fn a_negative_frame_is_an_error() {
         "the request could not be adapted: source_frame_tokens must be at least 0, got -1"
     );
 }
+
+/// Sends the item "b" only with "a".
+struct Together;
+
+impl ContextAdapter<Vec<ContextItem>> for Together {
+    type Rest = ();
+
+    fn split(&self, items: Vec<ContextItem>) -> Result<Split<()>, BoxError> {
+        Ok(Split::new(items, 0, ()))
+    }
+
+    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Vec<ContextItem>, BoxError> {
+        Ok(placed.into_iter().map(|placed| placed.item).collect())
+    }
+
+    fn withdrawn(&self, (): &(), placed: &[Placed]) -> Vec<(usize, String)> {
+        let at = |name: &str| placed.iter().position(|placed| placed.item.content() == name);
+        match (at("a"), at("b")) {
+            (None, Some(b)) => vec![(b, "without a".to_owned())],
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_withdrawn_is_not_sent_and_explained() {
+    for streaming in [false, true] {
+        for (room, expected) in [(20, vec!["a", "b", "c"]), (5, vec!["c"])] {
+            let hook = Recorder::default();
+            let layer = CupelLayer::builder()
+                .adapter(Together)
+                .pipeline(pipeline())
+                .budget(budget(room))
+                .streaming(streaming)
+                .hook(hook.clone())
+                .build()
+                .unwrap();
+            let items = vec![relevant("a", 9, 0.9), relevant("b", 2, 0.5), relevant("c", 3, 0.4)];
+            let service = layer.layer(service_fn(|items| ready(Ok::<_, Infallible>(items))));
+            let sent: Vec<ContextItem> = service.oneshot(items).await.unwrap();
+            let mut sent: Vec<&str> = sent.iter().map(ContextItem::content).collect();
+            sent.sort_unstable();
+            assert_eq!(sent, expected);
+            let selections = hook.selections.lock().unwrap();
+            let selection = &selections[0];
+            assert_eq!(selection.included.len(), expected.len());
+            assert_eq!(selection.total_candidates, 3);
+            let filtered = selection.excluded.iter().filter(|out| out.reason.name() == "Filtered");
+            let filtered: Vec<&str> = filtered.map(|out| out.item.content()).collect();
+            assert_eq!(filtered, if room == 5 { vec!["b"] } else { vec![] });
+            assert_eq!(selection.refused, filtered.len());
+        }
+    }
+}

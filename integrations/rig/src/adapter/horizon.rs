@@ -82,5 +82,5 @@ fn has_words(message: &Message) -> bool {
 /// Whether a user begins something new here.
 fn opens_exchange(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
-    !content.iter().any(|part| matches!(part, UserContent::ToolResult(_)))
+    !content.is_empty() && !content.iter().any(|part| matches!(part, UserContent::ToolResult(_)))
 }

@@ -20,8 +20,8 @@ pub(super) fn seen(message: &Message, count: &mut Count) -> (Seen, i64) {
         Message::User { content } => {
             let tokens = sum(content, |part| user(part, count));
             let is_result = |part: &UserContent| matches!(part, UserContent::ToolResult(_));
-            let only_results = !content.is_empty() && content.iter().all(is_result);
-            let role = if only_results { Role::Tool } else { Role::User };
+            // Nothing at all is not a question either.
+            let role = if content.iter().all(is_result) { Role::Tool } else { Role::User };
             let answers = content.iter().filter_map(|part| match part {
                 UserContent::ToolResult(result) => Some(result.call.wire()),
                 _ => None,
@@ -55,7 +55,7 @@ fn user(part: &UserContent, count: &mut Count) -> i64 {
     }
 }
 
-fn tool_result(result: &ToolResult, count: &mut Count) -> i64 {
+pub(super) fn tool_result(result: &ToolResult, count: &mut Count) -> i64 {
     // Some APIs want the name beside the result, so it counts.
     let name = count.text(&result.name);
     let parts = sum(&result.content, |part| match part {
@@ -78,7 +78,9 @@ fn assistant(part: &AssistantContent, count: &mut Count) -> i64 {
         }
         AssistantContent::Reasoning(reasoning) => match &reasoning.native {
             // What is withheld is sent as a provider's own, unreadable item.
-            Some(native) if reasoning.redacted => unreadable(&native.item),
+            Some(native) if reasoning.redacted || reasoning.text.trim().is_empty() => {
+                unreadable(&native.item)
+            }
             _ => count.text(&reasoning.text),
         },
         AssistantContent::Image(image) => count.media.image(image),

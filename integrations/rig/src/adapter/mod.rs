@@ -8,11 +8,15 @@ mod media;
 mod message;
 mod rest;
 mod text;
+mod words;
 
 use std::fmt;
 use std::sync::Arc;
 
-use cupel::conversation::{Attributes, Conversation, Message as Seen, Role, Rules};
+use chrono::DateTime;
+use cupel::conversation::{
+    Answers, Attributes, Conversation, Exchanges, Message as Seen, Role, Rules,
+};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Refused, Split};
 use cupel::tokens::TokenCounter;
@@ -33,9 +37,9 @@ pub use rest::Rest;
 ///
 /// - **Messages** move; they are never rebuilt, so what a provider signed stays signed. They keep
 ///   their order, whatever the placer says.
-/// - **An exchange that is over** (a user's message, the tool calls it took, the answer) is kept or
-///   dropped whole. In the exchange that is under way, each assistant message with tool calls and
-///   the results that answer it are one candidate.
+/// - **The question and the answer of an exchange that is over** are one candidate. Each assistant
+///   message with tool calls is one with the results that answer it; steps of an exchange that is
+///   over are sent only with its question.
 /// - **System text, the user's last message and the last entry of the history** are pinned.
 /// - **Tool calls without results and results without calls** are left out, with the reason in the
 ///   report.
@@ -90,7 +94,7 @@ impl RigAdapter {
         Self {
             counters,
             media: MediaTokens::default(),
-            rules: Rules::new().whole_exchanges(true),
+            rules: Rules::new().answers(Answers::NextPastSystem).exchanges(Exchanges::StepsApart),
             report_text: REPORT_TEXT,
             horizon: None,
             message_attributes: None,
@@ -172,7 +176,10 @@ impl RigAdapter {
         let mut in_sight = InSight::all(messages, |message| self.see(message, &mut count));
         // Whatever comes next, the last exchange is over.
         in_sight.seen.push(Seen::new(Role::User, "", 0));
-        let mut units = self.conversation(messages, &in_sight, usize::MAX)?.take_candidates();
+        // What is remembered is older than anything that is said today, unless it has a date.
+        let rules = self.rules.clone().newest(DateTime::UNIX_EPOCH).exchanges(Exchanges::Whole);
+        let conversation = conversation(messages, &in_sight, &rules, usize::MAX);
+        let mut units = conversation?.take_candidates();
         units.pop();
         Ok(units)
     }
@@ -186,21 +193,6 @@ impl RigAdapter {
         }
     }
 
-    fn conversation(
-        &self,
-        messages: &[Message],
-        in_sight: &InSight,
-        text_limit: usize,
-    ) -> Result<Conversation, CupelError> {
-        let write = |index: usize, content: &mut String| {
-            let position = in_sight.positions.get(index);
-            if let Some(message) = position.and_then(|position| messages.get(*position)) {
-                text::write(message, text_limit, content);
-            }
-        };
-        Conversation::with_texts(&in_sight.seen, &self.rules, write)
-    }
-
     fn document_item(&self, document: &Document, count: &Count) -> Result<ContextItem, CupelError> {
         let rendered = document.to_string();
         let tokens = count.document(&rendered);
@@ -212,6 +204,21 @@ impl RigAdapter {
         }
         item.build()
     }
+}
+
+fn conversation(
+    messages: &[Message],
+    in_sight: &InSight,
+    rules: &Rules,
+    text_limit: usize,
+) -> Result<Conversation, CupelError> {
+    let write = |index: usize, content: &mut String| {
+        let position = in_sight.positions.get(index);
+        if let Some(message) = position.and_then(|position| messages.get(*position)) {
+            text::write(message, text_limit, content);
+        }
+    };
+    Conversation::with_texts(&in_sight.seen, rules, write)
 }
 
 /// The messages beyond the horizon, in one line of the report; nobody has counted their tokens.
@@ -249,20 +256,25 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         let fixed_tokens = fixed::tokens(call.completion(), &mut count);
         let uncounted = fixed::uncounted(call.completion());
         let request = call.completion_mut();
-        let messages = std::mem::take(&mut request.chat_history);
+        let mut messages = std::mem::take(&mut request.chat_history);
         let documents = std::mem::take(&mut request.documents);
 
+        let mut refused = words::without_broken_results(&mut messages, &mut count)?;
         let see = |message: &Message| self.see(message, &mut count);
         let in_sight = match self.horizon {
             None => InSight::all(&messages, see),
             Some(horizon) => InSight::back_to(horizon, &messages, see),
         };
-        let mut conversation = self.conversation(&messages, &in_sight, self.report_text)?;
+        let mut conversation = conversation(&messages, &in_sight, &self.rules, self.report_text)?;
         let mut candidates = conversation.take_candidates();
+        refused.extend(conversation.take_refused());
+        if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
+            let problem = format!("no message can be sent; the first: {}", first.why);
+            return Err(problem.into());
+        }
         for document in &documents {
             candidates.push(self.document_item(document, &count)?);
         }
-        let mut refused = conversation.take_refused();
         let positions = in_sight.positions;
         refused.extend(out_of_sight(messages.len() - positions.len())?);
         let rest = Rest { call, messages, positions, documents, conversation, count };
@@ -274,6 +286,10 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
 
     fn join(&self, rest: Rest<R>, placed: Vec<Placed>) -> Result<R, BoxError> {
         Ok(rest.join(placed))
+    }
+
+    fn withdrawn(&self, rest: &Rest<R>, placed: &[Placed]) -> Vec<(usize, String)> {
+        rest.conversation.withdrawn(placed)
     }
 
     fn source_item_tokens(&self, rest: &Rest<R>, item: &ContextItem) -> i64 {

@@ -6,7 +6,8 @@ use rig_core::message::{Message, UserContent};
 /// The user's last words in a request: the text of the last message that has any, tool results
 /// aside.
 ///
-/// In a tool loop that is the question of the run, on every turn.
+/// In a tool loop that is the question of the run, on every turn, unless the agent itself asks
+/// again in the user's name: for output in the right form, for instance.
 ///
 /// ```
 /// use cupel_rig::source::last_user_text;

@@ -4,7 +4,8 @@ use cupel::layer::ContextAdapter as _;
 use cupel_rig::{MediaTokens, RigAdapter};
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{
-    AssistantContent, AssistantMessage, ImageDetail, ImageMediaType, Message, ToolName, UserContent,
+    AssistantContent, AssistantMessage, ImageDetail, ImageMediaType, Message, Reasoning, ToolName,
+    UserContent,
 };
 
 use crate::select::{adapter, answers, calls, request};
@@ -153,4 +154,15 @@ fn a_counter_below_zero_makes_no_room() {
         ]))]))
         .unwrap();
     assert_eq!((split.candidates[0].tokens(), split.fixed_tokens), (3, 3));
+}
+
+#[test]
+fn reasoning_that_only_the_provider_can_read_is_counted_by_its_length() {
+    let sealed = AssistantContent::Reasoning(Reasoning::new(""))
+        .with_native(serde_json::json!({ "encrypted_content": "x".repeat(8_000) }));
+    let tokens = tokens_of(&adapter(), Message::Assistant(AssistantMessage::new(vec![sealed])));
+    assert!(tokens >= 2_000, "{tokens}");
+    let open = AssistantContent::Reasoning(Reasoning::new("three plain words"));
+    let tokens = tokens_of(&adapter(), Message::Assistant(AssistantMessage::new(vec![open])));
+    assert_eq!(tokens, 3);
 }

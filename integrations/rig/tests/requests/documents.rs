@@ -7,6 +7,7 @@ use cupel::conversation::Attributes;
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
 use cupel::{ContextItem, Policy};
+use cupel_rig::source::history_items;
 use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::Message;
 use tower::{Layer as _, ServiceExt as _, service_fn};
@@ -73,4 +74,20 @@ async fn items_of_sources_follow_as_documents_counted_as_rendered() {
     // `<file id: far>`, two words, `</file>`, and what a document costs.
     let far = selection.included.iter().find(|i| i.item.content() == "from elsewhere").unwrap();
     assert_eq!(far.item.tokens(), 3 + 2 + 1 + 3);
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_older_than_what_is_said_today() {
+    let said = |when: &str| {
+        let exchange = |n| [Message::user(format!("{when} {n}")), Message::assistant("yes")];
+        (0..10).flat_map(exchange).collect::<Vec<_>>()
+    };
+    let remembered = history_items(&said("earlier"), &adapter()).unwrap();
+    let mut history = said("today");
+    history.push(Message::user("And now?"));
+    let sources = vec![Source::items("earlier", remembered)];
+    let selected = try_select(request(history.clone()), adapter(), 110, sources).await;
+    let (sent, selection) = selected.unwrap();
+    assert!(!selection.excluded.is_empty());
+    assert_eq!(sent.chat_history, history);
 }

@@ -1,6 +1,6 @@
 //! Which messages stay, and that they stay as they are.
 
-use cupel::conversation::{Attributes, Rules};
+use cupel::conversation::{Attributes, Exchanges, Rules};
 use rig_core::message::{
     AssistantContent, AssistantMessage, Message, Opaque, Origin, Reasoning, StopReason, Text,
     UserContent,
@@ -60,7 +60,7 @@ async fn everything_else_in_the_request_is_left_alone() {
 }
 
 #[tokio::test]
-async fn an_exchange_that_is_over_goes_as_a_whole() {
+async fn an_exchange_that_is_over_can_go_as_a_whole() {
     let history = vec![
         Message::user(format!("first {}", filler(20))),
         calls(&["a"]),
@@ -71,7 +71,9 @@ async fn an_exchange_that_is_over_goes_as_a_whole() {
         Message::user("third"),
     ];
     // All but the first exchange: second 4, two 4, third 4, priming 3.
-    let (sent, selection) = select(request(history.clone()), 20).await;
+    let whole = adapter().rules(Rules::new().exchanges(Exchanges::Whole));
+    let selected = try_select(request(history.clone()), whole, 20, Vec::new()).await;
+    let (sent, selection) = selected.unwrap();
     assert_eq!(sent.chat_history, history[4..]);
     assert_eq!(selection.excluded.len(), 1);
     let gone = selection.excluded[0].item.content();
@@ -179,4 +181,107 @@ async fn equal_messages_are_not_duplicates() {
     ];
     let (sent, _) = select(request(history.clone()), PLENTY).await;
     assert_eq!(sent.chat_history, history);
+}
+
+/// Four pages of forty words, and a short answer.
+fn long_run() -> Vec<Message> {
+    let mut history = vec![Message::user("Read the book")];
+    for page in ["1", "2", "3", "4"] {
+        history.extend([calls(&[page]), answers(&[page], &filler(40))]);
+    }
+    history.push(Message::assistant("The keeper tells it."));
+    history
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_and_too_large_leaves_its_question_and_its_answer() {
+    let mut history = long_run();
+    history.push(Message::user("Why?"));
+    let (sent, selection) = select(request(history.clone()), 150).await;
+    validate_canonical(&sent.chat_history).unwrap();
+    for index in [0, 9, 10] {
+        assert!(sent.chat_history.contains(&history[index]), "{index}");
+    }
+    assert!(sent.chat_history.len() < history.len());
+    assert!(selection.excluded.iter().all(|out| out.reason.name() == "BudgetExceeded"));
+}
+
+#[tokio::test]
+async fn when_an_agent_asks_again_in_the_users_name_the_question_is_still_there() {
+    // As rig does for output in the right form: the run goes on after a user's message.
+    let mut history = long_run();
+    history.pop();
+    history.push(Message::user("Provide your final answer by calling the tool."));
+    let (sent, _) = select(request(history.clone()), 150).await;
+    validate_canonical(&sent.chat_history).unwrap();
+    assert!(sent.chat_history.contains(&history[0]));
+}
+
+#[tokio::test]
+async fn steps_without_their_question_are_withdrawn() {
+    let history = vec![
+        Message::user(filler(100)),
+        calls(&["a"]),
+        answers(&["a"], "nothing"),
+        Message::assistant("Nothing there."),
+        Message::user("Why?"),
+    ];
+    let (sent, selection) = select(request(history.clone()), 40).await;
+    assert_eq!(sent.chat_history, history[4..]);
+    let reasons: Vec<String> =
+        selection.excluded.iter().map(|out| out.reason.to_string()).collect();
+    assert!(reasons.iter().any(|why| why.contains("its question was not selected")), "{reasons:?}");
+    assert_eq!(selection.included.len(), 1);
+}
+
+#[tokio::test]
+async fn instructions_between_a_call_and_its_result_part_nothing() {
+    let history = vec![
+        Message::user("What is there?"),
+        calls(&["a"]),
+        Message::system("Be brief."),
+        answers(&["a"], "nothing"),
+    ];
+    validate_canonical(&history).unwrap();
+    let (sent, _) = select(request(history.clone()), PLENTY).await;
+    assert_eq!(sent.chat_history, history);
+}
+
+#[tokio::test]
+async fn words_beside_a_result_that_cannot_be_sent_stay() {
+    let words = |mut results: Message| {
+        let Message::User { content } = &mut results else { panic!() };
+        content.push(UserContent::text("what now?"));
+        results
+    };
+    let orphan = vec![words(answers(&["gone"], "late"))];
+    let half = vec![Message::user("q"), calls(&["a", "b"]), words(answers(&["a"], "one"))];
+    for history in [orphan, half] {
+        let (sent, selection) = select(request(history), PLENTY).await;
+        assert_eq!(sent.chat_history.last(), Some(&Message::user("what now?")));
+        validate_canonical(&sent.chat_history).unwrap();
+        assert!(selection.excluded.iter().any(|out| out.item.content().contains("result of look")));
+    }
+    let whole = vec![Message::user("q"), calls(&["a"]), words(answers(&["a"], "one"))];
+    let (sent, _) = select(request(whole.clone()), PLENTY).await;
+    assert_eq!(sent.chat_history, whole);
+}
+
+#[tokio::test]
+async fn a_history_of_which_nothing_can_be_sent_is_an_error() {
+    let error = try_select(request(vec![calls(&["a"])]), adapter(), PLENTY, Vec::new()).await;
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("no message can be sent"), "{text}");
+}
+
+#[tokio::test]
+async fn an_empty_message_is_not_the_question() {
+    let history = vec![
+        Message::user("What is there?"),
+        calls(&["a"]),
+        answers(&["a"], &filler(60)),
+        Message::User { content: Vec::new() },
+    ];
+    let (sent, _) = select(request(history.clone()), 40).await;
+    assert!(sent.chat_history.contains(&history[0]));
 }

@@ -24,6 +24,8 @@ enum Turn {
     Tools(usize, usize),
     /// As `Tools`, and the user says something beside the results.
     ToolsAndWords(usize, usize),
+    /// As `Tools`, with instructions between calls and results.
+    ToolsPastSystem(usize, usize),
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
@@ -34,6 +36,7 @@ fn turn() -> impl Strategy<Value = Turn> {
         5 => words().prop_map(Turn::Answer),
         6 => (1..4_usize, words()).prop_map(|(calls, words)| Turn::Tools(calls, words)),
         1 => (1..3_usize, words()).prop_map(|(calls, words)| Turn::ToolsAndWords(calls, words)),
+        1 => (1..3_usize, words()).prop_map(|(calls, words)| Turn::ToolsPastSystem(calls, words)),
     ]
 }
 
@@ -50,12 +53,17 @@ fn canonical(turns: &[Turn]) -> Vec<Message> {
             Turn::Answer(words) if !after_assistant(&history) => {
                 history.push(Message::assistant(format!("a{n} {}", filler(words))));
             }
-            Turn::Tools(count, words) | Turn::ToolsAndWords(count, words)
+            Turn::Tools(count, words)
+            | Turn::ToolsAndWords(count, words)
+            | Turn::ToolsPastSystem(count, words)
                 if !after_assistant(&history) =>
             {
                 let ids = ids(count);
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 history.push(calls(&ids));
+                if matches!(turn, Turn::ToolsPastSystem(..)) {
+                    history.push(Message::system(format!("t{n}")));
+                }
                 let mut result = answers(&ids, &filler(words));
                 if let (Turn::ToolsAndWords(..), Message::User { content }) = (turn, &mut result) {
                     content.push(UserContent::text(format!("w{n}")));
@@ -146,6 +154,11 @@ fn has_words(message: &Message) -> bool {
     content.iter().any(|part| matches!(part, UserContent::Text(_)))
 }
 
+fn words_of(message: &Message) -> Vec<&UserContent> {
+    let Message::User { content } = message else { return Vec::new() };
+    content.iter().filter(|part| matches!(part, UserContent::Text(_))).collect()
+}
+
 /// At least 400 cases; `PROPTEST_CASES` asks for more.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
@@ -221,5 +234,10 @@ proptest! {
         }
         let units = selection.included.len() + selection.excluded.len();
         prop_assert_eq!(units, selection.total_candidates);
+        // The user's last words are there, whatever stood beside them.
+        if let Some(question) = last(&history, has_words) {
+            let words = words_of(&history[question]);
+            prop_assert!(sent.chat_history.iter().any(|message| words_of(message) == words));
+        }
     }
 }
