@@ -13,11 +13,11 @@ use crate::run::count;
 use crate::tracers::{RunTracer, Tracers, start};
 use crate::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity, attributes, label, names};
 
-/// A call under way. A call that is dropped drops its span, which ends it.
+/// A call under way.
 #[derive(Debug)]
 pub(crate) struct Call {
     hook: CupelOtel,
-    /// Set when somebody records the call.
+    /// Set while somebody records the call.
     spans: Option<CallSpans>,
     /// Holds the call's span if there is one, and the caller's otherwise.
     context: Context,
@@ -44,18 +44,34 @@ impl Call {
     }
 
     /// Writes what is known when gathering and selecting are over.
-    fn end(&self, gather: &GatherReport, error: Option<&'static str>) {
+    fn end(&mut self, gather: &GatherReport, error: Option<&'static str>) {
         if let Some(metrics) = &self.hook.metrics {
             metrics.record_gather(gather);
         }
-        let Some(spans) = &self.spans else { return };
-        let gathered = spans.write_gather(gather, &self.context);
+        if let Some(spans) = self.spans.take() {
+            let gathered = spans.write_gather(gather, &self.context);
+            self.end_span(gathered, error);
+        }
+    }
+
+    /// Ends the call's span, not before `earliest`.
+    fn end_span(&self, earliest: SystemTime, error: Option<&'static str>) {
         let span = self.context.span();
         if let Some(name) = error {
             span.set_attribute(KeyValue::new(attributes::ERROR_TYPE, name));
             span.set_status(Status::error(name));
         }
-        span.end_with_timestamp(SystemTime::now().max(gathered));
+        span.end_with_timestamp(SystemTime::now().max(earliest));
+    }
+}
+
+/// A call that came to no end of its own was cut off: by a panic, or by whoever dropped it.
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(spans) = self.spans.take() {
+            let error = if std::thread::panicking() { "Panicked" } else { "Cancelled" };
+            self.end_span(spans.began, Some(error));
+        }
     }
 }
 
@@ -66,7 +82,7 @@ impl CallObserver for Call {
         Some(Box::new(CupelOtelTraceCollector::of_call(verbosity, tracers, metrics, context)))
     }
 
-    fn on_selection(self: Box<Self>, selection: &Selection) {
+    fn on_selection(mut self: Box<Self>, selection: &Selection) {
         if let Some(metrics) = &self.hook.metrics {
             metrics.record_refused(selection.refused);
         }
@@ -84,7 +100,7 @@ impl CallObserver for Call {
         self.end(&selection.gather, None);
     }
 
-    fn on_failure(self: Box<Self>, error: &ContextError, gather: &GatherReport) {
+    fn on_failure(mut self: Box<Self>, error: &ContextError, gather: &GatherReport) {
         self.end(gather, Some(label::call_error(error)));
     }
 }
