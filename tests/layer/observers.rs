@@ -3,6 +3,7 @@
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use cupel::gather::{GatherReport, Source};
 use cupel::layer::{
@@ -44,7 +45,7 @@ impl SelectionHook for Log {
         self.add("hook");
     }
 
-    fn observe(&self) -> Option<Box<dyn CallObserver>> {
+    fn observe(&self, _: SystemTime) -> Option<Box<dyn CallObserver>> {
         self.add("observe");
         Some(Box::new(self.clone()))
     }

@@ -1,4 +1,4 @@
-//! One call through a layer, from its first poll until the wrapped service is called.
+//! One call through a layer, until the wrapped service is called.
 
 use std::time::SystemTime;
 
@@ -26,15 +26,15 @@ pub(crate) struct Call {
 #[derive(Debug)]
 struct CallSpans {
     tracer: RunTracer,
-    /// Gathering begins in the same moment.
-    began: SystemTime,
+    /// When the call was polled first, and gathering began.
+    polled_at: SystemTime,
 }
 
 impl Call {
     /// Starts the span, in the caller's context; None when there is nobody to tell.
-    pub(crate) fn begin(hook: &CupelOtel) -> Option<Self> {
+    pub(crate) fn begin(hook: &CupelOtel, called_at: SystemTime) -> Option<Self> {
         let caller = Context::current();
-        let Some((spans, context)) = CallSpans::begin(hook, &caller) else {
+        let Some((spans, context)) = CallSpans::begin(hook, called_at, &caller) else {
             hook.metrics.as_ref()?;
             // The pipeline's spans would have nothing to be in: there are none.
             let hook = CupelOtel { tracers: Tracers::Off, ..hook.clone() };
@@ -70,7 +70,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         if let Some(spans) = self.spans.take() {
             let error = if std::thread::panicking() { "Panicked" } else { "Cancelled" };
-            self.end_span(spans.began, Some(error));
+            self.end_span(spans.polled_at, Some(error));
         }
     }
 }
@@ -107,28 +107,29 @@ impl CallObserver for Call {
 
 impl CallSpans {
     /// Starts the call's span; None when nobody records it.
-    fn begin(hook: &CupelOtel, caller: &Context) -> Option<(Self, Context)> {
+    fn begin(hook: &CupelOtel, called_at: SystemTime, caller: &Context) -> Option<(Self, Context)> {
         let tracer = hook.tracers.tracer()?;
-        let began = SystemTime::now();
-        let builder = SpanBuilder::from_name(names::SELECTION_SPAN).with_start_time(began);
+        let builder = SpanBuilder::from_name(names::SELECTION_SPAN).with_start_time(called_at);
         let mut span = start(&tracer, builder, caller)?;
         if let Some(id) = ConversationId::of(caller) {
             span.set_attribute(KeyValue::new(attributes::CONVERSATION_ID, id));
         }
-        Some((Self { tracer, began }, caller.with_span(span)))
+        // A clock set back must not let gathering begin before the call does.
+        let polled_at = SystemTime::now().max(called_at);
+        Some((Self { tracer, polled_at }, caller.with_span(span)))
     }
 
     /// Writes the spans of gathering, at the time it happened; answers when it ended.
     fn write_gather(&self, gather: &GatherReport, parent: &Context) -> SystemTime {
         if gather.sources.is_empty() {
-            return self.began;
+            return self.polled_at;
         }
         let builder = SpanBuilder::from_name(names::GATHER_SPAN)
-            .with_start_time(self.began)
+            .with_start_time(self.polled_at)
             .with_attributes([KeyValue::new(attributes::SOURCES, count(gather.sources.len()))]);
         let context = parent.with_span(self.tracer.build_with_context(builder, parent));
         gather.sources.iter().for_each(|source| self.write_source(source, &context));
-        let ended = self.began.checked_add(gather.elapsed).unwrap_or(self.began);
+        let ended = self.polled_at.checked_add(gather.elapsed).unwrap_or(self.polled_at);
         context.span().end_with_timestamp(ended);
         ended
     }
@@ -143,12 +144,14 @@ impl CallSpans {
             KeyValue::new(attributes::SOURCE_OUTCOME, source.outcome.name()),
         ];
         let builder = SpanBuilder::from_name(names::SOURCE_SPAN)
-            .with_start_time(self.began)
+            .with_start_time(self.polled_at)
             .with_attributes(attributes);
         let mut span = self.tracer.build_with_context(builder, gather);
         if source.outcome.is_failure() {
             span.set_status(Status::error(source.outcome.name()));
         }
-        span.end_with_timestamp(self.began.checked_add(source.elapsed).unwrap_or(self.began));
+        span.end_with_timestamp(
+            self.polled_at.checked_add(source.elapsed).unwrap_or(self.polled_at),
+        );
     }
 }
