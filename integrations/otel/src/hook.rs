@@ -45,7 +45,7 @@ impl CupelOtel {
         Self { verbosity, tracers: Tracers::default(), metrics: None }
     }
 
-    /// Measures as well.
+    /// Measures as well. Every item is counted then, even when no meter provider is set.
     #[must_use]
     pub fn metrics(mut self, metrics: CupelMetrics) -> Self {
         self.metrics = Some(metrics);
