@@ -105,6 +105,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> CallFuture<S, Req, A> {
         prepared: Result<Prepared<A::Rest>, ContextError>,
         wants_report: bool,
         span: Span,
+        observers: Observers,
     ) -> Self {
         let state = match prepared {
             Ok(prepared) => State::Gathering(Some(prepared)),
@@ -116,7 +117,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> CallFuture<S, Req, A> {
             span,
             service: Some(service),
             selection: Selection::empty(),
-            observers: Observers::default(),
+            observers,
             state,
         }
     }

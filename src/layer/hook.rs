@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::{CallObserver, ContextError, StreamReport};
 use crate::diagnostics::SelectionReport;
@@ -86,8 +87,10 @@ pub trait SelectionHook: Send + Sync {
     }
 
     /// Follows a call that begins. Called in the caller's task at the first poll of the call,
-    /// just before the sources are polled.
-    fn observe(&self) -> Option<Box<dyn CallObserver>> {
+    /// just before the sources are polled. By then the request has been taken apart and counted:
+    /// `called_at` is when that began.
+    fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
+        let _ = called_at;
         None
     }
 }
@@ -113,8 +116,8 @@ impl<H: SelectionHook + ?Sized> SelectionHook for Arc<H> {
         (**self).wants_selection()
     }
 
-    fn observe(&self) -> Option<Box<dyn CallObserver>> {
-        (**self).observe()
+    fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
+        (**self).observe(called_at)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::{ContextError, Selection, SelectionHook};
 use crate::diagnostics::{
@@ -19,27 +20,27 @@ use crate::slicer::CountRequirementShortfall;
 /// wrapped service is called, and when the call is dropped.
 ///
 /// ```
-/// use std::time::Instant;
+/// use std::time::SystemTime;
 /// use cupel::layer::{CallObserver, Selection, SelectionHook};
 ///
 /// /// Says how long each call took until the model was asked.
 /// struct Delay;
 ///
-/// struct Begun(Instant);
+/// struct Begun(SystemTime);
 ///
 /// impl SelectionHook for Delay {
 ///     fn wants_selection(&self) -> bool {
 ///         false
 ///     }
 ///
-///     fn observe(&self) -> Option<Box<dyn CallObserver>> {
-///         Some(Box::new(Begun(Instant::now())))
+///     fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
+///         Some(Box::new(Begun(called_at)))
 ///     }
 /// }
 ///
 /// impl CallObserver for Begun {
 ///     fn on_selection(self: Box<Self>, _selection: &Selection) {
-///         println!("{:?}", self.0.elapsed());
+///         println!("{:?}", self.0.elapsed().unwrap_or_default());
 ///     }
 /// }
 /// ```
@@ -62,18 +63,23 @@ pub trait CallObserver: Send {
 }
 
 /// Everybody who follows one call.
-#[derive(Default)]
 pub(super) struct Observers {
-    begun: bool,
+    /// Set until the hooks have been asked, if there are any.
+    called_at: Option<SystemTime>,
     observers: Vec<Box<dyn CallObserver>>,
 }
 
 impl Observers {
+    /// For a call that is made now.
+    pub(super) fn called_now(hooks: &[Arc<dyn SelectionHook>]) -> Self {
+        let called_at = (!hooks.is_empty()).then(SystemTime::now);
+        Self { called_at, observers: Vec::new() }
+    }
+
     /// Asks the hooks once.
     pub(super) fn begin(&mut self, hooks: &[Arc<dyn SelectionHook>]) {
-        if !self.begun {
-            self.begun = true;
-            self.observers = hooks.iter().filter_map(SelectionHook::observe).collect();
+        if let Some(called_at) = self.called_at.take() {
+            self.observers = hooks.iter().filter_map(|hook| hook.observe(called_at)).collect();
         }
     }
 

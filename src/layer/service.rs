@@ -8,6 +8,7 @@ use std::time::Duration;
 use tower::{Layer, Service};
 
 use super::future::{CallFuture, ReportedFuture, ResponseFuture};
+use super::observe::Observers;
 use super::select::Prepared;
 use super::streaming::StreamingMode;
 use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
@@ -108,8 +109,9 @@ where
         let span = spans::call();
         let hooks = &self.shared.hooks;
         let report = report || hooks.iter().any(SelectionHook::wants_selection);
+        let observers = Observers::called_now(hooks);
         let prepared = span.in_scope(|| Prepared::new(&self.shared, request, report));
-        CallFuture::new(Arc::clone(&self.shared), service, prepared, report, span)
+        CallFuture::new(Arc::clone(&self.shared), service, prepared, report, span, observers)
     }
 }
 

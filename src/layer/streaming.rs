@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::dropped::{Dropped, DroppedCounts, DroppedItems, Why};
 use super::observe::Audience;
 use super::{Origin, Placed};
-use crate::diagnostics::SelectionReport;
+use crate::diagnostics::{SelectionReport, TraceCollector};
 use crate::error::CupelError;
 use crate::gather::{Sink, SourceReport, pin_limit};
 use crate::model::{ContextBudget, ContextItem};
@@ -272,6 +272,9 @@ impl Streaming {
     pub(super) fn finish(mut self, mut audience: Audience) -> Result<Streamed, CupelError> {
         let pins_lifted = self.settle_optional_pins();
         if let Some(error) = self.error {
+            // Those who watch hear of a run all the same, one that failed before its only stage.
+            audience.begin_run(self.arrived, &self.budget);
+            audience.end_run(Err(&error));
             return Err(error);
         }
         self.pinned.sort_by_key(|(sequence, _)| *sequence);

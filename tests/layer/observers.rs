@@ -3,6 +3,7 @@
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use cupel::gather::{GatherReport, Source};
 use cupel::layer::{
@@ -14,7 +15,9 @@ use cupel::{
 };
 use tower::{Layer, Service, ServiceExt};
 
-use crate::common::{Echo, Recorder, Request, budget, item, layer, layer_with, relevant, request};
+use crate::common::{
+    Echo, Recorder, Request, budget, item, layer, layer_with, pinned, relevant, request,
+};
 
 /// Writes down what it hears; `deaf` after a run has begun.
 #[derive(Clone, Default)]
@@ -44,7 +47,7 @@ impl SelectionHook for Log {
         self.add("hook");
     }
 
-    fn observe(&self) -> Option<Box<dyn CallObserver>> {
+    fn observe(&self, _: SystemTime) -> Option<Box<dyn CallObserver>> {
         self.add("observe");
         Some(Box::new(self.clone()))
     }
@@ -208,6 +211,15 @@ async fn an_observer_is_told_why_there_is_no_selection() {
     assert_eq!(heard[..4], ["observe", "run of 1", "+Classify 1", "-Classify"]);
     assert_eq!(heard[4], "end false");
     assert!(heard[5].starts_with("failed: Pinned items require 5000 tokens"), "{}", heard[5]);
+}
+
+#[tokio::test]
+async fn an_observer_hears_of_a_run_that_failed_while_items_arrived() {
+    let asked = request().item(pinned("large", 5_000));
+    let heard = lines_of(Log::default(), layer().streaming(true), asked).await;
+    assert_eq!(heard[..3], ["observe", "run of 1", "end false"]);
+    assert!(heard[3].starts_with("failed: Pinned items require 5000 tokens"), "{}", heard[3]);
+    assert_eq!(heard.len(), 4);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! One call through a layer, from its first poll until the wrapped service is called.
+//! One call through a layer, until the wrapped service is called.
 
 use std::time::SystemTime;
 
@@ -13,11 +13,11 @@ use crate::run::count;
 use crate::tracers::{RunTracer, Tracers, start};
 use crate::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity, attributes, label, names};
 
-/// A call under way. A call that is dropped drops its span, which ends it.
+/// A call under way.
 #[derive(Debug)]
 pub(crate) struct Call {
     hook: CupelOtel,
-    /// Set when somebody records the call.
+    /// Set while somebody records the call.
     spans: Option<CallSpans>,
     /// Holds the call's span if there is one, and the caller's otherwise.
     context: Context,
@@ -26,15 +26,15 @@ pub(crate) struct Call {
 #[derive(Debug)]
 struct CallSpans {
     tracer: RunTracer,
-    /// Gathering begins in the same moment.
-    began: SystemTime,
+    /// When the call was polled first, and gathering began.
+    polled_at: SystemTime,
 }
 
 impl Call {
     /// Starts the span, in the caller's context; None when there is nobody to tell.
-    pub(crate) fn begin(hook: &CupelOtel) -> Option<Self> {
+    pub(crate) fn begin(hook: &CupelOtel, called_at: SystemTime) -> Option<Self> {
         let caller = Context::current();
-        let Some((spans, context)) = CallSpans::begin(hook, &caller) else {
+        let Some((spans, context)) = CallSpans::begin(hook, called_at, &caller) else {
             hook.metrics.as_ref()?;
             // The pipeline's spans would have nothing to be in: there are none.
             let hook = CupelOtel { tracers: Tracers::Off, ..hook.clone() };
@@ -44,18 +44,34 @@ impl Call {
     }
 
     /// Writes what is known when gathering and selecting are over.
-    fn end(&self, gather: &GatherReport, error: Option<&'static str>) {
+    fn end(&mut self, gather: &GatherReport, error: Option<&'static str>) {
         if let Some(metrics) = &self.hook.metrics {
             metrics.record_gather(gather);
         }
-        let Some(spans) = &self.spans else { return };
-        let gathered = spans.write_gather(gather, &self.context);
+        if let Some(spans) = self.spans.take() {
+            let gathered = spans.write_gather(gather, &self.context);
+            self.end_span(gathered, error);
+        }
+    }
+
+    /// Ends the call's span, not before `earliest`.
+    fn end_span(&self, earliest: SystemTime, error: Option<&'static str>) {
         let span = self.context.span();
         if let Some(name) = error {
             span.set_attribute(KeyValue::new(attributes::ERROR_TYPE, name));
             span.set_status(Status::error(name));
         }
-        span.end_with_timestamp(SystemTime::now().max(gathered));
+        span.end_with_timestamp(SystemTime::now().max(earliest));
+    }
+}
+
+/// A call that came to no end of its own was cut off: by a panic, or by whoever dropped it.
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(spans) = self.spans.take() {
+            let error = if std::thread::panicking() { "Panicked" } else { "Cancelled" };
+            self.end_span(spans.polled_at, Some(error));
+        }
     }
 }
 
@@ -66,7 +82,7 @@ impl CallObserver for Call {
         Some(Box::new(CupelOtelTraceCollector::of_call(verbosity, tracers, metrics, context)))
     }
 
-    fn on_selection(self: Box<Self>, selection: &Selection) {
+    fn on_selection(mut self: Box<Self>, selection: &Selection) {
         if let Some(metrics) = &self.hook.metrics {
             metrics.record_refused(selection.refused);
         }
@@ -84,35 +100,36 @@ impl CallObserver for Call {
         self.end(&selection.gather, None);
     }
 
-    fn on_failure(self: Box<Self>, error: &ContextError, gather: &GatherReport) {
+    fn on_failure(mut self: Box<Self>, error: &ContextError, gather: &GatherReport) {
         self.end(gather, Some(label::call_error(error)));
     }
 }
 
 impl CallSpans {
     /// Starts the call's span; None when nobody records it.
-    fn begin(hook: &CupelOtel, caller: &Context) -> Option<(Self, Context)> {
+    fn begin(hook: &CupelOtel, called_at: SystemTime, caller: &Context) -> Option<(Self, Context)> {
         let tracer = hook.tracers.tracer()?;
-        let began = SystemTime::now();
-        let builder = SpanBuilder::from_name(names::SELECTION_SPAN).with_start_time(began);
+        let builder = SpanBuilder::from_name(names::SELECTION_SPAN).with_start_time(called_at);
         let mut span = start(&tracer, builder, caller)?;
         if let Some(id) = ConversationId::of(caller) {
             span.set_attribute(KeyValue::new(attributes::CONVERSATION_ID, id));
         }
-        Some((Self { tracer, began }, caller.with_span(span)))
+        // A clock set back must not let gathering begin before the call does.
+        let polled_at = SystemTime::now().max(called_at);
+        Some((Self { tracer, polled_at }, caller.with_span(span)))
     }
 
     /// Writes the spans of gathering, at the time it happened; answers when it ended.
     fn write_gather(&self, gather: &GatherReport, parent: &Context) -> SystemTime {
         if gather.sources.is_empty() {
-            return self.began;
+            return self.polled_at;
         }
         let builder = SpanBuilder::from_name(names::GATHER_SPAN)
-            .with_start_time(self.began)
+            .with_start_time(self.polled_at)
             .with_attributes([KeyValue::new(attributes::SOURCES, count(gather.sources.len()))]);
         let context = parent.with_span(self.tracer.build_with_context(builder, parent));
         gather.sources.iter().for_each(|source| self.write_source(source, &context));
-        let ended = self.began.checked_add(gather.elapsed).unwrap_or(self.began);
+        let ended = self.polled_at.checked_add(gather.elapsed).unwrap_or(self.polled_at);
         context.span().end_with_timestamp(ended);
         ended
     }
@@ -127,12 +144,14 @@ impl CallSpans {
             KeyValue::new(attributes::SOURCE_OUTCOME, source.outcome.name()),
         ];
         let builder = SpanBuilder::from_name(names::SOURCE_SPAN)
-            .with_start_time(self.began)
+            .with_start_time(self.polled_at)
             .with_attributes(attributes);
         let mut span = self.tracer.build_with_context(builder, gather);
         if source.outcome.is_failure() {
             span.set_status(Status::error(source.outcome.name()));
         }
-        span.end_with_timestamp(self.began.checked_add(source.elapsed).unwrap_or(self.began));
+        span.end_with_timestamp(
+            self.polled_at.checked_add(source.elapsed).unwrap_or(self.polled_at),
+        );
     }
 }

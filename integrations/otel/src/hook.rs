@@ -1,5 +1,7 @@
 //! The hook: every call through a layer as a tree of spans, and its numbers.
 
+use std::time::SystemTime;
+
 use cupel::layer::{CallObserver, SelectionHook};
 use opentelemetry::trace::{Span, Tracer, TracerProvider};
 
@@ -11,8 +13,9 @@ use crate::{CupelMetrics, CupelVerbosity};
 ///
 /// A call becomes the span `cupel.selection`, a child of the span that is active where the call is
 /// polled first, with `cupel.gather` (a `cupel.source` for each source) and `cupel.pipeline` (a
-/// `cupel.stage.{name}` for each stage) inside. It ends before the wrapped service is called, so
-/// the model's own span stands beside it.
+/// `cupel.stage.{name}` for each stage) inside. It begins when the layer is called, so taking the
+/// request apart is inside as well, and ends before the wrapped service is called, so the model's
+/// own span stands beside it.
 ///
 /// ```
 /// use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
@@ -42,7 +45,7 @@ impl CupelOtel {
         Self { verbosity, tracers: Tracers::default(), metrics: None }
     }
 
-    /// Measures as well.
+    /// Measures as well. Every item is counted then, even when no meter provider is set.
     #[must_use]
     pub fn metrics(mut self, metrics: CupelMetrics) -> Self {
         self.metrics = Some(metrics);
@@ -68,8 +71,8 @@ impl SelectionHook for CupelOtel {
         false
     }
 
-    fn observe(&self) -> Option<Box<dyn CallObserver>> {
-        let call = Call::begin(self)?;
+    fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
+        let call = Call::begin(self, called_at)?;
         Some(Box::new(call))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct RunSpans {
     excluded: i64,
     exclusions: Vec<Event>,
     inclusions: Vec<Vec<KeyValue>>,
-    /// A clock set back must not let the root end before its stages do.
+    /// A clock set back must not let the root end before it began or before its stages do.
     last_end: SystemTime,
     ended: bool,
 }
@@ -46,7 +46,8 @@ impl RunSpans {
             excluded: 0,
             exclusions: Vec::new(),
             inclusions: Vec::new(),
-            last_end: SystemTime::UNIX_EPOCH,
+            // The root has just begun. Its own time would cost runs that nobody records a clock.
+            last_end: SystemTime::now(),
             ended: false,
         })
     }

@@ -81,6 +81,7 @@ pub(crate) fn runs(n: usize, samples: usize) {
     let (out, sampled) = (provider(Sampler::AlwaysOff), provider(Sampler::AlwaysOn));
     let meters = meters();
     let metrics = CupelMetrics::of(&meters);
+    let unprovided = CupelMetrics::global();
     let traced = |mut collector: CupelOtelTraceCollector| {
         pipeline.run_traced(&items, &budget, &mut collector).unwrap()
     };
@@ -98,6 +99,9 @@ pub(crate) fn runs(n: usize, samples: usize) {
         }),
         Contestant::new("run, Full", || traced(at(Full).tracer_provider(&sampled))),
         Contestant::new("run, metrics alone", || traced(at(StageOnly).metrics(metrics.clone()))),
+        Contestant::new("run, metrics, no provider", || {
+            traced(at(StageOnly).metrics(unprovided.clone()))
+        }),
     ];
     measure::print(n, samples, contestants);
 }
@@ -129,6 +133,8 @@ pub(crate) fn calls(n: usize, samples: usize) {
     let at = CupelOtel::new;
     use CupelVerbosity::{Full, StageAndExclusions, StageOnly};
     let with = |verbosity| Some(at(verbosity).tracer_provider(&sampled));
+    let meters = meters();
+    let measuring = |metrics| Some(at(StageOnly).metrics(metrics));
     let contestants = vec![
         Contestant::new("call, no hook", call(None)),
         Contestant::new("call, no provider", call(Some(at(Full)))).at_most(1.05),
@@ -136,6 +142,8 @@ pub(crate) fn calls(n: usize, samples: usize) {
         Contestant::new("call, StageOnly", call(with(StageOnly))),
         Contestant::new("call, StageAndExclusions", call(with(StageAndExclusions))),
         Contestant::new("call, Full", call(with(Full))),
+        Contestant::new("call, metrics alone", call(measuring(CupelMetrics::of(&meters)))),
+        Contestant::new("call, metrics, no provider", call(measuring(CupelMetrics::global()))),
     ];
     measure::print(n, samples, contestants);
 }

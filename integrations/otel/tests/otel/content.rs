@@ -4,11 +4,14 @@
 use std::convert::Infallible;
 use std::future::ready;
 
-use cupel::gather::Source;
-use cupel::layer::ContextRequest;
+use cupel::gather::{BoxError, Source};
+use cupel::layer::{
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Placed,
+    Refused, Split,
+};
 use cupel::{
     ContextBudget, ContextItem, ContextKind, ContextSource, CupelError, ExclusionReason,
-    GreedySlice, Pipeline, ScoredItem, Sliced, Slicer,
+    GreedySlice, ScoredItem, Sliced, Slicer,
 };
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 use futures::stream;
@@ -22,6 +25,7 @@ use crate::otel::stub::Stub;
 const MARKER: &str = "xyzzy";
 
 type Marked = ContextRequest<String>;
+type Builder = CupelLayerBuilder<Marked, Wordy>;
 
 fn marked(name: &str, tokens: i64, hint: f64, pinned: bool) -> ContextItem {
     ContextItem::builder(format!("{MARKER} {name}"), tokens)
@@ -59,9 +63,47 @@ impl Slicer for Talkative {
     }
 }
 
+/// Says what it refuses, what it cannot count and why it fails.
+#[derive(Clone, Copy)]
+enum Wordy {
+    Works,
+    FailsToSplit,
+    FailsToJoin,
+}
+
+impl ContextAdapter<Marked> for Wordy {
+    type Rest = <ContextRequestAdapter as ContextAdapter<Marked>>::Rest;
+
+    fn split(&self, request: Marked) -> Result<Split<Self::Rest>, BoxError> {
+        if matches!(self, Self::FailsToSplit) {
+            return Err(MARKER.into());
+        }
+        let mut split = ContextRequestAdapter.split(request)?;
+        let item = marked("refused", 1, 0.5, false);
+        split.refused = vec![Refused { item, why: MARKER.to_owned() }];
+        split.uncounted = vec![MARKER.to_owned()];
+        Ok(split)
+    }
+
+    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Marked, BoxError> {
+        match self {
+            Self::FailsToJoin => Err(MARKER.into()),
+            _ => ContextRequestAdapter.join(rest, placed),
+        }
+    }
+}
+
+fn layer(adapter: Wordy) -> Builder {
+    let builder = CupelLayer::builder().adapter(adapter).budget(budget(100));
+    builder.pipeline(pipeline().build().unwrap())
+}
+
 /// Sources that end in every way there is.
 fn sources() -> Vec<Source<Marked>> {
     let failing = Source::list("failing", |_: &Marked| ready(Err::<Vec<_>, _>(MARKER)));
+    let breaking = Source::stream("breaking", |_: &Marked| {
+        stream::iter([Ok(marked("early", 1, 0.2, false)), Err(MARKER)])
+    });
     let panicking = Source::stream("panicking", |_: &Marked| {
         stream::poll_fn(|_| -> std::task::Poll<Option<Result<_, Infallible>>> {
             panic!("{MARKER}")
@@ -81,37 +123,28 @@ fn sources() -> Vec<Source<Marked>> {
     ];
     vec![
         failing.optional(),
+        breaking.optional(),
         panicking.optional(),
         hanging.deadline(ms(5)).optional(),
         Source::items("items", items).default_tags([MARKER]).optional(),
     ]
 }
 
+fn with_sources() -> Builder {
+    sources().into_iter().fold(layer(Wordy::Works), Builder::source)
+}
+
 /// Makes one call, and answers with every byte that was exported and how the call went.
-async fn exported(
-    verbosity: CupelVerbosity,
-    pipeline: Pipeline,
-    sources: Vec<Source<Marked>>,
-    streaming: bool,
-) -> (Vec<Vec<u8>>, bool) {
+async fn exported(verbosity: CupelVerbosity, builder: Builder) -> (Vec<Vec<u8>>, bool) {
     let stub = Stub::start();
     let tracers = SdkTracerProvider::builder().with_batch_exporter(stub.span_exporter()).build();
     let reader = PeriodicReader::builder(stub.metric_exporter()).build();
     let meters = SdkMeterProvider::builder().with_reader(reader).build();
     let hook =
         CupelOtel::new(verbosity).tracer_provider(&tracers).metrics(CupelMetrics::of(&meters));
-    let mut builder = cupel::layer::CupelLayer::builder()
-        .adapter(cupel::layer::ContextRequestAdapter)
-        .pipeline(pipeline)
-        .budget(budget(100))
-        .streaming(streaming)
-        .hook(hook);
-    for source in sources {
-        builder = builder.source(source);
-    }
     let model = service_fn(|request: Marked| async move { Ok::<_, Infallible>(request) });
     let asked = ContextRequest::new(MARKER.to_owned()).item(marked("question", 10, 1.0, true));
-    let outcome = builder.build().unwrap().layer(model).oneshot(asked).await;
+    let outcome = builder.hook(hook).build().unwrap().layer(model).oneshot(asked).await;
     tracers.shutdown().unwrap();
     meters.shutdown().unwrap();
     (stub.bodies(), outcome.is_ok())
@@ -131,11 +164,17 @@ fn assert_unmarked(bodies: &[Vec<u8>], expected: &[&str]) {
     }
 }
 
+async fn assert_fails_as(expected: &[&str], builder: Builder) {
+    let (bodies, succeeded) = exported(CupelVerbosity::Full, builder).await;
+    assert!(!succeeded);
+    assert_unmarked(&bodies, expected);
+}
+
 #[tokio::test]
 async fn a_call_exports_no_content_at_any_verbosity() {
     for verbosity in VERBOSITIES {
-        let pipeline = pipeline().slicer(Talkative).build().unwrap();
-        let (bodies, succeeded) = exported(verbosity, pipeline, sources(), false).await;
+        let builder = with_sources().pipeline(pipeline().slicer(Talkative).build().unwrap());
+        let (bodies, succeeded) = exported(verbosity, builder).await;
         assert!(succeeded);
         // It is not for want of anything to tell.
         assert_unmarked(&bodies, &["panicked", "timed_out", "failed", "Deduplicated", "Unknown"]);
@@ -146,10 +185,9 @@ async fn a_call_exports_no_content_at_any_verbosity() {
 #[tokio::test]
 async fn a_streaming_call_exports_no_content_at_any_verbosity() {
     for verbosity in VERBOSITIES {
-        let pipeline = pipeline().build().unwrap();
-        let (bodies, succeeded) = exported(verbosity, pipeline, sources(), true).await;
+        let (bodies, succeeded) = exported(verbosity, with_sources().streaming(true)).await;
         assert!(succeeded);
-        assert_unmarked(&bodies, &["cupel.stage.place", "Deduplicated"]);
+        assert_unmarked(&bodies, &["cupel.stage.place", "Deduplicated", "Filtered"]);
     }
 }
 
@@ -187,13 +225,20 @@ async fn errors_export_their_names_and_not_their_texts() {
     let panicking = pipeline().slicer(Panicking).build().unwrap();
     let runs = [(refusing, "SlicerConfig"), (wrong, "Contract"), (panicking, "Panicked")];
     for (pipeline, name) in runs {
-        let (bodies, succeeded) = exported(CupelVerbosity::Full, pipeline, Vec::new(), false).await;
-        assert!(!succeeded);
-        assert_unmarked(&bodies, &[name]);
+        assert_fails_as(&[name], layer(Wordy::Works).pipeline(pipeline)).await;
     }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_around_the_pipeline_exports_no_text_either() {
     let required = Source::list("required", |_: &Marked| ready(Err::<Vec<_>, _>(MARKER)));
-    let pipeline = pipeline().build().unwrap();
-    let (bodies, succeeded) = exported(CupelVerbosity::Full, pipeline, vec![required], false).await;
-    assert!(!succeeded);
-    assert_unmarked(&bodies, &["required", "failed"]);
+    let unknown = |_: &Marked| -> Result<ContextBudget, BoxError> { Err(MARKER.into()) };
+    for streaming in [false, true] {
+        let layer = |adapter| layer(adapter).streaming(streaming);
+        let source = layer(Wordy::Works).source(required.clone());
+        assert_fails_as(&["required", "failed", "Source"], source).await;
+        assert_fails_as(&["Budget"], layer(Wordy::Works).budget(unknown)).await;
+        assert_fails_as(&["Adapter"], layer(Wordy::FailsToSplit)).await;
+        assert_fails_as(&["Adapter", "cupel.pipeline"], layer(Wordy::FailsToJoin)).await;
+    }
 }

@@ -136,6 +136,8 @@ async fn an_optional_source_that_is_late_is_an_error_of_its_own_span_only() {
     assert_eq!(exported.span("cupel.selection").status, Status::Unset);
 }
 
+const CANCELLED: &str = "cupel.selection error.type=\"Cancelled\" error: Cancelled\n";
+
 #[tokio::test]
 async fn a_call_that_is_dropped_ends_its_span() {
     let exported = Exported::new();
@@ -145,5 +147,38 @@ async fn a_call_that_is_dropped_ends_its_span() {
     assert!(futures::future::poll_immediate(&mut call).await.is_none());
     assert!(exported.spans().is_empty());
     drop(call);
-    assert_eq!(tree(&exported.spans()), "cupel.selection\n");
+    assert_eq!(tree(&exported.spans()), CANCELLED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_runs_into_a_timeout_is_cancelled() {
+    let exported = Exported::new();
+    let model = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
+    let builder = layer().source(slow("slow", ms(1_000))).hook(exported.hook(StageOnly));
+    let call = builder.build().unwrap().layer(model).oneshot(request());
+    tokio::time::timeout(ms(100), call).await.unwrap_err();
+    assert_eq!(tree(&exported.spans()), CANCELLED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_runs_into_a_timeout_is_no_error_of_the_selection() {
+    let exported = Exported::new();
+    let model = service_fn(|_: Request| futures::future::pending::<Result<(), Infallible>>());
+    let builder = layer().hook(exported.hook(StageOnly));
+    let call = builder.build().unwrap().layer(model).oneshot(request());
+    tokio::time::timeout(ms(100), call).await.unwrap_err();
+    assert_eq!(exported.span("cupel.selection").status, Status::Unset);
+}
+
+#[tokio::test]
+async fn a_selection_that_panics_in_the_callers_task_ends_its_spans() {
+    let exported = Exported::new();
+    let panicking = Slices(|_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> { panic!("oops") });
+    let builder = layer().pipeline(pipeline().slicer(panicking).build().unwrap());
+    let builder = builder.blocking_threshold(u64::MAX).hook(exported.hook(StageOnly));
+    let call = tokio::spawn(fail(builder, request().item(document("a", 1, 0.5))));
+    assert!(call.await.unwrap_err().is_panic());
+    for name in ["cupel.selection", "cupel.pipeline", "cupel.stage.slice"] {
+        assert_eq!(exported.span(name).status, Status::error("Panicked"), "{name}");
+    }
 }

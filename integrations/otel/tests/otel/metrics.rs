@@ -234,6 +234,17 @@ async fn a_streaming_call_counts_what_it_left_out_on_the_way() {
     assert_eq!(series["cupel.items.included{}"].0, 3);
 }
 
+#[tokio::test]
+async fn a_streaming_call_that_fails_is_measured_by_its_error() {
+    let measured = Measured::new();
+    let hook = CupelOtel::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
+    let asked = request().item(pinned("too large", 101));
+    assert!(!call(layer().streaming(true).hook(hook), asked).await);
+    let series = measured.series();
+    assert_eq!(series["cupel.pipeline.duration{error.type=PinnedExceedsBudget}"].0, 1);
+    assert_eq!(series.len(), 1, "{series:?}");
+}
+
 #[test]
 fn a_budget_of_nothing_is_used_by_nothing() {
     let measured = Measured::new();

@@ -1,6 +1,7 @@
 //! What nobody records is not watched.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use cupel::layer::SelectionHook;
 use cupel::{
@@ -99,10 +100,13 @@ fn a_collector_that_was_not_watched_once_is_asked_again() {
 async fn a_call_that_is_sampled_out_is_not_observed() {
     let out = Exported::sampled(Sampler::AlwaysOff);
     let hook = out.hook(CupelVerbosity::Full);
-    assert!(hook.observe().is_none());
+    assert!(hook.observe(SystemTime::now()).is_none());
     assert!(!hook.wants_selection());
-    assert!(CupelOtel::new(CupelVerbosity::Full).observe().is_none(), "no provider is set");
-    assert!(Exported::new().hook(CupelVerbosity::StageOnly).observe().is_some());
+    assert!(
+        CupelOtel::new(CupelVerbosity::Full).observe(SystemTime::now()).is_none(),
+        "no provider is set"
+    );
+    assert!(Exported::new().hook(CupelVerbosity::StageOnly).observe(SystemTime::now()).is_some());
 
     let model = service_fn(|_: Request| async { Ok::<_, std::convert::Infallible>(()) });
     let service = layer().hook(hook).build().unwrap().layer(model);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use cupel_otel::CupelVerbosity::{self, StageAndExclusions, StageOnly};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::otel::common::{Exported, Request, candidates, layer, request};
+use crate::otel::common::{Exported, Request, candidates, layer, pinned, request};
 use crate::otel::tree::{expected, tree};
 
 async fn stream(verbosity: CupelVerbosity) -> String {
@@ -34,4 +34,18 @@ async fn the_pipeline_has_the_one_stage_that_is_left() {
 async fn what_was_left_out_on_the_way_is_counted_on_the_call() {
     let text = stream(StageAndExclusions).await;
     assert!(text.starts_with("cupel.selection cupel.exclusion.count=4\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_selection_that_fails_while_items_arrive_has_a_pipeline_in_error() {
+    let exported = Exported::new();
+    let model = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
+    let builder = layer().streaming(true).hook(exported.hook(StageOnly));
+    let asked = request().item(pinned("too large", 101));
+    builder.build().unwrap().layer(model).oneshot(asked).await.unwrap_err();
+    let wanted = r#"
+        cupel.selection error.type="PinnedExceedsBudget" error: PinnedExceedsBudget
+          cupel.pipeline cupel.budget.max_tokens=100 cupel.verbosity="StageOnly" error: PinnedExceedsBudget
+    "#;
+    assert_eq!(tree(&exported.spans()), expected(wanted));
 }

@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
+use cupel::gather::BoxError;
+use cupel::layer::{ContextAdapter, ContextRequestAdapter, CupelLayer, Placed, Split};
 use cupel::{ContextItem, Scorer};
 use cupel_otel::CupelVerbosity::{Full, StageOnly};
 use opentelemetry_sdk::trace::SpanData;
@@ -105,4 +107,40 @@ async fn durations_agree_with_the_report_of_the_call() {
     assert!(call.start_time <= gather.start_time);
     assert!(gather.end_time <= pipeline.start_time);
     assert!(pipeline.end_time <= call.end_time);
+}
+
+/// Takes its time to count.
+struct SlowSplit;
+
+impl ContextAdapter<Request> for SlowSplit {
+    type Rest = <ContextRequestAdapter as ContextAdapter<Request>>::Rest;
+
+    fn split(&self, request: Request) -> Result<Split<Self::Rest>, BoxError> {
+        sleep(ms(20));
+        ContextRequestAdapter.split(request)
+    }
+
+    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Request, BoxError> {
+        ContextRequestAdapter.join(rest, placed)
+    }
+}
+
+#[tokio::test]
+async fn taking_the_request_apart_is_inside_the_call_and_before_gathering() {
+    let exported = Exported::new();
+    let layer = CupelLayer::builder()
+        .adapter(SlowSplit)
+        .pipeline(pipeline().build().unwrap())
+        .budget(budget(100))
+        .source(slow("quick", ms(1)))
+        .hook(exported.hook(StageOnly))
+        .build()
+        .unwrap();
+    let model = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
+    let before = SystemTime::now();
+    layer.layer(model).oneshot(request()).await.unwrap();
+    let (call, gather) = (exported.span("cupel.selection"), exported.span("cupel.gather"));
+    assert!(before <= call.start_time);
+    assert!(gather.start_time.duration_since(call.start_time).unwrap() >= ms(20));
+    assert!(gather.end_time <= call.end_time);
 }
