@@ -19,7 +19,8 @@ use crate::window::ModelWindow;
 /// The adapter for all [requests](Request) of both APIs, typed and raw.
 ///
 /// Each message is a candidate, or several that only make sense together: an assistant message
-/// with tool calls and the answers to them, reasoning with what the model went on to write.
+/// with tool calls and the answers to them, reasoning with what the model went on to write (so
+/// append all calls of a turn before their outputs, as the Responses API returns them).
 /// System and developer messages, the last user message and the newest unit are pinned. What the
 /// API would refuse is left out and reported. Messages keep their order and are never edited.
 ///
@@ -140,6 +141,15 @@ impl OpenAiAdapter {
     }
 }
 
+/// A report names things; an address or a name in it may be of any length.
+fn shorten(name: &mut String) {
+    const MOST: usize = 120;
+    if let Some((end, _)) = name.char_indices().nth(MOST) {
+        name.truncate(end);
+        name.push('…');
+    }
+}
+
 /// A request that waits for its selection.
 pub struct Apart<R: Parts> {
     request: R,
@@ -193,6 +203,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let source_frame_tokens = self.template.frame_tokens(&meter);
         let mut uncounted = head.uncounted;
         uncounted.extend(seen.into_iter().flat_map(|seen| seen.uncounted));
+        uncounted.iter_mut().for_each(shorten);
         let rest = Apart { request, messages, roles, conversation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;

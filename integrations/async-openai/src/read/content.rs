@@ -12,12 +12,18 @@ impl Seen {
             self.say(meter, &text);
             return true;
         }
-        let parts = elements(content).unwrap_or_default();
+        let Some(parts) = elements(content) else {
+            self.unknown(meter, "", content.get());
+            return true;
+        };
         for part in &parts {
             match Object::parse(part.get()) {
                 Some(object) => self.part(meter, &object, part.get()),
                 // Some servers take bare strings among the parts.
-                None => self.say(meter, &string(part).unwrap_or_default()),
+                None => match string(part) {
+                    Some(text) => self.say(meter, &text),
+                    None => self.unknown(meter, "", part.get()),
+                },
             }
         }
         !parts.is_empty()
@@ -31,8 +37,9 @@ impl Seen {
                 self.image(meter, part);
             }
             "input_audio" => {
-                let audio = part.object("input_audio").unwrap_or_default();
-                self.add_tokens(meter.audio(&audio.text("data").unwrap_or_default()));
+                let wrapped = part.object("input_audio");
+                let data = wrapped.as_ref().unwrap_or(part).text("data");
+                self.add_tokens(meter.audio(&data.unwrap_or_default()));
                 self.show("[audio]");
             }
             "file" => self.file(meter, &part.object("file").unwrap_or_default()),
@@ -60,10 +67,12 @@ impl Seen {
         if let Some(name) = &name {
             self.add_tokens(meter.text(name));
         }
-        match file.text("file_data") {
+        let url = file.text("file_url");
+        let in_url = || url.clone().filter(|url| url.starts_with("data:"));
+        match file.text("file_data").or_else(in_url) {
             Some(data) => self.add_tokens(meter.file(&data)),
             None => {
-                let which = file.text("file_id").or_else(|| file.text("file_url"));
+                let which = file.text("file_id").or(url);
                 self.uncounted.push(format!("file {}", which.unwrap_or_default()));
             }
         }

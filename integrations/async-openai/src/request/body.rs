@@ -25,7 +25,7 @@ use crate::template::ContextRole;
 /// assert_eq!(body.question().as_deref(), Some("Hi"));
 /// assert_eq!(body.json(), json);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct JsonBody {
     endpoint: Endpoint,
     json: Arc<str>,
@@ -33,9 +33,20 @@ pub struct JsonBody {
     input: Range<usize>,
     messages: Vec<Message>,
     model: Option<String>,
-    output_tokens: Option<i64>,
+    /// The limit of the answer, and the field that sets it.
+    output_tokens: Option<(&'static str, i64)>,
     /// The request it is the body of.
     carrier: Option<Arc<reqwest::Request>>,
+}
+
+impl std::fmt::Debug for JsonBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The carrier's headers hold the API key.
+        f.debug_struct("JsonBody")
+            .field("endpoint", &self.endpoint)
+            .field("json", &self.json)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Where a message stands in the body.
@@ -66,7 +77,8 @@ impl JsonBody {
         };
         let input = place(&json, input)?;
         let model = body.text("model").map(Into::into);
-        let output_tokens = limits.iter().find_map(|limit| body.integer(limit));
+        let output_tokens =
+            limits.into_iter().find_map(|limit| body.integer(limit).map(|set| (limit, set)));
         Some(Self { endpoint, input, messages, model, output_tokens, carrier: None, json })
     }
 
@@ -149,8 +161,13 @@ impl Parts for JsonBody {
         self.model.as_deref()
     }
 
-    fn output_tokens(&self) -> Option<i64> {
-        self.output_tokens
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
+        match self.output_tokens {
+            Some((field, limit)) if limit < 0 => {
+                Err(format!("{field} is {limit}; it must not be negative").into())
+            }
+            limit => Ok(limit.map(|(_, limit)| limit)),
+        }
     }
 
     fn take<T>(&mut self, read: impl FnOnce(&[&str]) -> T) -> Result<(Vec<Message>, T), BoxError> {
@@ -219,6 +236,16 @@ mod tests {
         }
         assert!(JsonBody::parse(Endpoint::Chat, "{\"messages\":\"text\"}").is_none());
         assert!(JsonBody::parse(Endpoint::Responses, "{\"input\":\"text\"}").is_some());
+    }
+
+    #[test]
+    fn what_is_printed_has_no_key_in_it() {
+        let mut request =
+            reqwest::Request::new(reqwest::Method::POST, "http://127.0.0.1/".parse().unwrap());
+        request.headers_mut().insert("authorization", HeaderValue::from_static("Bearer sk-1"));
+        let body = JsonBody::parse(Endpoint::Chat, r#"{"messages":[]}"#).unwrap();
+        let printed = format!("{:?}", body.carried_by(request));
+        assert!(printed.contains("messages") && !printed.contains("sk-1"), "{printed}");
     }
 
     #[test]
