@@ -10,7 +10,7 @@ use crate::request::Request;
 /// A budget by the request's model and output limit.
 ///
 /// The answer gets `max_completion_tokens` (or `max_tokens`, or `max_output_tokens`) of the
-/// window, and a default when the request sets none.
+/// window. When the request sets none it gets a default, but no more than half the window.
 ///
 /// ```
 /// use async_openai::types::responses::CreateResponse;
@@ -56,7 +56,7 @@ impl ModelWindow {
         self
     }
 
-    /// Sets what the answer gets when the request does not say.
+    /// Sets what the answer gets when the request does not say; half the window at most.
     #[must_use]
     pub fn default_output(mut self, tokens: i64) -> Self {
         self.default_output = tokens;
@@ -88,7 +88,10 @@ impl Default for ModelWindow {
 impl<R: Request> BudgetProvider<R> for ModelWindow {
     fn budget(&self, request: &R) -> Result<ContextBudget, BoxError> {
         let model = self.models.of_request(request.model())?;
-        let reserve = request.output_tokens().unwrap_or(self.default_output);
+        let reserve = request.output_tokens().unwrap_or_else(|| {
+            let window = self.at_most.map_or(model.window(), |most| most.min(model.window()));
+            self.default_output.min(window / 2)
+        });
         let window = model.window_with_reserve(reserve);
         let window = self.at_most.map_or(window, |most| window.min(most));
         if reserve >= window {
@@ -135,6 +138,10 @@ mod tests {
         let older = JsonBody::parse(Endpoint::Chat, older).unwrap();
         assert_eq!(target(window.budget(&older)), 8_100);
         assert_eq!(target(window.clone().at_most(1_000).budget(&chat("gpt-4", None))), 900);
+        // A default must not take all of a small window.
+        assert_eq!(target(ModelWindow::new().at_most(1_000).budget(&chat("gpt-4", None))), 500);
+        let small = Models::new().with("small", Model::new(2_048, Encoding::O200k));
+        assert_eq!(target(ModelWindow::new().models(small).budget(&chat("small", None))), 1_024);
         // Of 400,000 tokens no more than 272,000 may be prompt.
         assert_eq!(target(window.budget(&chat("gpt-5", Some(1_000)))), 272_000);
     }

@@ -26,6 +26,8 @@ mod failures;
 mod messages;
 #[path = "openai/oracle.rs"]
 mod oracle;
+#[path = "openai/raw_messages.rs"]
+mod raw_messages;
 #[path = "openai/responses_items.rs"]
 mod responses_items;
 #[path = "openai/responses_properties.rs"]

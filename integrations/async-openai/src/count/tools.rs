@@ -48,7 +48,7 @@ impl Meter {
         let mut any = false;
         for tool in request.array("tools").unwrap_or_default() {
             let Some(tool) = Object::parse(tool.get()) else { continue };
-            any |= self.tool(&tool, &mut tools);
+            any |= self.tool(&tool, &mut tools, true);
         }
         for function in request.array("functions").unwrap_or_default() {
             let Some(function) = Object::parse(function.get()) else { continue };
@@ -62,7 +62,7 @@ impl Meter {
     }
 
     /// Adds one tool; whether it is one that is shown to the model as a function.
-    fn tool(&self, tool: &Object<'_>, tools: &mut Tools) -> bool {
+    fn tool(&self, tool: &Object<'_>, tools: &mut Tools, outer: bool) -> bool {
         let kind = tool.text("type").unwrap_or_default();
         // Chat Completions wraps the definition, the Responses API does not.
         let definition = match &*kind {
@@ -73,11 +73,12 @@ impl Meter {
             tools.tokens = tools.tokens.saturating_add(self.function(&definition));
             return true;
         }
-        if let Some(inner) = tool.array("tools") {
+        // In a namespace there is no other: what would be one is only named.
+        if let Some(inner) = tool.array("tools").filter(|_| outer) {
             // A namespace: its name and description, and the functions in it.
             tools.tokens = tools.tokens.saturating_add(self.function(tool));
             for tool in inner.into_iter().filter_map(|tool| Object::parse(tool.get())) {
-                self.tool(&tool, tools);
+                self.tool(&tool, tools, false);
             }
             return true;
         }
@@ -175,6 +176,20 @@ mod tests {
         let tokens = count("gpt-4o", flat).tokens;
         assert_eq!(count("gpt-4o", wrapped).tokens, tokens);
         assert_eq!(count("gpt-4o", older).tokens, tokens);
+    }
+
+    #[test]
+    fn namespaces_are_counted_one_level_deep() {
+        let one = count(
+            "gpt-4o",
+            r#"{"tools":[{"type":"namespace","name":"n","tools":[
+            {"type":"function","name":"f"}]}]}"#,
+        );
+        assert_eq!((one.tokens, one.hosted.len()), (12 + 2 * (7 + 2), 0));
+        let depth = 2_000;
+        let nested = r#"{"type":"namespace","tools":["#.repeat(depth) + &"]}".repeat(depth);
+        let tools = count("gpt-4o", &format!(r#"{{"tools":[{nested}]}}"#));
+        assert_eq!(tools.hosted, ["namespace"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Messages of Chat Completions.
 
+use std::borrow::Cow;
+
 use cupel::conversation::Role;
 
 use super::seen::NAME_TOKENS;
@@ -100,7 +102,7 @@ fn assistant(
     let function = message.object("function_call");
     if let Some(function) = &function {
         let name = function.text("name").unwrap_or_default();
-        seen.call(meter, &name, &function.text("arguments").unwrap_or_default());
+        seen.call(meter, &name, &input(function, "arguments"));
         seen.calls.push(functions.call(&name));
     }
     let says = has_content || refusal.is_some() || audio.is_some();
@@ -112,16 +114,22 @@ fn assistant(
 }
 
 fn tool_call(meter: &Meter, call: &Object<'_>, seen: &mut Seen) {
-    let (part, input) = match call.text("type").as_deref() {
+    let (part, field) = match call.text("type").as_deref() {
         Some("custom") => ("custom", "input"),
         _ => ("function", "arguments"),
     };
     // The typed client writes `custom_tool` where the API has `custom`.
     let made = call.object(part).or_else(|| call.object("custom_tool")).unwrap_or_default();
     let name = made.text("name").unwrap_or_default();
-    seen.call(meter, &name, &made.text(input).unwrap_or_default());
+    seen.call(meter, &name, &input(&made, field));
     match call.text("id") {
         Some(id) => seen.calls.push(id.into_owned()),
         None => seen.refused = Some("a tool call without an id"),
     }
+}
+
+/// What a tool is called with: a text, or JSON as some servers write it.
+fn input<'a>(call: &Object<'a>, field: &str) -> Cow<'a, str> {
+    let json = || call.raw(field).map_or("", |raw| raw.get());
+    call.text(field).unwrap_or_else(|| json().into())
 }

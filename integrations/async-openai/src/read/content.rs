@@ -12,12 +12,18 @@ impl Seen {
             self.say(meter, &text);
             return true;
         }
-        let parts = elements(content).unwrap_or_default();
+        let Some(parts) = elements(content) else {
+            self.unknown(meter, "", content.get());
+            return true;
+        };
         for part in &parts {
             match Object::parse(part.get()) {
                 Some(object) => self.part(meter, &object, part.get()),
                 // Some servers take bare strings among the parts.
-                None => self.say(meter, &string(part).unwrap_or_default()),
+                None => match string(part) {
+                    Some(text) => self.say(meter, &text),
+                    None => self.unknown(meter, "", part.get()),
+                },
             }
         }
         !parts.is_empty()

@@ -67,7 +67,7 @@ fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Seen {
         // Settings in the middle of a conversation, or a type this crate does not know: nothing
         // says when it may go.
         _ => {
-            let mut seen = Seen::new(meter, Role::Assistant, &kind);
+            let mut seen = output(meter, &kind);
             seen.say_json(meter, json);
             seen.pinned = true;
             seen

@@ -25,7 +25,7 @@ use crate::template::ContextRole;
 /// assert_eq!(body.question().as_deref(), Some("Hi"));
 /// assert_eq!(body.json(), json);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct JsonBody {
     endpoint: Endpoint,
     json: Arc<str>,
@@ -36,6 +36,16 @@ pub struct JsonBody {
     output_tokens: Option<i64>,
     /// The request it is the body of.
     carrier: Option<Arc<reqwest::Request>>,
+}
+
+impl std::fmt::Debug for JsonBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The carrier's headers hold the API key.
+        f.debug_struct("JsonBody")
+            .field("endpoint", &self.endpoint)
+            .field("json", &self.json)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Where a message stands in the body.
@@ -219,6 +229,16 @@ mod tests {
         }
         assert!(JsonBody::parse(Endpoint::Chat, "{\"messages\":\"text\"}").is_none());
         assert!(JsonBody::parse(Endpoint::Responses, "{\"input\":\"text\"}").is_some());
+    }
+
+    #[test]
+    fn what_is_printed_has_no_key_in_it() {
+        let mut request =
+            reqwest::Request::new(reqwest::Method::POST, "http://127.0.0.1/".parse().unwrap());
+        request.headers_mut().insert("authorization", HeaderValue::from_static("Bearer sk-1"));
+        let body = JsonBody::parse(Endpoint::Chat, r#"{"messages":[]}"#).unwrap();
+        let printed = format!("{:?}", body.carried_by(request));
+        assert!(printed.contains("messages") && !printed.contains("sk-1"), "{printed}");
     }
 
     #[test]

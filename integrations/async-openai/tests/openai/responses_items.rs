@@ -1,24 +1,13 @@
 //! Items of the Responses API: what stays together, what is on the server.
 
 use cupel::layer::Selection;
-use cupel_async_openai::{Endpoint, JsonBody, OpenAiAdapter};
+use cupel_async_openai::{Endpoint, OpenAiAdapter};
 use serde_json::{Value, json};
-use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use crate::support::{adapter, builder, messages_of, user, words};
+use crate::support::{self, adapter, user, words};
 
-/// Selects in a body. The wrapped service is no server: it takes items of every type.
 async fn select(adapter: OpenAiAdapter, request: &Value) -> (Vec<Value>, Selection) {
-    let layer = builder(adapter).build().unwrap();
-    let inner = service_fn(|body: JsonBody| async move {
-        Ok::<_, std::convert::Infallible>(body.json().to_owned())
-    });
-    let mut service = ServiceBuilder::new().layer(layer).service(inner);
-    let body = JsonBody::parse(Endpoint::Responses, request.to_string()).unwrap();
-    let call = service.ready().await.unwrap().call_with_report(body);
-    let (sent, selection) = call.await.unwrap();
-    let items = messages_of(sent.as_bytes());
-    (items.iter().map(|item| serde_json::from_str(item).unwrap()).collect(), selection)
+    support::select(Endpoint::Responses, adapter, request).await
 }
 
 fn ids(items: &[Value]) -> Vec<&str> {
@@ -215,4 +204,15 @@ async fn types_nobody_has_heard_of_are_kept_and_their_data_is_not_read_as_text()
     assert_eq!(selection.uncounted, ["content of type \"input_video\""]);
     let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
     assert!((3 * 1_445..3 * 1_500).contains(&tokens), "{tokens}");
+}
+
+#[tokio::test]
+async fn thoughts_before_a_type_nobody_has_heard_of_are_kept() {
+    let input = json!([
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "hologram", "id": "h_1"},
+        user("u"),
+    ]);
+    let (kept, _) = select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
+    assert_eq!(ids(&kept), ["rs_1", "h_1", "-"]);
 }

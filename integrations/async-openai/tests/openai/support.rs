@@ -7,10 +7,11 @@ use async_openai::middleware::ReqwestService;
 use async_openai::types::chat::{CreateChatCompletionRequest, CreateChatCompletionResponse};
 use async_openai::types::responses::CreateResponse;
 use cupel::Policy;
-use cupel::layer::{CupelLayer, CupelLayerBuilder};
+use cupel::layer::{CupelLayer, CupelLayerBuilder, Selection};
 use cupel::tokens::Encoding;
-use cupel_async_openai::{HttpLayer, JsonBody, Model, Models, OpenAiAdapter, Request};
+use cupel_async_openai::{Endpoint, HttpLayer, JsonBody, Model, Models, OpenAiAdapter, Request};
 use serde_json::{Value, json};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 use crate::local_server::LocalServer;
 use crate::local_server::answer::Reply;
@@ -32,8 +33,7 @@ pub(crate) fn client(url: &str) -> Client<OpenAIConfig> {
 /// A client with the layer below it.
 pub(crate) fn selecting_client(url: &str, adapter: OpenAiAdapter) -> Client<OpenAIConfig> {
     let layer = HttpLayer::new(builder::<JsonBody>(adapter).build().unwrap());
-    let service =
-        tower::ServiceBuilder::new().layer(layer).service(ReqwestService::new(http_client()));
+    let service = ServiceBuilder::new().layer(layer).service(ReqwestService::new(http_client()));
     client(url).with_http_service(service)
 }
 
@@ -105,6 +105,24 @@ pub(crate) fn words(seed: usize, tokens: usize) -> String {
 /// A server that says "ok" to everything it takes.
 pub(crate) async fn ok_server() -> LocalServer {
     LocalServer::start(|_| async { Reply::Text("ok".to_owned()) }).await
+}
+
+/// Selects in a body. The wrapped service is no server: it takes messages of every kind.
+pub(crate) async fn select(
+    endpoint: Endpoint,
+    adapter: OpenAiAdapter,
+    request: &Value,
+) -> (Vec<Value>, Selection) {
+    let layer = builder(adapter).build().unwrap();
+    let inner = service_fn(|body: JsonBody| async move {
+        Ok::<_, std::convert::Infallible>(body.json().to_owned())
+    });
+    let mut service = ServiceBuilder::new().layer(layer).service(inner);
+    let body = JsonBody::parse(endpoint, request.to_string()).unwrap();
+    let call = service.ready().await.unwrap().call_with_report(body);
+    let (sent, selection) = call.await.unwrap();
+    let messages = messages_of(sent.as_bytes());
+    (messages.iter().map(|one| serde_json::from_str(one).unwrap()).collect(), selection)
 }
 
 /// The messages of the only request that arrived, as they were written.
