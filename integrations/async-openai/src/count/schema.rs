@@ -29,10 +29,17 @@ const COUNTED: &[&str] = &[
 /// The tokens of a function's parameters.
 pub(super) fn parameters(meter: &Meter, schema: &str) -> i64 {
     match serde_json::from_str(schema) {
-        Ok(schema) => properties(meter, &schema, 0),
+        Ok(schema) => root(meter, &schema),
         // Too deep for a parser, or no JSON.
         Err(_) => meter.text(schema),
     }
+}
+
+/// The outermost schema has no line of its own in the rule: its description and its keywords are
+/// counted all the same.
+fn root(meter: &Meter, schema: &Value) -> i64 {
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    meter.text(without_full_stop(description)).saturating_add(inside(meter, schema, 0))
 }
 
 /// The properties of an object, with all that is below them.
@@ -96,17 +103,21 @@ fn inside(meter: &Meter, field: &Value, depth: usize) -> i64 {
     tokens
 }
 
-/// The schemas of an array's items and of alternatives. They have no name, but a line each.
+/// The schemas of an array's items, of further properties and of alternatives. They have no name, but a line each.
 fn alternatives(meter: &Meter, schema: &Value, depth: usize) -> i64 {
     let rule = meter.model().tool_rule();
     let several = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|keyword| schema.get(keyword));
     let several = several.filter_map(Value::as_array).flatten();
-    schema.get("items").into_iter().chain(several).fold(0_i64, |tokens, alternative| {
-        tokens
-            .saturating_add(rule.property)
-            .saturating_add(line(meter, "", alternative))
-            .saturating_add(inside(meter, alternative, depth))
-    })
+    let further = schema.get("additionalProperties").filter(|further| further.is_object());
+    schema.get("items").into_iter().chain(further).chain(several).fold(
+        0_i64,
+        |tokens, alternative| {
+            tokens
+                .saturating_add(rule.property)
+                .saturating_add(line(meter, "", alternative))
+                .saturating_add(inside(meter, alternative, depth))
+        },
+    )
 }
 
 #[cfg(test)]
@@ -133,8 +144,10 @@ mod tests {
             "properties":{"a":{"type":"string"}}}}}}"#;
         let choice = r#"{"properties":{"o":{"anyOf":[{"type":"object",
             "properties":{"a":{"type":"string"}}},{"type":"null"}]}}}"#;
+        let further = r#"{"properties":{"o":{"type":"object","additionalProperties":{"type":"object",
+            "properties":{"a":{"type":"string"}}}}}}"#;
         assert!(tokens(flat) > 6);
-        for deeper in [nested, list, choice] {
+        for deeper in [nested, list, choice, further] {
             assert!(tokens(deeper) >= tokens(flat) + 6, "{deeper}");
         }
     }
@@ -146,6 +159,18 @@ mod tests {
         let listed = tokens(r#"{"properties":{"n":{"type":"integer","enum":[1,2,3]}}}"#);
         assert!(limited > plain);
         assert_eq!(listed, plain - 3 + 3 * 4);
+    }
+
+    #[test]
+    fn what_stands_at_the_root_is_counted() {
+        let with =
+            |more: &str| tokens(&format!(r#"{{"type":"object","properties":{{"a":{{}}}}{more}}}"#));
+        let plain = with("");
+        assert_eq!(with(r#","additionalProperties":false,"required":["a"]"#), plain);
+        assert_eq!(with(r#","description":"Where to look.""#), plain + 3);
+        assert!(with(r#","patternProperties":{"^x":{"type":"string"}}"#) > plain + 5);
+        assert!(with(r#","minProperties":2"#) > plain);
+        assert!(with(r#","additionalProperties":{"description":"Any key."}"#) > plain + 3);
     }
 
     #[test]
