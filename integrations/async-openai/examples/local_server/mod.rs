@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -37,6 +37,8 @@ pub struct Asked {
 pub struct Arrived {
     pub method: String,
     pub path: String,
+    pub query: Option<String>,
+    pub headers: HeaderMap,
     pub body: Bytes,
     /// Why it was not taken.
     pub refused: Option<String>,
@@ -115,6 +117,8 @@ async fn handle(State(shared): State<Shared>, request: Request) -> Response {
     let arrived = Arrived {
         method: parts.method.to_string(),
         path: path.clone(),
+        query: parts.uri.query().map(ToOwned::to_owned),
+        headers: parts.headers,
         body,
         refused: checked.as_ref().err().cloned(),
     };

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use async_openai::error::OpenAIError;
-use async_openai::middleware::ReqwestService;
 use async_openai::middleware::retry::OpenAIRetryLayer;
+use async_openai::middleware::{HttpRequestFactory, ReqwestService};
 use async_openai::types::chat::CreateChatCompletionRequest;
 use cupel::layer::{ContextError, Error, Selection};
 use cupel_async_openai::{ChatService, HttpLayer, JsonBody};
@@ -64,6 +64,64 @@ async fn a_retry_below_the_http_layer_replays_the_same_selection() {
     assert_eq!(arrived.len(), 3);
     assert!(arrived.iter().all(|one| one.body == arrived[0].body && one.refused.is_none()));
     assert_eq!(selections.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn headers_and_query_are_the_callers_on_every_attempt() {
+    let server = failing(&[429, 500]).await;
+    let http = http_client();
+    let url = format!("{}/chat/completions?api-version=2024-10-21&x=%20", server.url());
+    let body = serde_json::to_string(&long_request()).unwrap();
+    let length = body.len();
+    let build = move || {
+        let request = http.post(&url).bearer_auth("sk-1").header("x-trace", "t \u{e9}");
+        let request = request.header("x-trace", "second").body(body.clone());
+        request.timeout(Duration::from_secs(9)).build().unwrap()
+    };
+
+    // As it goes out without the layer. The server has no room for it.
+    http_client().execute(build()).await.unwrap();
+    let plain = server.take_arrived().remove(0);
+    assert_eq!(plain.query.as_deref(), Some("api-version=2024-10-21&x=%20"));
+    assert_eq!(plain.headers["authorization"], "Bearer sk-1");
+    assert_eq!(plain.headers.get_all("x-trace").iter().count(), 2);
+
+    let layer = builder::<JsonBody>(adapter("test-400")).build().unwrap();
+    let service = ServiceBuilder::new()
+        .layer(HttpLayer::new(layer))
+        .layer(OpenAIRetryLayer::new(2))
+        .service(ReqwestService::new(http_client()));
+    let factory = HttpRequestFactory::new(move || std::future::ready(Ok(build())));
+    assert_eq!(service.oneshot(factory).await.unwrap().status(), 200);
+    let arrived = server.take_arrived();
+    assert_eq!(arrived.len(), 3);
+    for one in arrived {
+        assert!(one.body.len() < length, "nothing was dropped");
+        assert_eq!((&one.method, &one.path), (&plain.method, &plain.path));
+        assert_eq!(one.query, plain.query);
+        let mut expected = plain.headers.clone();
+        expected.insert("content-length", one.body.len().into());
+        assert_eq!(one.headers, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_timeout_of_the_request_outlives_the_selection() {
+    let server = LocalServer::start(|_| std::future::pending::<Reply>()).await;
+    let layer = builder::<JsonBody>(adapter("test-400")).build().unwrap();
+    let service = ServiceBuilder::new()
+        .layer(HttpLayer::new(layer))
+        .service(ReqwestService::new(http_client()));
+    let url = format!("{}/chat/completions", server.url());
+    let body = serde_json::to_string(&long_request()).unwrap();
+    let factory = HttpRequestFactory::new(move || {
+        let request = http_client().post(&url).timeout(Duration::from_millis(150));
+        std::future::ready(Ok(request.body(body.clone()).build().unwrap()))
+    });
+    let call = tokio::time::timeout(Duration::from_secs(5), service.oneshot(factory));
+    let error = call.await.expect("no timeout").unwrap_err();
+    assert!(matches!(error, OpenAIError::Reqwest(error) if error.is_timeout()));
+    assert_eq!(server.arrived().len(), 1);
 }
 
 #[tokio::test]
