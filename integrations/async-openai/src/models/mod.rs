@@ -131,7 +131,8 @@ impl Models {
         Self::default()
     }
 
-    /// Adds a model, or changes one of the table, with its variants.
+    /// Adds a model, or changes one of the table, with its variants. Variants that the table has
+    /// under a longer name stay as they are: `gpt-4o` does not change `gpt-4o-mini`.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, model: Model) -> Self {
         self.added.insert(name.into(), model);
@@ -156,11 +157,16 @@ impl Models {
             Some(tuned) => tuned.split(':').next().unwrap_or(tuned),
             None => name,
         };
-        // What the user added goes first, also under the name as it was written.
         let added = self.added.iter().map(|(family, model)| (family.as_str(), *model));
-        longest(added.clone(), model)
-            .or_else(|| longest(added, name))
-            .or_else(|| longest(table::MODELS.iter().copied(), name))
+        // Of two that are as long the last counts, so what was added goes after the table. It may
+        // also be meant under the name as it was written.
+        let table = table::MODELS.iter().copied();
+        let known = table.filter(|(family, _)| belongs(name, family));
+        let known = known
+            .chain(added.filter(|(family, _)| belongs(name, family) || belongs(model, family)));
+        known
+            .max_by_key(|(family, _)| family.strip_prefix("openai/").unwrap_or(family).len())
+            .map(|(_, model)| model)
             .or(self.otherwise)
             .ok_or_else(|| UnknownModel { model: model.to_owned() })
     }
@@ -171,15 +177,10 @@ impl Models {
     }
 }
 
-/// The model of the longest family that `name` belongs to: it equals it, or goes on with `-`.
-fn longest<'a>(models: impl Iterator<Item = (&'a str, Model)>, name: &str) -> Option<Model> {
-    models
-        .filter(|(family, _)| {
-            let rest = name.strip_prefix(family);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        })
-        .max_by_key(|(family, _)| family.len())
-        .map(|(_, model)| model)
+/// Whether a name is a family's, or a variant of it: then it goes on with `-`.
+fn belongs(name: &str, family: &str) -> bool {
+    let rest = name.strip_prefix(family);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// A model that is in no table.
@@ -245,10 +246,17 @@ mod tests {
     }
 
     #[test]
-    fn an_added_model_replaces_the_table_and_a_fallback_comes_last() {
+    fn an_added_model_replaces_its_like_in_the_table_and_a_fallback_comes_last() {
         let small = Model::new(1_000, Encoding::O200k);
         let models = Models::new().with("gpt-4o", small).otherwise(Model::new(7, Encoding::Cl100k));
-        assert_eq!(models.get("gpt-4o-mini").unwrap().window(), 1_000);
+        for name in ["gpt-4o", "gpt-4o-2024-08-06", "openai/gpt-4o", "ft:gpt-4o:acme::1"] {
+            assert_eq!(models.get(name).unwrap().window(), 1_000, "{name}");
+        }
+        assert_eq!(models.get("gpt-4o-mini").unwrap().window(), 128_000);
+        let routed = Models::new().with("openai/gpt-4o", small);
+        assert_eq!(routed.get("openai/gpt-4o").unwrap().window(), 1_000);
+        assert_eq!(routed.get("openai/gpt-4o-mini").unwrap().window(), 128_000);
+        assert_eq!(routed.get("gpt-4o").unwrap().window(), 128_000);
         assert_eq!(models.get("gpt-4.1").unwrap().window(), 1_047_576);
         assert_eq!(models.get("something").unwrap().window(), 7);
         assert_eq!(models.of_request(None).unwrap().window(), 7);
