@@ -95,8 +95,7 @@ fn assistant(
         seen.uncounted.push(format!("audio {id}"));
         seen.show("[audio]");
     }
-    let calls = message.array("tool_calls");
-    for call in calls.iter().flatten() {
+    for call in message.array("tool_calls").unwrap_or_default() {
         tool_call(meter, &Object::parse(call.get()).unwrap_or_default(), seen);
     }
     let function = message.object("function_call");
@@ -106,10 +105,8 @@ fn assistant(
         seen.calls.push(functions.call(&name));
     }
     let says = has_content || refusal.is_some() || audio.is_some();
-    if calls.is_some_and(|calls| calls.is_empty()) {
-        seen.refused = Some("an assistant message with an empty list of tool calls");
-    } else if !says && seen.calls.is_empty() {
-        seen.refused = Some("an assistant message without content or calls");
+    if !says && seen.calls.is_empty() {
+        seen.refused.get_or_insert("an assistant message without content or calls");
     }
 }
 

@@ -165,7 +165,7 @@ pub(crate) fn chat() -> impl Strategy<Value = Vec<Value>> {
             {"type": "text", "text": text}, {"type": "refusal", "refusal": "no"}]})),
         // The API takes neither of these.
         1 => Just(json!({"role": "assistant", "content": null})),
-        1 => Just(json!({"role": "assistant", "content": "x", "tool_calls": []})),
+        1 => Just(json!({"role": "assistant", "content": null, "tool_calls": []})),
     ];
     let turn = prop_oneof![
         1 => instructions.prop_map(Turn::Plain),

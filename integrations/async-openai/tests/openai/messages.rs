@@ -44,7 +44,7 @@ async fn what_the_api_would_refuse_is_left_out_and_named() {
         calling(&["a", "b"]),
         tool("a", "one of two"),
         json!({"role": "assistant", "content": null}),
-        json!({"role": "assistant", "content": "x", "tool_calls": []}),
+        json!({"role": "assistant", "content": null, "tool_calls": []}),
         user("second"),
     ]);
     let (sent, selection) =
@@ -55,7 +55,7 @@ async fn what_the_api_would_refuse_is_left_out_and_named() {
     assert_eq!(
         why,
         [
-            "an assistant message with an empty list of tool calls",
+            "an assistant message without content or calls",
             "an assistant message without content or calls",
             "result without its tool call \"lost\"",
             "tool call \"b\" without its result",

@@ -28,7 +28,6 @@ impl Oracle {
                 && message["refusal"].is_null()
                 && !calls_function
                 && open.is_empty();
-            let has_no_calls = message["tool_calls"].as_array().is_some_and(Vec::is_empty);
             let mut members = vec![at];
             let mut next = at + 1;
             if calls_function {
@@ -46,7 +45,7 @@ impl Oracle {
             }
             let lacks_result = !open.is_empty() || calls_function && members.len() == 1;
             let is_result = matches!(role, "tool" | "function");
-            if !(lacks_result || is_silent || has_no_calls || is_result) {
+            if !(lacks_result || is_silent || is_result) {
                 members.iter().for_each(|member| unit[*member] = Some(at));
             }
             at = next;

@@ -42,3 +42,12 @@ async fn arguments_that_are_no_text_are_counted_and_shown() {
         assert!(selection.included.iter().any(|one| shown(one.item.content())));
     }
 }
+
+#[tokio::test]
+async fn an_empty_list_of_calls_does_not_take_the_words_with_it() {
+    let said = json!({"role": "assistant", "content": "x", "tool_calls": []});
+    let silent = json!({"role": "assistant", "tool_calls": []});
+    let (sent, selection) = send(json!([said, silent, user("u")])).await;
+    assert_eq!(sent, [said, user("u")]);
+    assert_eq!(selection.excluded.len(), 1);
+}
