@@ -140,6 +140,15 @@ impl OpenAiAdapter {
     }
 }
 
+/// A report names things; an address or a name in it may be of any length.
+fn shorten(name: &mut String) {
+    const MOST: usize = 120;
+    if let Some((end, _)) = name.char_indices().nth(MOST) {
+        name.truncate(end);
+        name.push('…');
+    }
+}
+
 /// A request that waits for its selection.
 pub struct Apart<R: Parts> {
     request: R,
@@ -193,6 +202,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let source_frame_tokens = self.template.frame_tokens(&meter);
         let mut uncounted = head.uncounted;
         uncounted.extend(seen.into_iter().flat_map(|seen| seen.uncounted));
+        uncounted.iter_mut().for_each(shorten);
         let rest = Apart { request, messages, roles, conversation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;

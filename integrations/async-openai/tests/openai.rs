@@ -28,6 +28,8 @@ mod messages;
 mod oracle;
 #[path = "openai/raw_messages.rs"]
 mod raw_messages;
+#[path = "openai/reports.rs"]
+mod reports;
 #[path = "openai/responses_items.rs"]
 mod responses_items;
 #[path = "openai/responses_properties.rs"]

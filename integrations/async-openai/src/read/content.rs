@@ -37,8 +37,9 @@ impl Seen {
                 self.image(meter, part);
             }
             "input_audio" => {
-                let audio = part.object("input_audio").unwrap_or_default();
-                self.add_tokens(meter.audio(&audio.text("data").unwrap_or_default()));
+                let wrapped = part.object("input_audio");
+                let data = wrapped.as_ref().unwrap_or(part).text("data");
+                self.add_tokens(meter.audio(&data.unwrap_or_default()));
                 self.show("[audio]");
             }
             "file" => self.file(meter, &part.object("file").unwrap_or_default()),
@@ -66,10 +67,12 @@ impl Seen {
         if let Some(name) = &name {
             self.add_tokens(meter.text(name));
         }
-        match file.text("file_data") {
+        let url = file.text("file_url");
+        let in_url = || url.clone().filter(|url| url.starts_with("data:"));
+        match file.text("file_data").or_else(in_url) {
             Some(data) => self.add_tokens(meter.file(&data)),
             None => {
-                let which = file.text("file_id").or_else(|| file.text("file_url"));
+                let which = file.text("file_id").or(url);
                 self.uncounted.push(format!("file {}", which.unwrap_or_default()));
             }
         }
