@@ -88,7 +88,7 @@ impl Default for ModelWindow {
 impl<R: Request> BudgetProvider<R> for ModelWindow {
     fn budget(&self, request: &R) -> Result<ContextBudget, BoxError> {
         let model = self.models.of_request(request.model())?;
-        let reserve = request.output_tokens().unwrap_or_else(|| {
+        let reserve = request.output_tokens()?.unwrap_or_else(|| {
             let window = self.at_most.map_or(model.window(), |most| most.min(model.window()));
             self.default_output.min(window / 2)
         });
@@ -144,6 +144,25 @@ mod tests {
         assert_eq!(target(ModelWindow::new().models(small).budget(&chat("small", None))), 1_024);
         // Of 400,000 tokens no more than 272,000 may be prompt.
         assert_eq!(target(window.budget(&chat("gpt-5", Some(1_000)))), 272_000);
+    }
+
+    #[test]
+    fn a_limit_in_a_body_is_read_however_it_is_written() {
+        let budget = |endpoint, limit: &str| {
+            let json = format!(r#"{{"model":"gpt-4","messages":[],"input":[],{limit}}}"#);
+            ModelWindow::new().budget(&JsonBody::parse(endpoint, json).unwrap())
+        };
+        let target = |limit: &str| budget(Endpoint::Chat, limit).unwrap().target_tokens();
+        assert_eq!(target(r#""max_tokens":192.0"#), 8_000);
+        assert_eq!(target(r#""max_completion_tokens":1e3,"max_tokens":7"#), 7_192);
+        for (endpoint, field) in [
+            (Endpoint::Chat, "max_tokens"),
+            (Endpoint::Chat, "max_completion_tokens"),
+            (Endpoint::Responses, "max_output_tokens"),
+        ] {
+            let error = budget(endpoint, &format!(r#""{field}":-1"#)).unwrap_err().to_string();
+            assert_eq!(error, format!("{field} is -1; it must not be negative"));
+        }
     }
 
     #[test]

@@ -50,9 +50,12 @@ impl<'a> Object<'a> {
         self.raw(name).and_then(elements)
     }
 
-    /// The field, if it is a whole number.
+    /// The field, if it is a whole number, however it is written: `4096`, `4096.0`, `4.096e3`.
     pub(crate) fn integer(&self, name: &str) -> Option<i64> {
-        self.raw(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
+        let json = self.raw(name)?.get();
+        let whole = || serde_json::from_str(json).ok().filter(|number: &f64| number.fract() == 0.0);
+        // What is too large for an integer becomes the largest.
+        serde_json::from_str(json).ok().or_else(|| whole().map(|number| number as i64))
     }
 }
 
@@ -102,6 +105,15 @@ mod tests {
         assert_eq!(object.text("b").unwrap(), "x\ny");
         assert!(!object.has("c"));
         assert_eq!(object.object("a").unwrap().raw("d").unwrap().get(), "1.50");
+    }
+
+    #[test]
+    fn whole_numbers_are_read_however_they_are_written() {
+        let json = r#"{"a":7,"b":4096.0,"c":1e3,"d":-2.0,"e":1e99,"f":1.5,"g":"7","h":null}"#;
+        let object = Object::parse(json).unwrap();
+        let read = ["a", "b", "c", "d", "e"].map(|name| object.integer(name).unwrap());
+        assert_eq!(read, [7, 4_096, 1_000, -2, i64::MAX]);
+        assert!(["f", "g", "h", "i"].iter().all(|name| object.integer(name).is_none()));
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub struct JsonBody {
     input: Range<usize>,
     messages: Vec<Message>,
     model: Option<String>,
-    output_tokens: Option<i64>,
+    /// The limit of the answer, and the field that sets it.
+    output_tokens: Option<(&'static str, i64)>,
     /// The request it is the body of.
     carrier: Option<Arc<reqwest::Request>>,
 }
@@ -76,7 +77,8 @@ impl JsonBody {
         };
         let input = place(&json, input)?;
         let model = body.text("model").map(Into::into);
-        let output_tokens = limits.iter().find_map(|limit| body.integer(limit));
+        let output_tokens =
+            limits.into_iter().find_map(|limit| body.integer(limit).map(|set| (limit, set)));
         Some(Self { endpoint, input, messages, model, output_tokens, carrier: None, json })
     }
 
@@ -159,8 +161,13 @@ impl Parts for JsonBody {
         self.model.as_deref()
     }
 
-    fn output_tokens(&self) -> Option<i64> {
-        self.output_tokens
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
+        match self.output_tokens {
+            Some((field, limit)) if limit < 0 => {
+                Err(format!("{field} is {limit}; it must not be negative").into())
+            }
+            limit => Ok(limit.map(|(_, limit)| limit)),
+        }
     }
 
     fn take<T>(&mut self, read: impl FnOnce(&[&str]) -> T) -> Result<(Vec<Message>, T), BoxError> {

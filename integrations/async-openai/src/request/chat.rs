@@ -22,10 +22,11 @@ impl Parts for CreateChatCompletionRequest {
         Some(&self.model)
     }
 
-    fn output_tokens(&self) -> Option<i64> {
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
         // The older name still works.
         #[expect(deprecated)]
-        self.max_completion_tokens.or(self.max_tokens).map(i64::from)
+        let limit = self.max_completion_tokens.or(self.max_tokens);
+        Ok(limit.map(i64::from))
     }
 
     fn take<T>(

@@ -44,7 +44,7 @@ pub trait Parts: Sized + Send {
     fn model(&self) -> Option<&str>;
 
     /// Tokens the caller has set aside for the answer.
-    fn output_tokens(&self) -> Option<i64>;
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError>;
 
     /// Takes the messages out; `read` sees their JSON.
     fn take<T>(

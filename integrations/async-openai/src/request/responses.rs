@@ -29,8 +29,8 @@ impl Parts for CreateResponse {
         self.model.as_deref()
     }
 
-    fn output_tokens(&self) -> Option<i64> {
-        self.max_output_tokens.map(i64::from)
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
+        Ok(self.max_output_tokens.map(i64::from))
     }
 
     fn take<T>(&mut self, read: impl FnOnce(&[&str]) -> T) -> Result<(Vec<Input>, T), BoxError> {

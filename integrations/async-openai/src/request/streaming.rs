@@ -28,7 +28,7 @@ impl<R: Parts> Parts for Streaming<R> {
         self.0.model()
     }
 
-    fn output_tokens(&self) -> Option<i64> {
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
         self.0.output_tokens()
     }
 
