@@ -147,6 +147,26 @@ mod tests {
     }
 
     #[test]
+    fn the_older_limit_counts_unless_the_newer_is_set() {
+        #[expect(deprecated)]
+        let older = |request| CreateChatCompletionRequest { max_tokens: Some(92), ..request };
+        let target = |request| ModelWindow::new().budget(&request).unwrap().target_tokens();
+        assert_eq!(target(older(chat("gpt-4", None))), 8_100);
+        assert_eq!(target(older(chat("gpt-4", Some(192)))), 8_000);
+    }
+
+    #[test]
+    fn a_margin_is_passed_on() {
+        let margin = |window: ModelWindow| {
+            window.budget(&chat("gpt-4", None)).unwrap().estimation_safety_margin_percent()
+        };
+        assert_eq!(margin(ModelWindow::new()), 0.0);
+        assert_eq!(margin(ModelWindow::new().safety_margin_percent(7.5)), 7.5);
+        let wrong = ModelWindow::new().safety_margin_percent(-1.0);
+        assert!(wrong.budget(&chat("gpt-4", None)).is_err());
+    }
+
+    #[test]
     fn a_limit_in_a_body_is_read_however_it_is_written() {
         let budget = |endpoint, limit: &str| {
             let json = format!(r#"{{"model":"gpt-4","messages":[],"input":[],{limit}}}"#);

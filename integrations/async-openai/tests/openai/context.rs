@@ -1,6 +1,7 @@
 //! What sources give: one message, where and as the template says, in the placer's order.
 
 use cupel::gather::{BoxError, Source};
+use cupel::layer::ContextAdapter;
 use cupel::{ContextItem, Policy};
 use cupel_async_openai::{
     ChatService, ContextPosition, ContextRole, ContextTemplate, OpenAiAdapter, Request,
@@ -95,8 +96,8 @@ async fn the_placers_order_counts_inside() {
     // The conversation keeps its order all the same.
     assert_eq!((sent[0].as_str(), sent[1].as_str(), sent[3].as_str()), ("one", "two", "u"));
     let inside = sent[2].trim_start_matches("Context:\n\n");
-    assert_eq!(inside.split("\n\n").count(), 4);
-    assert_ne!(inside, "a\n\nb\n\nc\n\nd", "the placer had no say");
+    // The question is pinned and takes the first place, so the best document gets the last.
+    assert_eq!(inside, "d\n\na\n\nc\n\nb");
 }
 
 #[tokio::test]
@@ -148,4 +149,15 @@ async fn what_is_written_around_items_is_paid_for() {
     service.oneshot(request).await.unwrap();
     // The server would have refused more.
     assert!(sent(&server).len() <= 2);
+}
+
+#[test]
+fn header_and_footer_are_counted() {
+    let frame = |template: ContextTemplate| {
+        let request = chat(json!({"model": "gpt-4o", "messages": [user("u")]}));
+        adapter("gpt-4o").template(template).split(request).unwrap().source_frame_tokens
+    };
+    let plain = frame(ContextTemplate::new().header(""));
+    assert_eq!(frame(ContextTemplate::new().header("one two three")), plain + 3);
+    assert_eq!(frame(ContextTemplate::new().header("").footer("one two three")), plain + 3);
 }

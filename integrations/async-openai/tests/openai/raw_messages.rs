@@ -1,10 +1,11 @@
 //! Messages of Chat Completions that no typed client would write.
 
 use cupel::layer::Selection;
+use cupel::tokens::TokenCounter;
 use cupel_async_openai::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{adapter, select, tool, user};
+use crate::support::{adapter, select, tool, user, words};
 
 async fn send(messages: Value) -> (Vec<Value>, Selection) {
     let request = json!({"model": "gpt-4o", "messages": messages});
@@ -50,4 +51,46 @@ async fn an_empty_list_of_calls_does_not_take_the_words_with_it() {
     let (sent, selection) = send(json!([said, silent, user("u")])).await;
     assert_eq!(sent, [said, user("u")]);
     assert_eq!(selection.excluded.len(), 1);
+}
+
+#[tokio::test]
+async fn a_role_nobody_has_heard_of_is_never_dropped() {
+    let critic = json!({"role": "critic", "content": "never forget this"});
+    let mut messages = vec![critic.clone()];
+    messages.extend((0..20).map(|number| user(&words(number, 60))));
+    let request = json!({"model": "test-200", "messages": messages});
+    let (sent, _) = select(Endpoint::Chat, adapter("test-200"), &request).await;
+    assert!(sent.len() < messages.len());
+    assert_eq!(sent[0], critic);
+}
+
+#[tokio::test]
+async fn messages_and_calls_without_ids_are_refused() {
+    let nameless = json!({"role": "tool", "content": "whose?"});
+    let call = json!({"role": "assistant", "tool_calls": [
+        {"type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+    for (message, why) in
+        [(nameless, "a tool message without tool_call_id"), (call, "a tool call without an id")]
+    {
+        let (sent, selection) = send(json!([message, user("u")])).await;
+        assert_eq!(sent, [user("u")]);
+        let reason = selection.excluded[0].reason.to_string();
+        assert!(reason.contains(why), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn text_is_counted_with_the_callers_counter() {
+    struct Bytes;
+
+    impl TokenCounter for Bytes {
+        fn count(&self, text: &str) -> i64 {
+            text.len() as i64
+        }
+    }
+
+    let request = json!({"model": "gpt-4o", "messages": [user("0123456789")]});
+    let adapter = adapter("gpt-4o").counter(Bytes);
+    let (_, selection) = select(Endpoint::Chat, adapter, &request).await;
+    assert_eq!(tokens(&selection), 3 + 4 + 10);
 }
