@@ -19,7 +19,8 @@ use crate::window::ModelWindow;
 /// The adapter for all [requests](Request) of both APIs, typed and raw.
 ///
 /// Each message is a candidate, or several that only make sense together: an assistant message
-/// with tool calls and the answers to them, reasoning with what the model went on to write.
+/// with tool calls and the answers to them, reasoning with what the model went on to write (so
+/// append all calls of a turn before their outputs, as the Responses API returns them).
 /// System and developer messages, the last user message and the newest unit are pinned. What the
 /// API would refuse is left out and reported. Messages keep their order and are never edited.
 ///

@@ -1,4 +1,9 @@
 //! Which items of the Responses API only make sense together.
+//!
+//! Reasoning belongs to the items right after it, up to the first that the model did not write.
+//! A call after the output of another cannot be told from a call of the next turn, which may have
+//! come without reasoning; to join all of them would make one unit of a whole tool loop. So the
+//! calls of a turn have to stand before their outputs, as the API returns them.
 
 use std::collections::HashSet;
 
