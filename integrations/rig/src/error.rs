@@ -3,6 +3,7 @@
 use cupel::gather::{BoxError, SourceOutcome};
 use cupel::layer::{ContextError, Error};
 use rig_core::error::{ErrorKind, ErrorReport, ProviderError};
+use tower::timeout::error::Elapsed;
 
 /// What rig is told when a stack fails: the provider's own report where the provider failed, and
 /// otherwise why it was not called.
@@ -26,7 +27,12 @@ pub(crate) fn report(error: BoxError) -> ErrorReport {
             Error::Inner(error) => report(error),
             Error::Context(error) => context_report(&error),
         },
-        Err(error) => chained(ErrorReport::new(ErrorKind::Other, error.to_string()), &*error),
+        Err(error) => {
+            let late = error.is::<Elapsed>();
+            let kind = if late { ErrorKind::Timeout } else { ErrorKind::Other };
+            let report = ErrorReport::new(kind, error.to_string());
+            chained(if late { report.with_retryable(true) } else { report }, &*error)
+        }
     }
 }
 
@@ -46,4 +52,20 @@ fn chained(mut report: ErrorReport, error: &(dyn std::error::Error + 'static)) -
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     report.source_chain = causes.map(ToString::to_string).collect();
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_out_of_the_stack_is_one_to_rig_and_worth_another_try() {
+        let timed_out = report(Box::new(Elapsed::new()));
+        assert_eq!((timed_out.kind, timed_out.retryable), (ErrorKind::Timeout, true));
+        let other = report("the stack is shut down".into());
+        assert_eq!(other.kind, ErrorKind::Other);
+        // Around the selection it comes wrapped.
+        let wrapped: Error<BoxError> = Error::Inner(Box::new(Elapsed::new()));
+        assert_eq!(report(Box::new(wrapped)).kind, ErrorKind::Timeout);
+    }
 }
