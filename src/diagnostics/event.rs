@@ -99,12 +99,15 @@ impl TraceEvent {
     }
 }
 
-/// The selection exceeded its target and went on, as
-/// [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
+/// The selection exceeded its target, or what the output reserve leaves of the window, and went
+/// on, as [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
+///
+/// What exceeds the window's rest is then left out all the same.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OverflowEvent {
-    /// Tokens above the target.
+    /// Tokens above the target; above `maxTokens - outputReserve` where the target is not
+    /// exceeded.
     pub tokens_over_budget: i64,
     /// Everything selected, pinned items first.
     pub overflowing_items: Vec<ContextItem>,

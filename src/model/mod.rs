@@ -19,12 +19,14 @@
 
 mod budget;
 mod item;
+mod kind_map;
 mod open_string;
 mod overflow;
 mod scored;
 
 pub use budget::{ContextBudget, ContextBudgetBuilder};
 pub use item::{ContextItem, ContextItemBuilder};
+pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
 pub use overflow::OverflowStrategy;
 pub use scored::ScoredItem;

@@ -108,8 +108,8 @@ impl Pipeline {
     /// # Errors
     ///
     /// [`CupelError::PinnedExceedsBudget`] when the pinned items alone do not fit,
-    /// [`CupelError::Overflow`] when the selection exceeds the target under
-    /// [`OverflowStrategy::Throw`], and whatever the slicer refuses.
+    /// [`CupelError::Overflow`] or [`CupelError::CeilingExceeded`] when the selection exceeds the
+    /// target or what the output reserve leaves under [`OverflowStrategy::Throw`], and whatever the slicer refuses.
     pub fn run(
         &self,
         items: &[ContextItem],

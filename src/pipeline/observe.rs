@@ -89,12 +89,23 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     }
 
     pub(super) fn leave(&mut self, running: Running, items_out: usize) {
+        self.leave_with(running, items_out, None);
+    }
+
+    /// As [`leave`](Self::leave), with something to tell about the stage.
+    pub(super) fn leave_with(
+        &mut self,
+        running: Running,
+        items_out: usize,
+        message: Option<String>,
+    ) {
         spans::record_items_out(&running.span, items_out);
         if let Some((started_at, started)) = running.started {
             let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
             self.collector.record_stage_event(TraceEvent {
                 item_count_out: Some(items_out),
                 started_at: Some(started_at),
+                message,
                 ..TraceEvent::stage(running.stage, duration_ms, running.items_in)
             });
         }

@@ -55,10 +55,20 @@ impl<'a> Place<'_, 'a> {
         merged.extend(pinned.iter().map(|item| ScoredItem::new(item, PINNED_SCORE)));
         merged.extend(sliced);
         let tokens: i128 = merged.iter().map(|scored| i128::from(scored.tokens())).sum();
-        if tokens > i128::from(self.budget.target_tokens()) {
+        if tokens > i128::from(self.limit()) {
             merged = self.handle_overflow(merged, saturated(tokens), observer)?;
         }
         Ok(merged)
+    }
+
+    /// What no selection may exceed: a slicer may take required items whatever they cost.
+    fn ceiling(&self) -> i64 {
+        self.budget.max_tokens().saturating_sub(self.budget.output_reserve())
+    }
+
+    /// The lower of target and ceiling.
+    fn limit(&self) -> i64 {
+        self.budget.target_tokens().min(self.ceiling())
     }
 
     fn handle_overflow<C: TraceCollector + ?Sized>(
@@ -67,30 +77,41 @@ impl<'a> Place<'_, 'a> {
         merged_tokens: i64,
         observer: &mut Observer<'_, C>,
     ) -> Result<Vec<ScoredItem<'a>>, CupelError> {
-        let target_tokens = self.budget.target_tokens();
+        let (target_tokens, ceiling) = (self.budget.target_tokens(), self.ceiling());
         match self.pipeline.overflow_strategy {
-            OverflowStrategy::Throw => Err(CupelError::Overflow { merged_tokens, target_tokens }),
-            OverflowStrategy::Truncate => Ok(self.truncate(merged, observer)),
+            OverflowStrategy::Throw if merged_tokens > target_tokens => {
+                Err(CupelError::Overflow { merged_tokens, target_tokens })
+            }
+            OverflowStrategy::Throw => {
+                Err(CupelError::CeilingExceeded { merged_tokens, available_tokens: ceiling })
+            }
+            OverflowStrategy::Truncate => Ok(self.truncate(merged, self.limit(), observer)),
             OverflowStrategy::Proceed => {
                 if let Some(notify) = self.on_overflow {
+                    // A selection within its target is here for the ceiling.
+                    let over =
+                        if merged_tokens > target_tokens { target_tokens } else { ceiling };
                     notify(&OverflowEvent {
-                        tokens_over_budget: merged_tokens.saturating_sub(target_tokens),
+                        tokens_over_budget: merged_tokens.saturating_sub(over),
                         overflowing_items: merged.iter().map(|s| s.item().clone()).collect(),
                         budget: self.budget.clone(),
                     });
+                }
+                if merged_tokens > ceiling {
+                    return Ok(self.truncate(merged, ceiling, observer));
                 }
                 Ok(merged)
             }
         }
     }
 
-    /// Keeps pinned items, and others from the highest score down as long as they fit.
+    /// Keeps pinned items, and others from the highest score down as long as they fit `limit`.
     fn truncate<C: TraceCollector + ?Sized>(
         &self,
         mut merged: Vec<ScoredItem<'a>>,
+        limit: i64,
         observer: &mut Observer<'_, C>,
     ) -> Vec<ScoredItem<'a>> {
-        let target = self.budget.target_tokens();
         // A slicer has its own order, by density for one; what is dropped goes by score.
         if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
             sliced.sort_by_key(|scored| order::descending(scored.score()));
@@ -98,7 +119,7 @@ impl<'a> Place<'_, 'a> {
         let mut kept_tokens = 0_i64;
         let (kept, dropped): (Vec<_>, Vec<_>) = merged.into_iter().partition(|scored| {
             let with = kept_tokens.saturating_add(scored.tokens());
-            let keep = scored.item().pinned() || with <= target;
+            let keep = scored.item().pinned() || with <= limit;
             if keep {
                 kept_tokens = with;
             }
@@ -106,7 +127,7 @@ impl<'a> Place<'_, 'a> {
         });
         if observer.wants_items() {
             let explain = self.ranked.classified.explain(self.budget);
-            let available = target.saturating_sub(kept_tokens);
+            let available = limit.saturating_sub(kept_tokens);
             for scored in dropped {
                 observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));
             }

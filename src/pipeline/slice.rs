@@ -48,7 +48,8 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
         }
         observer.shortfalls(sliced.shortfalls);
     }
-    observer.leave(running, selected.len());
+    let note = (!sliced.notes.is_empty()).then(|| sliced.notes.join("; "));
+    observer.leave_with(running, selected.len(), note);
     Ok(selected)
 }
 

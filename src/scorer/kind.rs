@@ -2,7 +2,7 @@
 
 use super::Scorer;
 use crate::error::CupelError;
-use crate::model::{ContextItem, ContextKind};
+use crate::model::{ContextItem, ContextKind, KindMap};
 
 /// Looks the item's kind up in a table of weights; a kind without a weight scores 0.0.
 ///
@@ -22,7 +22,7 @@ use crate::model::{ContextItem, ContextKind};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindScorer {
-    weights: Vec<(ContextKind, f64)>,
+    weights: KindMap<f64>,
 }
 
 impl KindScorer {
@@ -32,53 +32,53 @@ impl KindScorer {
     ///
     /// [`CupelError::ScorerConfig`] when a weight is negative or not finite, or a kind has two.
     pub fn new(weights: impl IntoIterator<Item = (ContextKind, f64)>) -> Result<Self, CupelError> {
-        let mut table: Vec<(ContextKind, f64)> = Vec::new();
+        let mut table = KindMap::default();
         for (kind, weight) in weights {
             if !weight.is_finite() || weight < 0.0 {
                 return Err(CupelError::ScorerConfig(format!(
                     "KindScorer: the weight for kind {kind} must be finite and at least 0, got {weight}"
                 )));
             }
-            if table.iter().any(|(known, _)| *known == kind) {
+            if !table.insert(&kind, weight) {
                 return Err(CupelError::ScorerConfig(format!(
                     "KindScorer: kind {kind} has two weights, expected one (kinds ignore case)"
                 )));
             }
-            table.push((kind, weight));
         }
         Ok(Self { weights: table })
     }
 
     /// For weights that are known to be valid.
     pub(crate) fn unchecked(weights: Vec<(ContextKind, f64)>) -> Self {
-        Self { weights }
+        let mut table = KindMap::default();
+        for (kind, weight) in weights {
+            table.get_or_insert(&kind, weight);
+        }
+        Self { weights: table }
     }
 
     /// The table, in the order it was given.
     #[must_use]
     pub fn weights(&self) -> &[(ContextKind, f64)] {
-        &self.weights
+        self.weights.entries()
     }
 }
 
 impl Default for KindScorer {
     fn default() -> Self {
-        Self {
-            weights: vec![
-                (ContextKind::system_prompt(), 1.0),
-                (ContextKind::memory(), 0.8),
-                (ContextKind::tool_output(), 0.6),
-                (ContextKind::document(), 0.4),
-                (ContextKind::message(), 0.2),
-            ],
-        }
+        Self::unchecked(vec![
+            (ContextKind::system_prompt(), 1.0),
+            (ContextKind::memory(), 0.8),
+            (ContextKind::tool_output(), 0.6),
+            (ContextKind::document(), 0.4),
+            (ContextKind::message(), 0.2),
+        ])
     }
 }
 
 impl Scorer for KindScorer {
     fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
-        // A handful of kinds: a scan of short strings beats hashing them.
-        self.weights.iter().find(|(kind, _)| kind == item.kind()).map_or(0.0, |(_, weight)| *weight)
+        self.weights.get(item.kind()).copied().unwrap_or(0.0)
     }
 
     fn is_absolute(&self) -> bool {

@@ -31,6 +31,7 @@ pub struct CountQuotaSlice {
     entries: Vec<CountQuotaEntry>,
     inner: Arc<dyn Slicer>,
     scarcity: ScarcityBehavior,
+    within_budget: bool,
 }
 
 const NAME: &str = "CountQuotaSlice";
@@ -55,7 +56,7 @@ impl CountQuotaSlice {
             )));
         }
         check_entries(NAME, &entries)?;
-        Ok(Self { entries, inner: Arc::new(inner), scarcity })
+        Ok(Self { entries, inner: Arc::new(inner), scarcity, within_budget: false })
     }
 
     /// For an inner slicer and entries that are known to be valid.
@@ -64,7 +65,7 @@ impl CountQuotaSlice {
         inner: impl Slicer + 'static,
         scarcity: ScarcityBehavior,
     ) -> Self {
-        Self { entries, inner: Arc::new(inner), scarcity }
+        Self { entries, inner: Arc::new(inner), scarcity, within_budget: false }
     }
 
     /// The entries, in configuration order.
@@ -84,6 +85,23 @@ impl CountQuotaSlice {
     pub fn scarcity(&self) -> ScarcityBehavior {
         self.scarcity
     }
+
+    /// Sets whether required items are taken only as far as they fit the budget; off unless set.
+    ///
+    /// The specification commits required items whatever they cost, and leaves what is too much to
+    /// the overflow strategy. With this, the best required items that fit are committed, and a
+    /// kind that stays short is a shortfall or an error, as the scarcity behaviour says.
+    #[must_use]
+    pub fn within_budget(mut self, enabled: bool) -> Self {
+        self.within_budget = enabled;
+        self
+    }
+
+    /// Whether required items are taken only as far as they fit the budget.
+    #[must_use]
+    pub fn is_within_budget(&self) -> bool {
+        self.within_budget
+    }
 }
 
 impl Slicer for CountQuotaSlice {
@@ -96,6 +114,7 @@ impl Slicer for CountQuotaSlice {
             slicer: NAME,
             entries: &self.entries,
             scarcity: self.scarcity,
+            within_budget: self.within_budget,
             inner: &*self.inner,
             sort_inner: false,
         };

@@ -69,6 +69,9 @@ pub struct Sliced {
     pub shortfalls: Vec<CountRequirementShortfall>,
     /// Positions of items that were left out for another reason than the budget.
     pub exclusions: Vec<(usize, ExclusionReason)>,
+    /// What else the reader of a report should know, for example that an answer is less exact than
+    /// it was asked to be. The report has it as the message of the slice stage's event.
+    pub notes: Vec<String>,
 }
 
 impl From<Vec<usize>> for Sliced {
@@ -98,6 +101,7 @@ impl Sliced {
             self.exclusions.push((outer(index)?, reason));
         }
         self.shortfalls.extend(inner.shortfalls);
+        self.notes.extend(inner.notes);
         Ok(())
     }
 }
