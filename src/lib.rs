@@ -74,19 +74,19 @@ pub use model::{
     ContextSource, OverflowStrategy, ScoredItem,
 };
 pub use pipeline::{Pipeline, PipelineBuilder};
-pub use placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+pub use placer::{AgePlacer, ChronologicalPlacer, Placer, UShapedPlacer};
 #[cfg(feature = "serde")]
 pub use policy::spec::{PolicySpec, PolicySpecError, ScorerRegistry};
 pub use policy::{Policy, PolicyBuilder};
 pub use scorer::{
-    CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
+    AgeScorer, CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
     FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
     RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, SystemTimeProvider, TagScorer,
     TimeProvider,
 };
 pub use slicer::{
     CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, CountRequirementShortfall,
-    GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet, QuotaSetBuilder,
+    FillSlice, GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet, QuotaSetBuilder,
     QuotaSlice, QuotaUnit, ScarcityBehavior, Sequence, Sliced, Slicer, SourceBounds, StreamContent,
     StreamItem, StreamPush, StreamSelection, StreamSlice,
 };

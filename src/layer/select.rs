@@ -82,7 +82,9 @@ impl<Rest> Prepared<Rest> {
             let available_tokens = whole.max_tokens().saturating_sub(whole.output_reserve());
             ContextError::FixedTokens { fixed_tokens, available_tokens }
         })?;
-        let own = split.candidates;
+        let mut own = split.candidates;
+        // A handle from an earlier call's source may be what this request is made of.
+        own.iter_mut().for_each(|item| item.set_gathered(false));
         let intake = match &shared.streaming {
             None => Intake::Batch { own, arrived: Arrived::new(shared.sources.len()) },
             Some(mode) => {
@@ -162,6 +164,7 @@ impl<F: Fn(&ContextItem) -> i64, S: Sink> Sink for Recount<'_, F, S> {
     fn accept(&mut self, source: usize, mut items: Vec<ContextItem>, report: &mut SourceReport) {
         for item in &mut items {
             item.set_tokens((self.count)(item));
+            item.set_gathered(true);
         }
         self.sink.accept(source, items, report);
     }

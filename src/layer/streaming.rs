@@ -291,9 +291,23 @@ impl Streaming {
             scores.push(selected.score);
             items.push(selected.payload.item);
         }
-        let (pipeline, budget) = (&self.pipeline, &self.budget);
-        let positions =
-            pipeline.place_selected(&items, &scores, self.arrived, budget, &mut audience)?;
+        // The batch lists the request's candidates first, then each source's.
+        let mut by_sequence: Vec<usize> = (0..sequences.len()).collect();
+        by_sequence.sort_by_key(|index| sequences.get(*index));
+        let mut arrival = vec![0; sequences.len()];
+        for (number, index) in by_sequence.into_iter().enumerate() {
+            if let Some(arrival) = arrival.get_mut(index) {
+                *arrival = number;
+            }
+        }
+        let positions = self.pipeline.place_selected(
+            &items,
+            &scores,
+            &arrival,
+            self.arrived,
+            &self.budget,
+            &mut audience,
+        )?;
         let report = audience.into_report().map(|mut report| {
             let used = items
                 .get(items.len() - scores.len()..)

@@ -43,8 +43,8 @@ pub struct ContextItem {
     // What the pipeline reads of every candidate besides its score stands in the handle, so that
     // a list of items can be classified and deduplicated without a jump into memory for each.
     tokens: i64,
-    /// A hash of the content, with the lowest bit replaced by whether the item is pinned.
-    hash_and_pin: u64,
+    /// A hash of the content, with the lowest bits replaced by flags.
+    hash_and_flags: u64,
     fields: Arc<Fields>,
 }
 
@@ -60,7 +60,11 @@ struct Fields {
     original_tokens: Option<i64>,
 }
 
+/// The item is always included.
 const PINNED: u64 = 1;
+/// The handle came out of a source.
+const GATHERED: u64 = 2;
+const FLAGS: u64 = PINNED | GATHERED;
 
 impl ContextItem {
     /// Creates an item with every optional field at its default.
@@ -83,6 +87,7 @@ impl ContextItem {
         ContextItemBuilder {
             tokens: self.tokens,
             pinned: self.pinned(),
+            gathered: self.is_gathered(),
             fields: Fields {
                 content: Arc::clone(content),
                 kind: kind.clone(),
@@ -168,7 +173,12 @@ impl ContextItem {
     /// Whether the item is always included, without being scored or sliced.
     #[must_use]
     pub fn pinned(&self) -> bool {
-        self.hash_and_pin & PINNED != 0
+        self.hash_and_flags & PINNED != 0
+    }
+
+    /// Whether the layer got this handle from a source, and not from the request itself.
+    pub(crate) fn is_gathered(&self) -> bool {
+        self.hash_and_flags & GATHERED != 0
     }
 
     /// The token count before the caller shortened the item; not used by the pipeline.
@@ -183,9 +193,15 @@ impl ContextItem {
         self.tokens = tokens;
     }
 
+    /// Notes whether a source gave this handle.
+    #[cfg(any(feature = "layer", test))]
+    pub(crate) fn set_gathered(&mut self, gathered: bool) {
+        self.hash_and_flags = (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
+    }
+
     /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
-        self.hash_and_pin & !PINNED
+        self.hash_and_flags & !FLAGS
     }
 }
 
@@ -194,7 +210,8 @@ impl PartialEq for ContextItem {
         let (a, b) = (&*self.fields, &*other.fields);
         Self::same(self, other)
             || (self.tokens == other.tokens
-                && self.hash_and_pin == other.hash_and_pin
+                // Where a handle came from is no field of the item.
+                && self.hash_and_flags | GATHERED == other.hash_and_flags | GATHERED
                 && a.content == b.content
                 && a.kind == b.kind
                 && a.source == b.source
@@ -242,6 +259,7 @@ impl Fields {
 pub struct ContextItemBuilder {
     tokens: i64,
     pinned: bool,
+    gathered: bool,
     fields: Fields,
 }
 
@@ -254,6 +272,7 @@ impl ContextItemBuilder {
         Self {
             tokens,
             pinned: false,
+            gathered: false,
             fields: Fields {
                 content: content.into(),
                 kind: ContextKind::default(),
@@ -363,9 +382,10 @@ impl ContextItemBuilder {
             });
         }
         let hash = CONTENT_HASHER.hash_one(self.fields.content.as_bytes());
+        let flags = if self.pinned { PINNED } else { 0 } | if self.gathered { GATHERED } else { 0 };
         Ok(ContextItem {
             tokens: self.tokens,
-            hash_and_pin: (hash & !PINNED) | u64::from(self.pinned),
+            hash_and_flags: (hash & !FLAGS) | flags,
             fields: Arc::new(self.fields),
         })
     }

@@ -31,6 +31,11 @@ impl<V> KindMap<V> {
         self.entries.get(self.position(kind)?).map(|(_, value)| value)
     }
 
+    pub(crate) fn get_mut(&mut self, kind: &ContextKind) -> Option<&mut V> {
+        let position = self.position(kind)?;
+        self.entries.get_mut(position).map(|(_, value)| value)
+    }
+
     /// The value of a kind, which gets `new` when it has none yet.
     pub(crate) fn get_or_insert(&mut self, kind: &ContextKind, new: V) -> Option<&mut V> {
         let position = match self.position(kind) {

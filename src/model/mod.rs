@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod age;
 mod budget;
 mod item;
 mod kind_map;
@@ -24,6 +25,7 @@ mod open_string;
 mod overflow;
 mod scored;
 
+pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
 pub use item::{ContextItem, ContextItemBuilder};
 pub(crate) use kind_map::KindMap;

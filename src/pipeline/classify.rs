@@ -10,6 +10,8 @@ use crate::model::{ContextBudget, ContextItem, ScoredItem};
 
 /// The candidates, partitioned; the caller's order is kept within each part.
 pub(super) struct Classified<'a> {
+    /// All candidates, as the caller gave them.
+    pub(super) items: &'a [ContextItem],
     pub(super) pinned: Vec<&'a ContextItem>,
     /// Wide enough for any number of items: a sum that is cut off would seem to fit.
     pub(super) pinned_tokens: i128,
@@ -47,7 +49,7 @@ pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
     } else {
         scoreable.iter().copied().cloned().collect()
     };
-    let classified = Classified { pinned, pinned_tokens, scoreable, scoreable_items };
+    let classified = Classified { items, pinned, pinned_tokens, scoreable, scoreable_items };
     observer.leave(running, classified.pinned.len() + classified.scoreable.len());
     classified
 }

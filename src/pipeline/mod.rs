@@ -221,7 +221,7 @@ impl Pipeline {
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
         let sliced = slice::slice(&slice, self.slicer.name(), &ranked, budget, observer)?;
-        let place = Place { pipeline: self, ranked: &ranked, budget, on_overflow };
+        let place = Place { pipeline: self, ranked: &ranked, budget, arrival: &[], on_overflow };
         place.place(sliced, observer)
     }
 
@@ -240,8 +240,10 @@ impl Pipeline {
 }
 
 /// Where references into a list point.
-#[cfg(feature = "layer")]
-fn positions_in(items: &[ContextItem], references: Vec<&ContextItem>) -> Vec<usize> {
+fn positions_in<'a>(
+    items: &[ContextItem],
+    references: impl IntoIterator<Item = &'a ContextItem>,
+) -> Vec<usize> {
     let start = items.as_ptr().addr();
     let position = |item: &ContextItem| {
         (std::ptr::from_ref(item).addr() - start) / std::mem::size_of::<ContextItem>()

@@ -2,7 +2,7 @@
 
 use super::classify::saturated;
 use super::observe::Observer;
-use super::{Pipeline, Ranked};
+use super::{Pipeline, Ranked, positions_in};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
@@ -18,6 +18,9 @@ pub(super) struct Place<'p, 'a> {
     pub(super) pipeline: &'p Pipeline,
     pub(super) ranked: &'p Ranked<'a>,
     pub(super) budget: &'p ContextBudget,
+    /// The place of every candidate in the order they arrived in; empty when that is the order
+    /// of the candidates.
+    pub(super) arrival: &'p [usize],
     pub(super) on_overflow: Option<&'p (dyn Fn(&OverflowEvent) + Send + Sync)>,
 }
 
@@ -31,7 +34,14 @@ impl<'a> Place<'_, 'a> {
         let running = observer.enter(STAGE, items_in);
         let merged = self.merge(sliced, observer)?;
         let placer = &*self.pipeline.placer;
-        let order = placer.place(&merged);
+        let items = self.ranked.classified.items;
+        let mut positions = positions_in(items, merged.iter().map(ScoredItem::item));
+        if !self.arrival.is_empty() {
+            for position in &mut positions {
+                *position = self.arrival.get(*position).copied().unwrap_or(*position);
+            }
+        }
+        let order = placer.place_by_position(&merged, &positions);
         check_permutation(placer, &order, merged.len())?;
         let mut placed = Vec::with_capacity(merged.len());
         for scored in order.iter().filter_map(|&position| merged.get(position)) {

@@ -12,11 +12,12 @@ use crate::model::{ContextBudget, ContextItem, ScoredItem};
 
 impl Pipeline {
     /// Places a selection: pinned items, then sliced ones with their scores, in the slicer's
-    /// order. Answers with positions in `items`.
+    /// order. `arrival` says which came first, by number. Answers with positions in `items`.
     pub(crate) fn place_selected(
         &self,
         items: &[ContextItem],
         scores: &[f64],
+        arrival: &[usize],
         arrived: usize,
         budget: &ContextBudget,
         collector: &mut dyn TraceCollector,
@@ -27,6 +28,7 @@ impl Pipeline {
         let (pinned, sliced) = items.split_at(items.len().saturating_sub(scores.len()));
         let pinned_tokens = pinned.iter().map(|item| i128::from(item.tokens())).sum();
         let classified = Classified {
+            items,
             pinned: pinned.iter().collect(),
             pinned_tokens,
             scoreable: Vec::new(),
@@ -38,6 +40,7 @@ impl Pipeline {
             pipeline: self,
             ranked: &ranked,
             budget,
+            arrival,
             on_overflow: self.overflow_observer.as_deref(),
         };
         let placed = place.place(sliced.collect(), &mut observer);

@@ -27,6 +27,7 @@
 //!
 //! A score of NaN is allowed and orders after every number.
 
+mod age;
 mod composite;
 mod cycle;
 mod decay;
@@ -46,6 +47,7 @@ use std::sync::Arc;
 
 use crate::model::ContextItem;
 
+pub use age::AgeScorer;
 pub use composite::{CompositeScorer, CompositeScorerBuilder};
 pub(crate) use cycle::detect_cycles;
 #[cfg(feature = "serde")]

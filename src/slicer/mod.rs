@@ -37,6 +37,7 @@
 mod count;
 mod count_knapsack;
 mod count_quota;
+mod fill;
 mod greedy;
 mod knapsack;
 mod quota;
@@ -53,6 +54,7 @@ use crate::model::{ContextBudget, ContextKind, ScoredItem};
 pub use count::{CountQuotaEntry, CountRequirementShortfall, ScarcityBehavior};
 pub use count_knapsack::CountConstrainedKnapsackSlice;
 pub use count_quota::CountQuotaSlice;
+pub use fill::FillSlice;
 pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
@@ -187,6 +189,21 @@ pub trait Slicer: Send + Sync {
         (candidates as u64).saturating_mul(64)
     }
 
+    /// The order in which this slicer takes whatever still fits, as positions; none when it does
+    /// not go through the items once in a fixed order.
+    ///
+    /// Such a slicer lets the smallest budget that selects an item be computed instead of tried.
+    fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
+        let _ = items;
+        None
+    }
+
+    /// The selection changes only where the target is a multiple of this many tokens, and from
+    /// nothing at a target of 0 to that of 1.
+    fn granularity(&self) -> i64 {
+        1
+    }
+
     /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
     fn is_greedy(&self) -> bool {
         false
@@ -252,6 +269,14 @@ macro_rules! forward_slicer {
 
             fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
                 (**self).steps(candidates, target_tokens)
+            }
+
+            fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
+                (**self).one_pass_order(items)
+            }
+
+            fn granularity(&self) -> i64 {
+                (**self).granularity()
             }
 
             fn is_greedy(&self) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, ScoredItem};
+use crate::model::{ContextBudget, ContextKind, KindMap, ScoredItem};
 
 /// The smallest and largest share of the budget for each kind, in percent.
 ///
@@ -21,15 +21,17 @@ use crate::model::{ContextBudget, ContextKind, ScoredItem};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QuotaSet {
-    quotas: Vec<Quota>,
+    quotas: KindMap<Quota>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Quota {
-    kind: ContextKind,
     require: f64,
     cap: f64,
 }
+
+/// The quota of a kind that is not configured.
+const FREE: Quota = Quota { require: 0.0, cap: 100.0 };
 
 impl QuotaSet {
     /// Starts an empty set.
@@ -39,29 +41,32 @@ impl QuotaSet {
 
     /// For kinds with required and largest shares that are known to be valid.
     pub(crate) fn unchecked(quotas: Vec<(ContextKind, f64, f64)>) -> Self {
-        let quota = |(kind, require, cap)| Quota { kind, require, cap };
-        Self { quotas: quotas.into_iter().map(quota).collect() }
+        let mut set = Self::default();
+        for (kind, require, cap) in quotas {
+            set.quotas.get_or_insert(&kind, Quota { require, cap });
+        }
+        set
     }
 
-    fn find(&self, kind: &ContextKind) -> Option<&Quota> {
-        self.quotas.iter().find(|quota| quota.kind == *kind)
+    fn quota_of(&self, kind: &ContextKind) -> Quota {
+        self.quotas.get(kind).copied().unwrap_or(FREE)
     }
 
     /// The guaranteed share of a kind; 0 unless configured.
     #[must_use]
     pub fn require_of(&self, kind: &ContextKind) -> f64 {
-        self.find(kind).map_or(0.0, |quota| quota.require)
+        self.quota_of(kind).require
     }
 
     /// The largest share of a kind; 100 unless configured.
     #[must_use]
     pub fn cap_of(&self, kind: &ContextKind) -> f64 {
-        self.find(kind).map_or(100.0, |quota| quota.cap)
+        self.quota_of(kind).cap
     }
 
     /// The configured kinds with their required and largest shares, in configuration order.
     pub fn iter(&self) -> impl Iterator<Item = (&ContextKind, f64, f64)> {
-        self.quotas.iter().map(|quota| (&quota.kind, quota.require, quota.cap))
+        self.quotas.entries().iter().map(|(kind, quota)| (kind, quota.require, quota.cap))
     }
 }
 
@@ -73,18 +78,9 @@ pub struct QuotaSetBuilder {
 }
 
 impl QuotaSetBuilder {
-    fn quota(&mut self, kind: ContextKind) -> Option<&mut Quota> {
-        let quotas = &mut self.set.quotas;
-        let position = quotas.iter().position(|quota| quota.kind == kind).unwrap_or(quotas.len());
-        if position == quotas.len() {
-            quotas.push(Quota { kind, require: 0.0, cap: 100.0 });
-        }
-        quotas.get_mut(position)
-    }
-
     /// Guarantees a kind at least this share of the budget.
     pub fn require(mut self, kind: ContextKind, percent: f64) -> Self {
-        if let Some(quota) = self.quota(kind) {
+        if let Some(quota) = self.set.quotas.get_or_insert(&kind, FREE) {
             quota.require = percent;
         }
         self
@@ -92,7 +88,7 @@ impl QuotaSetBuilder {
 
     /// Limits a kind to this share of the budget.
     pub fn cap(mut self, kind: ContextKind, percent: f64) -> Self {
-        if let Some(quota) = self.quota(kind) {
+        if let Some(quota) = self.set.quotas.get_or_insert(&kind, FREE) {
             quota.cap = percent;
         }
         self
@@ -107,9 +103,9 @@ impl QuotaSetBuilder {
     pub fn build(self) -> Result<QuotaSet, CupelError> {
         let problem = |text: String| Err(CupelError::SlicerConfig(format!("QuotaSlice: {text}")));
         let mut total = 0.0;
-        for Quota { kind, require, cap } in &self.set.quotas {
+        for (kind, require, cap) in self.set.iter() {
             for (what, percent) in [("require", require), ("cap", cap)] {
-                if !(0.0..=100.0).contains(percent) {
+                if !(0.0..=100.0).contains(&percent) {
                     return problem(format!(
                         "{what} for kind {kind} must be between 0 and 100 percent, got {percent}"
                     ));
@@ -178,65 +174,63 @@ impl QuotaSlice {
 }
 
 /// The items of one kind, by position, in order.
-struct Partition<'a> {
-    kind: &'a ContextKind,
+#[derive(Default)]
+struct Partition {
     positions: Vec<usize>,
     tokens: i64,
 }
 
 /// Groups items by kind; kinds come in the order in which they first appear.
-fn partition<'a>(items: &[ScoredItem<'a>]) -> Vec<Partition<'a>> {
-    let mut partitions: Vec<Partition<'a>> = Vec::new();
+fn partition(items: &[ScoredItem<'_>]) -> KindMap<Partition> {
+    let mut partitions = KindMap::<Partition>::default();
     for (position, scored) in items.iter().enumerate() {
         let kind = scored.item().kind();
-        let found = partitions.iter_mut().find(|partition| partition.kind == kind);
-        if let Some(partition) = found {
+        if let Some(partition) = partitions.get_or_insert(kind, Partition::default()) {
             partition.positions.push(position);
             partition.tokens = partition.tokens.saturating_add(scored.tokens());
-        } else {
-            partitions.push(Partition { kind, positions: vec![position], tokens: scored.tokens() });
         }
     }
     partitions
 }
 
-fn percent_of(percent: f64, tokens: i64) -> i64 {
+pub(super) fn percent_of(percent: f64, tokens: i64) -> i64 {
     (percent / 100.0 * tokens as f64).floor() as i64
 }
 
 impl QuotaSlice {
-    /// The budget of every partition, in order.
-    fn distribute(&self, partitions: &[Partition<'_>], target: i64) -> Vec<i64> {
+    /// The budget of every partition and the most it could have been, in order.
+    fn distribute(&self, partitions: &KindMap<Partition>, target: i64) -> Vec<(i64, i64)> {
         let required = self
             .quotas
             .iter()
             .fold(0_i64, |sum, (_, require, _)| sum.saturating_add(percent_of(require, target)));
         let unassigned = target.saturating_sub(required).max(0);
-        let limits = |partition: &Partition<'_>| {
-            let quota = self.quotas.find(partition.kind);
-            quota.map_or((0, target), |quota| {
-                (percent_of(quota.require, target), percent_of(quota.cap, target))
-            })
-        };
-        let mass: i128 = partitions
+        let limits: Vec<(i64, i64)> = partitions
+            .entries()
             .iter()
-            .filter(|partition| {
-                let (require, cap) = limits(partition);
-                cap > require
+            .map(|(kind, _)| {
+                let quota = self.quotas.quotas.get(kind);
+                quota.map_or((0, target), |quota| {
+                    (percent_of(quota.require, target), percent_of(quota.cap, target))
+                })
             })
-            .map(|partition| i128::from(partition.tokens))
+            .collect();
+        let tokens = || partitions.entries().iter().map(|(_, partition)| partition.tokens);
+        let mass: i128 = tokens()
+            .zip(&limits)
+            .filter(|(_, (require, cap))| cap > require)
+            .map(|(tokens, _)| i128::from(tokens))
             .sum();
-        partitions
-            .iter()
-            .map(|partition| {
-                let (require, cap) = limits(partition);
+        tokens()
+            .zip(&limits)
+            .map(|(tokens, &(require, cap))| {
                 let mut share = require;
                 if mass > 0 && cap > require {
                     // At most `unassigned`, so it fits again.
-                    let part = i128::from(unassigned) * i128::from(partition.tokens) / mass;
+                    let part = i128::from(unassigned) * i128::from(tokens) / mass;
                     share = share.saturating_add(i64::try_from(part).unwrap_or(unassigned));
                 }
-                share.min(cap)
+                (share.min(cap), cap)
             })
             .collect()
     }
@@ -255,11 +249,10 @@ impl Slicer for QuotaSlice {
         let partitions = partition(items);
         let shares = self.distribute(&partitions, target);
         let mut all = Sliced::default();
-        for (partition, share) in partitions.iter().zip(shares) {
+        for ((_, partition), (share, cap)) in partitions.entries().iter().zip(shares) {
             if share <= 0 {
                 continue;
             }
-            let cap = percent_of(self.quotas.cap_of(partition.kind), target);
             let own: Vec<ScoredItem<'_>> = partition
                 .positions
                 .iter()
