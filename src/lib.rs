@@ -86,9 +86,9 @@ pub use scorer::{
 };
 pub use slicer::{
     CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, CountRequirementShortfall,
-    FillSlice, GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet, QuotaSetBuilder,
-    QuotaSlice, QuotaUnit, ScarcityBehavior, Sequence, Sliced, Slicer, SourceBounds, StreamContent,
-    StreamItem, StreamPush, StreamSelection, StreamSlice,
+    FillSlice, GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet,
+    QuotaSetBuilder, QuotaSlice, QuotaUnit, ScarcityBehavior, Sequence, Sliced, Slicer,
+    SourceBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
 };
 
 /// The README's examples are tests too.

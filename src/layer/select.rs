@@ -207,7 +207,9 @@ pub(super) struct Outcome {
 impl Job {
     /// About how long the selection takes, in steps.
     pub(super) fn steps(&self) -> u64 {
-        self.pipeline.slicer().steps(self.gathered.items.len(), self.budget.target_tokens())
+        let (pipeline, items) = (&self.pipeline, &self.gathered.items);
+        let slicing = pipeline.slicer().steps(items.len(), self.budget.target_tokens());
+        pipeline.scorer().steps(items).saturating_add(slicing)
     }
 
     pub(super) fn run(self) -> Outcome {

@@ -196,7 +196,8 @@ impl ContextItem {
     /// Notes whether a source gave this handle.
     #[cfg(any(feature = "layer", test))]
     pub(crate) fn set_gathered(&mut self, gathered: bool) {
-        self.hash_and_flags = (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
+        self.hash_and_flags =
+            (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
     }
 
     /// A hash of the content bytes, for this process only.

@@ -65,6 +65,17 @@ pub(crate) struct Ranked<'a> {
     sorted: Vec<ScoredItem<'a>>,
 }
 
+impl<'a> Ranked<'a> {
+    pub(crate) fn pinned_tokens(&self) -> i128 {
+        self.classified.pinned_tokens
+    }
+
+    /// What a slicer chooses from.
+    pub(crate) fn sorted(&self) -> &[ScoredItem<'a>] {
+        &self.sorted
+    }
+}
+
 type OverflowObserver = Arc<dyn Fn(&OverflowEvent) + Send + Sync>;
 
 /// Selects the items that fit a budget. Cheap to clone, and shared between threads.

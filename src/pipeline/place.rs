@@ -99,8 +99,7 @@ impl<'a> Place<'_, 'a> {
             OverflowStrategy::Proceed => {
                 if let Some(notify) = self.on_overflow {
                     // A selection within its target is here for the ceiling.
-                    let over =
-                        if merged_tokens > target_tokens { target_tokens } else { ceiling };
+                    let over = if merged_tokens > target_tokens { target_tokens } else { ceiling };
                     notify(&OverflowEvent {
                         tokens_over_budget: merged_tokens.saturating_sub(over),
                         overflowing_items: merged.iter().map(|s| s.item().clone()).collect(),

@@ -39,7 +39,9 @@ mod rank;
 mod reflexive;
 mod scaled;
 mod tag;
+mod tag_bits;
 mod tag_groups;
+mod tag_subsets;
 
 use std::any::Any;
 use std::fmt;
@@ -99,6 +101,14 @@ pub trait Scorer: Send + Sync {
         None
     }
 
+    /// About how long scoring these items together takes, in steps of roughly a nanosecond.
+    ///
+    /// The layer moves long selections to the blocking pool. The default is a short computation
+    /// for each item.
+    fn steps(&self, items: &[ContextItem]) -> u64 {
+        (items.len() as u64).saturating_mul(32)
+    }
+
     /// Calls `visit` for every scorer this one delegates to, so that cycles can be found.
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         let _ = visit;
@@ -153,6 +163,10 @@ macro_rules! forward_scorer {
 
             fn freeze(&self) -> Option<Arc<dyn Scorer>> {
                 (**self).freeze()
+            }
+
+            fn steps(&self, items: &[ContextItem]) -> u64 {
+                (**self).steps(items)
             }
 
             fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {

@@ -30,9 +30,7 @@ pub(crate) fn density(score: f64, tokens: i64) -> f64 {
 
 /// Positions by score per token, the most first, equal ones in their given order.
 pub(super) fn by_density(items: &[ScoredItem<'_>]) -> Vec<u32> {
-    order::by_score_descending(
-        items.iter().map(|scored| density(scored.score(), scored.tokens())),
-    )
+    order::by_score_descending(items.iter().map(|scored| density(scored.score(), scored.tokens())))
 }
 
 impl Slicer for GreedySlice {
