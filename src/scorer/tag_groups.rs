@@ -2,8 +2,8 @@
 
 use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
 
 use crate::model::ContextItem;
 
@@ -82,7 +82,7 @@ impl TagGroups {
                 Some(group)
             })
             .collect();
-        let (tags, groups_with) = shared_tags(&lists, names.names.len());
+        let (tags, groups_with) = shared_tags(&lists, names.len());
         Self { group_of_item, sizes, tags, groups_with }
     }
 }
@@ -118,37 +118,29 @@ fn shared_tags(lists: &TagLists, count: usize) -> (TagLists, Vec<u32>) {
 
 /// Numbers for tags, equal for tags that differ only in ASCII case.
 #[derive(Default)]
-struct Interner<'a> {
-    names: Vec<&'a str>,
-    table: HashTable<u32>,
-    hasher: Hasher,
+struct Interner {
+    /// Tags of up to 15 bytes: with their length they fit a number, and need no second look at
+    /// another item's memory.
+    short: HashMap<u128, u32, Hasher>,
+    long: HashMap<String, u32, Hasher>,
 }
 
-impl<'a> Interner<'a> {
-    fn id(&mut self, tag: &'a str) -> u32 {
-        let Self { names, table, hasher } = self;
-        let hash = |tag: &str| {
-            // Tags are short: their folded form fits the stack.
-            let mut buffer = [0_u8; 64];
-            match buffer.get_mut(..tag.len()) {
-                Some(folded) => {
-                    folded.copy_from_slice(tag.as_bytes());
-                    folded.make_ascii_lowercase();
-                    hasher.hash_one(&*folded)
-                }
-                None => hasher.hash_one(tag.to_ascii_lowercase().as_bytes()),
+impl Interner {
+    fn len(&self) -> usize {
+        self.short.len() + self.long.len()
+    }
+
+    fn id(&mut self, tag: &str) -> u32 {
+        let next = self.len() as u32;
+        let mut folded = [0_u8; 16];
+        match folded.get_mut(..15).and_then(|room| room.get_mut(..tag.len())) {
+            Some(room) => {
+                room.copy_from_slice(tag.as_bytes());
+                folded.make_ascii_lowercase();
+                let length = (tag.len() as u128) << 120;
+                *self.short.entry(u128::from_le_bytes(folded) | length).or_insert(next)
             }
-        };
-        let name = |id: u32| names.get(id as usize).copied().unwrap_or_default();
-        let entry =
-            table.entry(hash(tag), |&id| name(id).eq_ignore_ascii_case(tag), |&id| hash(name(id)));
-        match entry {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                let id = *entry.insert(names.len() as u32).get();
-                names.push(tag);
-                id
-            }
+            None => *self.long.entry(tag.to_ascii_lowercase()).or_insert(next),
         }
     }
 }
