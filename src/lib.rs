@@ -31,6 +31,8 @@
 //! - `tiktoken`: exact token counts for OpenAI's encodings.
 //! - `testing`: assertions over a report.
 
+// The published pages say which feature brings an item.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // Links to what a feature brings lead nowhere without it; the published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(rustdoc::broken_intra_doc_links))]
 
