@@ -1,7 +1,7 @@
 //! What every package of the workspace that is published brings along: licences, a README, and
 //! documentation with all features.
 
-#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

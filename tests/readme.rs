@@ -1,6 +1,6 @@
 //! The README's first example builds as it is displayed: with the dependencies it shows, no more.
 
-#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 use std::fs;
 use std::path::Path;
