@@ -188,13 +188,11 @@ impl ContextItem {
     }
 
     /// Corrects the token count; the handle stays one of the same item.
-    #[cfg(feature = "layer")]
     pub(crate) fn set_tokens(&mut self, tokens: i64) {
         self.tokens = tokens;
     }
 
     /// Notes whether a source gave this handle.
-    #[cfg(any(feature = "layer", test))]
     pub(crate) fn set_gathered(&mut self, gathered: bool) {
         self.hash_and_flags =
             (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };

@@ -1,4 +1,4 @@
-//! The data model: items, budgets, and the small vocabularies that describe them.
+//! The data model: items, budgets, reasons, and the small vocabularies that describe them.
 //!
 //! ```
 //! use cupel::{ContextBudget, ContextItem, ContextKind};
@@ -19,11 +19,22 @@
 
 mod age;
 mod budget;
+#[cfg(feature = "serde")]
+mod budget_wire;
+#[cfg(feature = "serde")]
+pub(crate) mod float;
 mod item;
+#[cfg(feature = "serde")]
+mod item_wire;
 mod kind_map;
 mod open_string;
 mod overflow;
+mod placed;
+mod reason;
+#[cfg(feature = "serde")]
+mod reason_wire;
 mod scored;
+mod shortfall;
 
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
@@ -31,4 +42,7 @@ pub use item::{ContextItem, ContextItemBuilder};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
 pub use overflow::OverflowStrategy;
+pub use placed::{Origin, Placed, Refused};
+pub use reason::{ExclusionReason, InclusionReason};
 pub use scored::ScoredItem;
+pub use shortfall::CountRequirementShortfall;

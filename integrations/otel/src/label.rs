@@ -67,7 +67,6 @@ pub(crate) fn pipeline_error(error: &CupelError) -> &'static str {
         CupelError::CountRequirementUnmet { .. } => "CountRequirementUnmet",
         CupelError::CountRequirementDoesNotFit { .. } => "CountRequirementDoesNotFit",
         CupelError::UnknownModel { .. } => "UnknownModel",
-        CupelError::BudgetContract(_) => "BudgetContract",
         CupelError::Contract { .. } => "Contract",
         _ => UNKNOWN,
     }
