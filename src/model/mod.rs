@@ -35,6 +35,7 @@ mod reason;
 mod reason_wire;
 mod scored;
 mod shortfall;
+mod unknown;
 
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
@@ -46,3 +47,4 @@ pub use placed::{Origin, Placed, Refused};
 pub use reason::{ExclusionReason, InclusionReason};
 pub use scored::ScoredItem;
 pub use shortfall::CountRequirementShortfall;
+pub use unknown::UnknownFields;

@@ -149,7 +149,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             spans::included(&included);
         }
         if self.item_events {
-            let message = format!("Included: {reason}, score {}", included.score);
+            let message = format!("Included: {}, score {}", included.reason, included.score);
             self.collector.record_item_event(TraceEvent::item(PipelineStage::Place, message));
         }
         if self.items {

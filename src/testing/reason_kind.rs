@@ -78,7 +78,7 @@ impl<'a> From<&'a ExclusionReason> for ReasonKind<'a> {
             ExclusionReason::CountRequireCandidatesExhausted { .. } => {
                 Self::CountRequireCandidatesExhausted
             }
-            ExclusionReason::Unknown { reason } => Self::Unknown(reason),
+            ExclusionReason::Unknown { reason, .. } => Self::Unknown(reason),
         }
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use cupel::{
-    ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem, ContextKind,
-    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, DecayCurve, DecayScorer,
-    FixedTimeProvider, FrequencyScorer, GreedySlice, KindScorer, KnapsackSlice, MetadataKeyScorer,
-    MetadataTrustScorer, OverflowStrategy, Pipeline, Placer, PriorityScorer, QuotaSet, QuotaSlice,
-    RecencyScorer, ReflexiveScorer, ScaledScorer, ScarcityBehavior, Scorer, Slicer, TagScorer,
-    UShapedPlacer,
+    AgePlacer, AgeScorer, ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem,
+    ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, DecayCurve,
+    DecayScorer, FillSlice, FixedTimeProvider, FrequencyScorer, GreedySlice, KindScorer,
+    KnapsackSlice, MetadataKeyScorer, MetadataTrustScorer, OverflowStrategy, Pipeline, Placer,
+    PriorityScorer, QuotaSet, QuotaSlice, RecencyScorer, ReflexiveScorer, ScaledScorer,
+    ScarcityBehavior, Scorer, Slicer, TagScorer, UShapedPlacer,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -156,6 +156,7 @@ fn leaf_scorer() -> impl Strategy<Value = Arc<dyn Scorer>> {
     let hours = |hours: u64| Duration::from_secs(hours * 3_600);
     let steps = vec![(hours(1), 0.9), (hours(2), 0.4)];
     let all: Vec<Arc<dyn Scorer>> = vec![
+        Arc::new(AgeScorer),
         Arc::new(RecencyScorer),
         Arc::new(PriorityScorer),
         Arc::new(KindScorer::default()),
@@ -221,15 +222,21 @@ pub(crate) fn frugal_slicer() -> impl Strategy<Value = Arc<dyn Slicer>> {
         select(all)
     };
     let quota = (quota_set(), simple())
-        .prop_map(|(set, inner)| -> Arc<dyn Slicer> { Arc::new(QuotaSlice::new(set, inner)) });
-    prop_oneof![simple(), quota]
+        .prop_map(|(set, inner)| -> Arc<dyn Slicer> { Arc::new(QuotaSlice::new(set, inner)) })
+        .boxed();
+    let filled =
+        quota.clone().prop_map(|quota| -> Arc<dyn Slicer> { Arc::new(FillSlice::new(quota)) });
+    prop_oneof![simple(), quota, filled]
 }
 
 /// Every slicer, also those that take required items whatever they cost.
 pub(crate) fn slicer() -> impl Strategy<Value = Arc<dyn Slicer>> {
-    let count_quota = count_entries().prop_map(|entries| -> Arc<dyn Slicer> {
-        Arc::new(CountQuotaSlice::new(entries, GreedySlice, ScarcityBehavior::Degrade).unwrap())
-    });
+    let count_quota =
+        (count_entries(), any::<bool>()).prop_map(|(entries, within)| -> Arc<dyn Slicer> {
+            let degrade = ScarcityBehavior::Degrade;
+            let slicer = CountQuotaSlice::new(entries, GreedySlice, degrade).unwrap();
+            Arc::new(slicer.within_budget(within))
+        });
     let count_knapsack = count_entries().prop_map(|entries| -> Arc<dyn Slicer> {
         let knapsack = KnapsackSlice::new(3).unwrap();
         let degrade = ScarcityBehavior::Degrade;
@@ -239,7 +246,8 @@ pub(crate) fn slicer() -> impl Strategy<Value = Arc<dyn Slicer>> {
 }
 
 pub(crate) fn placer() -> impl Strategy<Value = Arc<dyn Placer>> {
-    let all: Vec<Arc<dyn Placer>> = vec![Arc::new(ChronologicalPlacer), Arc::new(UShapedPlacer)];
+    let all: Vec<Arc<dyn Placer>> =
+        vec![Arc::new(AgePlacer), Arc::new(ChronologicalPlacer), Arc::new(UShapedPlacer)];
     select(all)
 }
 

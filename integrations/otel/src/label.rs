@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_reason_nobody_knows_is_unknown() {
-        let unknown = ExclusionReason::Unknown { reason: "somebody's text".to_owned() };
+        let unknown = ExclusionReason::unknown("somebody's text");
         assert_eq!(reason(&unknown), "Unknown");
         assert_eq!(reason(&ExclusionReason::NegativeTokens { tokens: -1 }), "NegativeTokens");
     }
