@@ -64,7 +64,9 @@ fn needed<'v, 'd>(config: Option<&'v View<'d>>) -> Result<&'v View<'d>, String> 
 
 fn inner(config: &View<'_>) -> Result<Arc<dyn Slicer>, Failure> {
     match config.string("inner_slicer")?.unwrap_or("greedy") {
-        kind @ ("greedy" | "knapsack" | "quota") => slicer(kind, Some(config)),
+        kind @ ("greedy" | "knapsack") => slicer(kind, Some(config)),
+        // There is one key for an inner slicer: that of a quota inside is always greedy.
+        "quota" => Ok(Arc::new(QuotaSlice::new(quotas(config)?, GreedySlice))),
         other => Err(format!("unknown inner slicer {other:?}").into()),
     }
 }
