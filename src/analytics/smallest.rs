@@ -59,19 +59,20 @@ impl Pipeline {
         }
         let pinned = pinned as i64;
         let sorted = ranked.sorted();
+        let Some(order) = self.slicer().one_pass_order(sorted) else {
+            let simulation = self.simulate(&ranked);
+            let step = self.slicer().granularity().max(1);
+            return first_selecting(&simulation, target, pinned, step, search_ceiling);
+        };
         let room = if target.pinned() {
             Some(0)
-        } else if let Some(order) = self.slicer().one_pass_order(sorted) {
+        } else {
             let sizes: Vec<(i64, bool)> = order
                 .into_iter()
                 .filter_map(|position| sorted.get(position as usize))
                 .map(|scored| (scored.tokens(), ContextItem::same(scored.item(), target)))
                 .collect();
             least_room(&sizes)
-        } else {
-            let simulation = self.simulate(&ranked);
-            let step = self.slicer().granularity().max(1);
-            return first_selecting(&simulation, target, pinned, step, search_ceiling);
         };
         let budget = room.and_then(|room| pinned.checked_add(room));
         Ok(budget.filter(|budget| *budget <= search_ceiling))
@@ -107,7 +108,7 @@ fn first_selecting(
     step: i64,
     ceiling: i64,
 ) -> Result<Option<i64>, CupelError> {
-    let mut room = target.tokens().max(1);
+    let mut room = if target.pinned() { 0 } else { target.tokens().max(1) };
     loop {
         let Some(budget) = pinned.checked_add(room).filter(|budget| *budget <= ceiling) else {
             return Ok(None);
@@ -115,11 +116,10 @@ fn first_selecting(
         if selects(simulation, target, budget)? {
             return Ok(Some(budget));
         }
-        let Some(next) = (room / step).checked_add(1).and_then(|next| next.checked_mul(step))
-        else {
-            return Ok(None);
+        room = match room {
+            0 => 1,
+            room => (room / step).saturating_add(1).saturating_mul(step),
         };
-        room = next;
     }
 }
 

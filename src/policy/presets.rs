@@ -49,13 +49,14 @@ fn kinds_for_tools() -> KindScorer {
 }
 
 /// At least `count` tool outputs, however they score, as far as they fit, and no upper limit.
-fn at_least_tool_outputs(count: usize) -> CountQuotaSlice {
-    CountQuotaSlice::unchecked(
+fn at_least_tool_outputs(count: usize) -> FillSlice {
+    let slicer = CountQuotaSlice::unchecked(
         vec![CountQuotaEntry::unchecked(ContextKind::tool_output(), count, usize::MAX)],
         GreedySlice,
         ScarcityBehavior::Degrade,
-    )
-    .within_budget(true)
+    );
+    // Where they use up the budget, items that cost nothing are still to be had.
+    FillSlice::new(slicer.within_budget(true))
 }
 
 /// Shares of the budget for kinds; what a kind cannot use of its own goes to the others.

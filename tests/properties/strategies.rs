@@ -156,7 +156,6 @@ fn leaf_scorer() -> impl Strategy<Value = Arc<dyn Scorer>> {
     let hours = |hours: u64| Duration::from_secs(hours * 3_600);
     let steps = vec![(hours(1), 0.9), (hours(2), 0.4)];
     let all: Vec<Arc<dyn Scorer>> = vec![
-        Arc::new(AgeScorer),
         Arc::new(RecencyScorer),
         Arc::new(PriorityScorer),
         Arc::new(KindScorer::default()),
@@ -275,7 +274,20 @@ pub(crate) fn pipeline_of(
 }
 
 pub(crate) fn pipeline() -> impl Strategy<Value = Pipeline> {
-    pipeline_of(scorer(), slicer())
+    pipeline_of(prop_oneof![9 => scorer().boxed(), 1 => age_scorer().boxed()], slicer())
+}
+
+/// The one scorer for which the order of the list matters, alone and with others.
+pub(crate) fn age_scorer() -> impl Strategy<Value = Arc<dyn Scorer>> {
+    option::of(scorer()).prop_map(|other| -> Arc<dyn Scorer> {
+        match other {
+            None => Arc::new(AgeScorer),
+            Some(other) => {
+                let age: Arc<dyn Scorer> = Arc::new(AgeScorer);
+                Arc::new(CompositeScorer::new(vec![(age, 2.0), (other, 1.0)]).unwrap())
+            }
+        }
+    })
 }
 
 /// How often an item is in a list, by identity.
