@@ -93,7 +93,7 @@ impl Scorer for ScaledScorer {
     }
 
     fn steps(&self, items: &[ContextItem]) -> u64 {
-        self.inner.steps(items).saturating_add(items.len() as u64)
+        self.inner.steps(items)
     }
 
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
