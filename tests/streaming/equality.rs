@@ -102,7 +102,7 @@ proptest! {
                 (Ok((batch, batch_report)), Ok((stream, stream_report))) => {
                     prop_assert_eq!(batch, stream);
                     let scores = |s: &cupel::layer::Selection| {
-                        s.included.iter().map(|i| (i.score, i.reason)).collect::<Vec<_>>()
+                        s.included.iter().map(|i| (i.score, i.reason.clone())).collect::<Vec<_>>()
                     };
                     prop_assert_eq!(scores(&batch_report), scores(&stream_report));
                     prop_assert_eq!(batch_report.total_candidates, stream_report.total_candidates);
