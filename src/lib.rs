@@ -34,6 +34,7 @@
 // Links to what a feature brings lead nowhere without it; the published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(rustdoc::broken_intra_doc_links))]
 
+mod config;
 mod error;
 mod names;
 mod order;
@@ -68,7 +69,7 @@ pub use diagnostics::{
     NullTraceCollector, OverflowEvent, PipelineStage, SelectionReport, TraceCollector,
     TraceDetailLevel, TraceEvent,
 };
-pub use error::CupelError;
+pub use error::{ConfigError, ConfigProblem, CupelError};
 pub use model::{
     ContextBudget, ContextBudgetBuilder, ContextItem, ContextItemBuilder, ContextKind,
     ContextSource, OverflowStrategy, ScoredItem,

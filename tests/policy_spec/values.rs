@@ -228,3 +228,54 @@ fn names_are_registered_once_and_are_not_blank() {
     );
     assert!(crate::registry().register(" ", cupel::RecencyScorer).is_err());
 }
+
+#[test]
+fn a_value_is_judged_whatever_is_wrong_beside_it() {
+    let spec = json!({
+        "scorers": [
+            { "type": "recency", "weight": -1 },
+            { "type": "recency", "weight": "much" },
+            { "type": "metadata_key", "weight": 1, "key": 5, "value": "v", "boost": -2 },
+            { "type": "tag", "weight": 1, "weights": { "a": -3, "b": "heavy" } },
+            {
+                "type": "decay", "weight": 1, "null_timestamp_score": 4,
+                "curve": {
+                    "type": "step",
+                    "windows": [{ "max_age_secs": 9, "score": 1 }, 7, { "max_age_secs": 5, "score": 6 }]
+                }
+            },
+            { "type": "decay", "weight": 1, "null_timestamp_score": 8, "curve": "wave" }
+        ],
+        "slicer": {
+            "type": "count_quota", "inner": "nothing",
+            "entries": [{ "kind": 1, "require_count": 3, "cap_count": 2 }, { "kind": "Memory" },
+                        { "kind": "memory", "cap_count": "many" }]
+        },
+        "placer": "u_shaped"
+    });
+    let error = PolicySpec::from_json_str(&spec.to_string()).unwrap_err();
+    let mut paths: Vec<&str> = error.problems().iter().map(|problem| &*problem.path).collect();
+    paths.sort_unstable();
+    assert_eq!(
+        paths,
+        [
+            "scorers[0].weight",
+            "scorers[1].weight",
+            "scorers[2].boost",
+            "scorers[2].key",
+            "scorers[3].weights.a",
+            "scorers[3].weights.b",
+            "scorers[4].curve.windows[1]",
+            "scorers[4].curve.windows[2].max_age_secs",
+            "scorers[4].curve.windows[2].score",
+            "scorers[4].null_timestamp_score",
+            "scorers[5].curve",
+            "scorers[5].null_timestamp_score",
+            "slicer.entries[0].kind",
+            "slicer.entries[0].require_count",
+            "slicer.entries[2].cap_count",
+            "slicer.entries[2].kind",
+            "slicer.inner",
+        ]
+    );
+}
