@@ -2,7 +2,6 @@
 
 mod config;
 
-use crate::contract::ContractError;
 use crate::model::ContextKind;
 
 pub(crate) use config::Listed;
@@ -118,10 +117,6 @@ pub enum CupelError {
         /// The model families that are known.
         known: Vec<&'static str>,
     },
-
-    /// A budget contract does not hold, or was asked for a step it does not have.
-    #[error("budget contract: {0}")]
-    BudgetContract(#[from] ContractError),
 
     /// A slicer or placer answered with indices that break its contract.
     #[error("{component} {problem}")]

@@ -11,8 +11,30 @@ pub(crate) trait FromTree: Sized {
     /// What a valid value looks like, for messages.
     const EXPECTED: &'static str;
 
+    /// Whether it is a part with a `type`, whose bare name stands for a table with nothing else.
+    const IS_PART: bool = false;
+
+    /// Reads a table, or reports why not. What is not a table has a `from_tree` of its own.
+    fn from_fields(_: &mut Fields<'_>) -> Option<Self> {
+        None
+    }
+
     /// The value, or none after reporting why not.
-    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self>;
+    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
+        let name_only = Self::IS_PART && tree.text().is_some();
+        let tree = match name_only {
+            true => Tree {
+                file: Arc::clone(&tree.file),
+                value: Value::Table(vec![("type".to_owned(), tree)]),
+            },
+            false => tree,
+        };
+        let mut fields = Fields::open(tree, path, report, Self::EXPECTED)?;
+        fields.name_only = name_only;
+        let value = Self::from_fields(&mut fields);
+        fields.close();
+        value
+    }
 
     /// Stands in for a value that cannot be read, so that the rest can still be judged.
     fn stand_in(path: &Path<'_>) -> Self;
@@ -38,8 +60,10 @@ pub(crate) trait Report {
     /// Takes note of a problem.
     fn report(&mut self, path: &Path<'_>, found: Found<'_>);
 
-    /// Hears of a place that has a stand-in, about which nothing more should be said.
-    fn unread(&mut self, _path: &Path<'_>) {}
+    /// Whether a key with nothing behind it counts as not there.
+    fn skips_nothing(&self) -> bool {
+        false
+    }
 }
 
 /// A table that is being read.
@@ -68,7 +92,9 @@ impl<'a> Fields<'a> {
             return None;
         };
         let mut entries = HashMap::with_capacity(table.len());
-        for (position, (key, tree)) in table.into_iter().enumerate() {
+        let skip = report.skips_nothing();
+        let given = table.into_iter().enumerate();
+        for (position, (key, tree)) in given.filter(|(_, (_, tree))| !(skip && tree.is_nothing())) {
             match entries.entry(key) {
                 Entry::Vacant(free) => {
                     free.insert((position, tree));
@@ -81,36 +107,21 @@ impl<'a> Fields<'a> {
         Some(Self { path, report, file: tree.file, entries, known: Vec::new(), name_only: false })
     }
 
-    /// Opens the table of a part with a `type`; the bare name stands for a table with nothing else.
-    pub(crate) fn open_part(
-        tree: Tree,
-        path: &'a Path<'a>,
-        report: &'a mut dyn Report,
-        expected: &str,
-    ) -> Option<Self> {
-        let name_only = matches!(tree.value, Value::Text(_));
-        let tree = match name_only {
-            true => Tree {
-                file: Arc::clone(&tree.file),
-                value: Value::Table(vec![("type".to_owned(), tree)]),
-            },
-            false => tree,
-        };
-        let fields = Self::open(tree, path, report, expected)?;
-        Some(Self { name_only, ..fields })
-    }
-
-    /// The value of a key; none without the key, or after reporting a problem.
-    #[cfg(feature = "config")]
-    pub(crate) fn maybe<T: FromTree>(&mut self, key: &'a str) -> Option<T> {
-        self.get(key)?
+    /// Whatever stands behind a key.
+    pub(crate) fn take(&mut self, key: &'a str) -> Option<Tree> {
+        self.known.push(key);
+        self.entries.remove(key).map(|(_, tree)| tree)
     }
 
     /// None without the key; none inside after reporting a problem.
     fn get<T: FromTree>(&mut self, key: &'a str) -> Option<Option<T>> {
-        self.known.push(key);
-        let (_, tree) = self.entries.remove(key)?;
+        let tree = self.take(key)?;
         Some(T::from_tree(tree, &self.path.key(key), self.report))
+    }
+
+    /// The value of a key; none without the key, or after reporting a problem.
+    pub(crate) fn maybe<T: FromTree>(&mut self, key: &'a str) -> Option<T> {
+        self.get(key)?
     }
 
     /// Whether a key is there.
@@ -129,19 +140,12 @@ impl<'a> Fields<'a> {
 
     /// The value of a key that must be there, or what stands in for it after reporting a problem.
     pub(crate) fn required<T: FromTree>(&mut self, key: &'a str) -> T {
-        self.needed(key, T::EXPECTED).unwrap_or_else(|| {
-            self.report.unread(&self.path.key(key));
-            T::stand_in(&self.path.key(key))
-        })
+        self.needed(key, T::EXPECTED).unwrap_or_else(|| T::stand_in(&self.path.key(key)))
     }
 
     /// The value of a key; `default` without the key, or after reporting a problem.
     pub(crate) fn or<T: FromTree>(&mut self, key: &'a str, default: T) -> T {
-        let read = self.get(key);
-        if let Some(None) = read {
-            self.report.unread(&self.path.key(key));
-        }
-        read.flatten().unwrap_or(default)
+        self.maybe(key).unwrap_or(default)
     }
 
     /// The `type` of this part, which is one of `types`, or none after reporting a problem.

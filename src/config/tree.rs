@@ -37,29 +37,23 @@ impl Tree {
         Seed(file.into()).deserialize(deserializer)
     }
 
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self.value, Value::Nothing)
+    }
+
     /// The value of a key of a table; a key with nothing behind it counts as not there.
     #[cfg(feature = "config")]
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let Value::Table(entries) = &self.value else { return None };
         let (_, tree) = entries.iter().find(|(name, _)| name == key)?;
-        (!matches!(tree.value, Value::Nothing)).then_some(tree)
-    }
-
-    /// Without the keys that have nothing behind them.
-    #[cfg(feature = "config")]
-    pub(crate) fn sparse(mut self) -> Self {
-        match &mut self.value {
-            Value::Table(entries) => {
-                let given = std::mem::take(entries).into_iter();
-                let given = given.filter(|(_, tree)| !matches!(tree.value, Value::Nothing));
-                *entries = given.map(|(key, tree)| (key, tree.sparse())).collect();
-            }
-            Value::List(items) => {
-                *items = std::mem::take(items).into_iter().map(Self::sparse).collect();
-            }
-            _ => {}
-        }
-        self
+        Some(tree).filter(|tree| !tree.is_nothing())
     }
 }
 
@@ -80,6 +74,14 @@ impl fmt::Display for Tree {
             Value::Table(_) => f.write_str("a table"),
         }
     }
+}
+
+macro_rules! leaves {
+    ($($visit:ident: $($from:ident: $Type:ty)?, $value:expr;)+) => {$(
+        fn $visit<E>(self, $($from: $Type)?) -> Result<Tree, E> {
+            self.tree($value)
+        }
+    )+};
 }
 
 #[derive(Clone)]
@@ -106,12 +108,18 @@ impl<'de> Visitor<'de> for Seed {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Tree, E> {
-        self.tree(Value::Nothing)
-    }
-
-    fn visit_none<E>(self) -> Result<Tree, E> {
-        self.tree(Value::Nothing)
+    leaves! {
+        visit_unit: , Value::Nothing;
+        visit_none: , Value::Nothing;
+        visit_bool: value: bool, Value::Flag(value);
+        visit_i64: value: i64, Value::Whole(value.into());
+        visit_u64: value: u64, Value::Whole(value.into());
+        visit_i128: value: i128, Value::Whole(value);
+        // Only ever shown to say that it is too large.
+        visit_u128: value: u128, Value::Whole(value.try_into().unwrap_or(i128::MAX));
+        visit_f64: value: f64, Value::Number(value);
+        visit_str: text: &str, Value::Text(text.to_owned());
+        visit_string: text: String, Value::Text(text);
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
@@ -120,39 +128,6 @@ impl<'de> Visitor<'de> for Seed {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
         self.deserialize(deserializer)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
-        self.tree(Value::Flag(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Tree, E> {
-        self.tree(Value::Whole(value.into()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
-        self.tree(Value::Whole(value.into()))
-    }
-
-    fn visit_i128<E>(self, value: i128) -> Result<Tree, E> {
-        self.tree(Value::Whole(value))
-    }
-
-    fn visit_u128<E>(self, value: u128) -> Result<Tree, E> {
-        // Only ever shown to say that it is too large.
-        self.tree(Value::Whole(value.try_into().unwrap_or(i128::MAX)))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
-        self.tree(Value::Number(value))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
-        self.tree(Value::Text(text.to_owned()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Tree, E> {
-        self.tree(Value::Text(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Tree, A::Error> {

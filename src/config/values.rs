@@ -60,15 +60,6 @@ fn whole(tree: &Tree) -> Option<i128> {
     }
 }
 
-impl Tree {
-    pub(crate) fn text(&self) -> Option<&str> {
-        match &self.value {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-}
-
 /// The duration that the digits of a number say: 13811730.254 seconds have no nanosecond more,
 /// though the closest float is nearer to one that has.
 fn as_written(seconds: f64) -> Option<Duration> {
@@ -79,19 +70,6 @@ fn as_written(seconds: f64) -> Option<Duration> {
         fits.then_some(Duration::new(whole.parse().ok()?, nanos.parse().ok()?))
     });
     exact.or_else(|| Duration::try_from_secs_f64(seconds).ok())
-}
-
-/// Whatever it is.
-impl FromTree for Tree {
-    const EXPECTED: &'static str = "a value";
-
-    fn from_tree(tree: Tree, _: &Path<'_>, _: &mut dyn Report) -> Option<Self> {
-        Some(tree)
-    }
-
-    fn stand_in(_: &Path<'_>) -> Self {
-        Self { value: Value::Nothing, file: "".into() }
-    }
 }
 
 impl<T: FromTree> FromTree for Vec<T> {
@@ -105,10 +83,7 @@ impl<T: FromTree> FromTree for Vec<T> {
         // What cannot be read keeps its place, so that the others keep theirs.
         let read = (0..).zip(items).map(|(index, item)| {
             let path = path.index(index);
-            T::from_tree(item, &path, report).unwrap_or_else(|| {
-                report.unread(&path);
-                T::stand_in(&path)
-            })
+            T::from_tree(item, &path, report).unwrap_or_else(|| T::stand_in(&path))
         });
         Some(read.collect())
     }

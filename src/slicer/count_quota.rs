@@ -51,8 +51,8 @@ impl CountQuotaSlice {
     ) -> Result<Self, CupelError> {
         let mut problems = check_entries(&entries);
         if inner.is_knapsack() {
-            let message = "must not be a knapsack; use greedy, or count_constrained_knapsack \
-                           instead of count_quota";
+            let message = "must not be a knapsack (KnapsackSlice); use greedy, or \
+                           count_constrained_knapsack instead of count_quota";
             problems.add(&Path::Root.key("inner"), message);
         }
         problems.slicer(NAME)?;

@@ -57,8 +57,7 @@ pub(super) fn read(files: &mut Files, name: &str) -> Result<Tree, Vec<ContractPr
         next = parent(&ancestor).map_err(one)?;
         merge(&mut merged, ancestor);
     }
-    // A child may have nothing behind a key, so that its parent's value does not count.
-    if problems.is_empty() { Ok(merged.sparse()) } else { Err(problems) }
+    if problems.is_empty() { Ok(merged) } else { Err(problems) }
 }
 
 /// What a file says it extends, and where it says so.

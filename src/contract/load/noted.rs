@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{Found, FromTree, Path, Report, Tree, Value, meant, plain};
+use crate::config::{Found, Path, Report, Value, meant, plain};
 use crate::contract::problem::{ContractProblem, Place};
 
 /// Limits whose names mean nothing else, and where they belong: elsewhere they are a mistake.
@@ -50,6 +50,10 @@ fn place(file: &Arc<str>, path: &Path<'_>) -> Place {
 }
 
 impl Report for Noted {
+    fn skips_nothing(&self) -> bool {
+        true
+    }
+
     fn report(&mut self, path: &Path<'_>, found: Found<'_>) {
         match found {
             Found::Missing { expected, file } => self.missing(file, path, expected),
@@ -78,32 +82,18 @@ impl Report for Noted {
     }
 }
 
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Tokens(pub(super) i64);
+/// A number with the file it stands in: not always the pipeline's own.
+#[derive(Debug, Default)]
+pub(super) struct Tokens(pub(super) i64, pub(super) Arc<str>);
+
+/// A text with its file.
+#[derive(Debug, Default)]
+pub(super) struct Name(pub(super) String, pub(super) Arc<str>);
 
 plain! {
     Tokens, "a whole number of tokens", |tree| match tree.value {
-        Value::Whole(number) => number.try_into().ok().map(Tokens),
+        Value::Whole(number) => Some(Tokens(number.try_into().ok()?, Arc::clone(&tree.file))),
         _ => None,
     };
-}
-
-/// A value with the file it stands in: not always the pipeline's own.
-#[derive(Debug)]
-pub(super) struct Located<T> {
-    pub(super) value: T,
-    pub(super) file: Arc<str>,
-}
-
-impl<T: FromTree> FromTree for Located<T> {
-    const EXPECTED: &'static str = T::EXPECTED;
-
-    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
-        let file = Arc::clone(&tree.file);
-        T::from_tree(tree, path, report).map(|value| Self { value, file })
-    }
-
-    fn stand_in(path: &Path<'_>) -> Self {
-        Self { value: T::stand_in(path), file: "".into() }
-    }
+    Name, "a text", |tree| Some(Name(tree.text()?.to_owned(), Arc::clone(&tree.file)));
 }

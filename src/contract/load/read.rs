@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use super::files::{Files, stays_below};
-use super::noted::{Located, Noted, Tokens};
+use super::noted::{Name, Noted, Tokens};
 use crate::config::{Fields, Format, Path, Tree, Value, meant};
 use crate::contract::check::{BudgetContract, Origins};
 use crate::contract::limits::{ModelLimits, PipelineSettings};
@@ -34,7 +34,7 @@ impl<'f> Reading<'f> {
     /// The model's limits, and whether clamping is allowed.
     pub(super) fn config(&mut self) -> (ModelLimits, bool) {
         let tree = match self.config_tree() {
-            Ok(tree) => tree.sparse(),
+            Ok(tree) => tree,
             Err(problem) => {
                 self.noted.problems.push(problem);
                 return Default::default();
@@ -84,7 +84,7 @@ impl<'f> Reading<'f> {
         let (mut settings, mut steps) = (None, None);
         if let Some(mut fields) = Fields::open(pipeline, ROOT, &mut self.noted, "a table") {
             fields.skip(&["name", "description", "extends"]);
-            (settings, steps) = (fields.maybe("settings"), fields.maybe("steps"));
+            (settings, steps) = (fields.take("settings"), fields.take("steps"));
             fields.close();
         }
         let settings = settings.map(|tree| self.settings(tree)).unwrap_or_default();
@@ -138,12 +138,12 @@ impl<'f> Reading<'f> {
     fn step(&mut self, name: &str, tree: Tree, path: &Path<'_>) -> Option<GenerationStep> {
         let mut fields = Fields::open(tree, path, &mut self.noted, "a table with an action")?;
         let expected = "what the step does, such as call_model";
-        let action: Located<String> = fields.needed("action", expected)?;
-        if action.value != ACTION {
+        let Name(action, file) = fields.needed("action", expected)?;
+        if action != ACTION {
             // A slip here would leave the step unchecked.
-            if meant(&action.value, &[ACTION]).is_some() {
-                let (path, value) = (path.key("action"), format!("{:?}", action.value));
-                self.noted.invalid(&action.file, &path, value, "another action, or \"call_model\"");
+            if meant(&action, &[ACTION]).is_some() {
+                let (path, value) = (path.key("action"), format!("{action:?}"));
+                self.noted.invalid(&file, &path, value, "another action, or \"call_model\"");
             }
             return None;
         }
@@ -153,7 +153,7 @@ impl<'f> Reading<'f> {
         step.max_tokens = limit(&mut fields, &mut self.origins, path, "max_tokens");
         step.use_history = fields.or("use_history", false);
         let prompt = fields.maybe("prompt_key");
-        let parts = fields.maybe("user_parts");
+        let parts = fields.take("user_parts");
         fields.close();
         step.system_prompt =
             prompt.and_then(|name| self.prompt(&name, &path.key("prompt_key"))).map(Into::into);
@@ -163,8 +163,7 @@ impl<'f> Reading<'f> {
     }
 
     /// The text of the prompt file that `prompt_key` names.
-    fn prompt(&mut self, name: &Located<String>, path: &Path<'_>) -> Option<String> {
-        let Located { value: name, file } = name;
+    fn prompt(&mut self, Name(name, file): &Name, path: &Path<'_>) -> Option<String> {
         let shown = format!("{name:?}");
         if !stays_below(name) {
             self.noted.invalid(file, path, shown, "the name of a file below prompts");
@@ -223,7 +222,7 @@ fn limit<'a>(
     path: &Path<'_>,
     key: &'a str,
 ) -> Option<i64> {
-    let Located { value: Tokens(tokens), file } = fields.maybe(key)?;
+    let Tokens(tokens, file) = fields.maybe(key)?;
     origins.keys.insert(path.key(key).to_string(), file.to_string());
     Some(tokens)
 }

@@ -72,10 +72,9 @@ impl Report for Convert<'_> {
             Found::Twice { note, .. } => format!("the key is given twice, expected once{note}"),
         };
         self.add(path, message);
-    }
-
-    fn unread(&mut self, path: &Path<'_>) {
-        self.unread.insert(path.to_string());
+        if let Found::Missing { .. } | Found::Wrong { .. } = found {
+            self.unread.insert(path.to_string());
+        }
     }
 }
 

@@ -24,7 +24,8 @@
 //! let typing_error = text.replace("cap_count", "capCount");
 //! assert_eq!(
 //!     serde_json::from_str::<PolicySpec>(&typing_error).unwrap_err().to_string(),
-//!     "slicer.entries[0].capCount: unknown key, expected one of kind, require_count, cap_count",
+//!     "slicer.entries[0].capCount: unknown key, expected one of kind, require_count, cap_count; \
+//!      did you mean cap_count?",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -65,6 +66,8 @@ mod scorer;
 mod slicer;
 mod values;
 
+use serde::Serialize;
+
 use crate::model::OverflowStrategy;
 
 pub use decay::{DecayCurveSpec, DecayWindowSpec};
@@ -98,16 +101,18 @@ pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 ///     "2 problems:\n  scorers[1].weight: must be positive, got -1\n  slicer.bucket_size: must be at least 1, got 0",
 /// );
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PolicySpec {
     /// How items are scored.
+    #[serde(flatten, serialize_with = "policy::write_scorer")]
     pub scorer: ScorerSpec,
     /// How the budget is filled.
     pub slicer: SlicerSpec,
     /// How the selection is ordered.
     pub placer: PlacerSpec,
     /// What happens when the selection exceeds the target.
+    #[serde(serialize_with = "policy::lower_case")]
     pub overflow: OverflowStrategy,
     /// Whether items with equal content are reduced to the best one.
     pub deduplication: bool,

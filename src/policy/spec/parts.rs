@@ -40,8 +40,10 @@ macro_rules! parts {
             )+})?,
         )+}
 
-        impl $Spec {
-            /// Reads the part from a table that may have other keys as well.
+        impl $crate::config::FromTree for $Spec {
+            const EXPECTED: &'static str = $expected;
+            const IS_PART: bool = true;
+
             fn from_fields(fields: &mut $crate::config::Fields<'_>) -> Option<Self> {
                 match fields.part(&[$($name),+])? {
                     $($name => Some(Self::$Variant $({$(
@@ -49,22 +51,6 @@ macro_rules! parts {
                     )+})?),)+
                     _ => None,
                 }
-            }
-        }
-
-        impl $crate::config::FromTree for $Spec {
-            const EXPECTED: &'static str = $expected;
-
-            fn from_tree(
-                tree: $crate::config::Tree,
-                path: &$crate::config::Path<'_>,
-                report: &mut dyn $crate::config::Report,
-            ) -> Option<Self> {
-                let mut fields =
-                    $crate::config::Fields::open_part(tree, path, report, Self::EXPECTED)?;
-                let part = Self::from_fields(&mut fields);
-                fields.close();
-                part
             }
 
             fn stand_in(_: &$crate::config::Path<'_>) -> Self {
@@ -94,17 +80,10 @@ macro_rules! table {
         impl $crate::config::FromTree for $Spec {
             const EXPECTED: &'static str = $expected;
 
-            fn from_tree(
-                tree: $crate::config::Tree,
-                path: &$crate::config::Path<'_>,
-                report: &mut dyn $crate::config::Report,
-            ) -> Option<Self> {
-                let mut fields = $crate::config::Fields::open(tree, path, report, Self::EXPECTED)?;
-                let table = Self {
+            fn from_fields(fields: &mut $crate::config::Fields<'_>) -> Option<Self> {
+                Some(Self {
                     $($field: setting!(fields, $field $(as $key)? $(= $default)?),)+
-                };
-                fields.close();
-                Some(table)
+                })
             }
 
             fn stand_in(path: &$crate::config::Path<'_>) -> Self {

@@ -1,13 +1,13 @@
 //! A policy's own keys: read, written, turned into a policy, and back.
 
+use std::fmt;
+
+use serde::Serializer;
 use serde::de::{Deserialize, Deserializer, Error};
-use serde::{Serialize, Serializer};
 
 use super::convert::Convert;
-use super::{
-    PlacerSpec, PolicySpec, PolicySpecError, ScorerRegistry, ScorerSpec, SlicerSpec, WeightedScorer,
-};
-use crate::config::{Fields, FromTree, Path, Report, Tree};
+use super::{PlacerSpec, PolicySpec, PolicySpecError, ScorerRegistry, ScorerSpec, SlicerSpec};
+use crate::config::{Fields, Found, FromTree, Path, Report, Tree};
 use crate::model::OverflowStrategy;
 use crate::policy::{Policy, PolicyBuilder};
 use crate::scorer::CompositeScorer;
@@ -31,8 +31,9 @@ impl PolicySpec {
         let given = (fields.has("scorers"), fields.has("scorer"));
         // `scorers` is a weighted average, `scorer` is one scorer as it is.
         let scorers = fields.or("scorers", Vec::new());
+        let average = ScorerSpec::Composite { scorers };
         let spec = Self {
-            scorer: fields.or("scorer", ScorerSpec::Composite { scorers }),
+            scorer: if given.1 { fields.required("scorer") } else { fields.or("scorer", average) },
             slicer: fields.required("slicer"),
             placer: fields.required("placer"),
             overflow: fields.or("overflow", OverflowStrategy::default()),
@@ -43,8 +44,8 @@ impl PolicySpec {
             (true, true) => convert.add(SCORER, "give either scorers or scorer, got both"),
             (false, false) => {
                 let expected = "a list of scorers with weights, or scorer for a single one";
-                convert.add("scorers", format!("missing, expected {expected}"));
-                convert.unread(&Path::Root.key("scorers"));
+                let found = Found::Missing { expected, file: &"".into() };
+                convert.report(&Path::Root.key("scorers"), found);
             }
             _ => {}
         }
@@ -142,42 +143,21 @@ macro_rules! deserialize {
 
 deserialize!(ScorerSpec, SlicerSpec, PlacerSpec);
 
-/// How a spec is written.
-#[derive(Serialize)]
-struct Written<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scorer: Option<&'a ScorerSpec>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scorers: Option<&'a [WeightedScorer]>,
-    slicer: &'a SlicerSpec,
-    placer: PlacerSpec,
-    #[serde(serialize_with = "lower_case")]
-    overflow: OverflowStrategy,
-    deduplication: bool,
-}
-
-impl Serialize for PolicySpec {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (scorer, scorers) = match &self.scorer {
-            ScorerSpec::Composite { scorers } => (None, Some(scorers.as_slice())),
-            scorer => (Some(scorer), None),
-        };
-        let written = Written {
-            scorer,
-            scorers,
-            slicer: &self.slicer,
-            placer: self.placer,
-            overflow: self.overflow,
-            deduplication: self.deduplication,
-        };
-        written.serialize(serializer)
+/// A weighted average is written as the policy's own list.
+pub(super) fn write_scorer<S: Serializer>(
+    scorer: &ScorerSpec,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match scorer {
+        ScorerSpec::Composite { scorers } => serializer.collect_map([("scorers", scorers)]),
+        scorer => serializer.collect_map([("scorer", scorer)]),
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn lower_case<S: Serializer>(
-    strategy: &OverflowStrategy,
+/// Words are written in lower case.
+pub(super) fn lower_case<S: Serializer>(
+    word: &impl fmt::Debug,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&strategy.to_string().to_ascii_lowercase())
+    serializer.serialize_str(&format!("{word:?}").to_ascii_lowercase())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::convert::{Convert, one_of};
 use super::decay::DecayCurveSpec;
 use super::parts::{parts, setting};
-use crate::config::{Fields, FromTree, Path, Report, Tree};
+use crate::config::{Fields, FromTree, Path};
 use crate::model::ContextKind;
 use crate::scorer::{
     CompositeScorer, DecayScorer, FrequencyScorer, KindScorer, MetadataKeyScorer,
@@ -119,13 +119,12 @@ pub struct WeightedScorer {
 
 impl FromTree for WeightedScorer {
     const EXPECTED: &'static str = "a scorer with a weight";
+    const IS_PART: bool = true;
 
-    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
-        let mut fields = Fields::open_part(tree, path, report, Self::EXPECTED)?;
+    fn from_fields(fields: &mut Fields<'_>) -> Option<Self> {
         let weight = fields.required("weight");
-        let scorer = ScorerSpec::from_fields(&mut fields);
-        fields.close();
-        Some(Self { scorer: scorer.unwrap_or_else(|| ScorerSpec::stand_in(path)), weight })
+        let scorer = ScorerSpec::from_fields(fields).unwrap_or(ScorerSpec::Recency);
+        Some(Self { scorer, weight })
     }
 
     fn stand_in(path: &Path<'_>) -> Self {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use serde::Serializer;
-
 use super::convert::Convert;
 use super::parts::{parts, setting, table};
+use super::policy::lower_case;
 use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
 use crate::slicer::{
@@ -54,7 +53,7 @@ parts! {
             /// The counts of the kinds.
             entries: Vec<CountQuotaSpec>,
             /// What happens when a kind is short of candidates; `degrade` where the key is left out.
-            #[serde(serialize_with = "write_scarcity")]
+            #[serde(serialize_with = "lower_case")]
             scarcity: ScarcityBehavior = ScarcityBehavior::default(),
             /// The slicer that fills the rest of the budget: any but a knapsack.
             inner: Box<SlicerSpec>,
@@ -64,7 +63,7 @@ parts! {
             /// The counts of the kinds.
             entries: Vec<CountQuotaSpec>,
             /// What happens when a kind is short of candidates; `degrade` where the key is left out.
-            #[serde(serialize_with = "write_scarcity")]
+            #[serde(serialize_with = "lower_case")]
             scarcity: ScarcityBehavior = ScarcityBehavior::default(),
             /// Tokens in a bucket of the knapsack; 100 where the key is left out.
             bucket_size: i64 = KnapsackSlice::default().bucket_size(),
@@ -107,17 +106,6 @@ impl CountQuotaSpec {
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
 fn is_no_cap(count: &usize) -> bool {
     *count == CountQuotaSpec::NO_CAP
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn write_scarcity<S: Serializer>(
-    behavior: &ScarcityBehavior,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match behavior {
-        ScarcityBehavior::Degrade => "degrade",
-        ScarcityBehavior::Throw => "throw",
-    })
 }
 
 impl SlicerSpec {
