@@ -52,13 +52,12 @@ mod policy;
 mod problem;
 mod step;
 
+pub use crate::tokens::FormatOverhead;
 pub use check::BudgetContract;
 pub use checked::{CheckedContract, CheckedStep};
 pub use clamp::Clamp;
 pub use history::{HistoryEntry, TrimmedHistory, trim_history};
-pub use limits::{
-    DEFAULT_SAFETY_MARGIN_TOKENS, FormatOverhead, MAX_TOKENS, ModelLimits, PipelineSettings,
-};
+pub use limits::{DEFAULT_SAFETY_MARGIN_TOKENS, MAX_TOKENS, ModelLimits, PipelineSettings};
 #[cfg(feature = "config")]
 pub use load::{ContractCache, ContractFolder};
 pub use parts::StepBudget;

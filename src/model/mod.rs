@@ -18,12 +18,14 @@
 //! ```
 
 mod budget;
+mod fold;
 mod item;
 mod open_string;
 mod overflow;
 mod scored;
 
 pub use budget::{ContextBudget, ContextBudgetBuilder};
+pub(crate) use fold::Fold;
 pub use item::{ContextItem, ContextItemBuilder};
 pub use open_string::{ContextKind, ContextSource};
 pub use overflow::OverflowStrategy;
