@@ -7,43 +7,46 @@
 
 use std::collections::HashSet;
 
-use super::Seen;
+use super::Entry;
 
-/// Ties reasoning to what the model went on to write, and lets outputs stand whose calls are on
-/// the server.
-pub(super) fn tie(items: &mut [Seen], remote: bool) {
-    tie_reasoning(items);
+/// Keeps reasoning with what the model went on to write, and outputs whose calls are on the server.
+pub(super) fn keep_together(items: &mut [Entry], remote: bool) {
+    keep_reasoning_with_output(items);
     let remote = remote || items.iter().any(|item| item.reference);
-    let called: HashSet<String> = items.iter().flat_map(|item| item.calls.clone()).collect();
-    let answered: HashSet<String> = items.iter().flat_map(|item| item.answers.clone()).collect();
+    let called: HashSet<String> =
+        items.iter().flat_map(|item| item.message.calls.clone()).collect();
+    let answered: HashSet<String> =
+        items.iter().flat_map(|item| item.message.answers.clone()).collect();
     for item in items {
         // An approval may still be waited for.
         if item.label == "mcp_approval_request" {
-            item.calls.retain(|id| answered.contains(id));
+            item.message.calls.retain(|id| answered.contains(id));
         }
-        if remote && !item.answers.is_empty() && item.answers.iter().all(|id| !called.contains(id))
+        if remote
+            && !item.message.answers.is_empty()
+            && item.message.answers.iter().all(|id| !called.contains(id))
         {
             // Without it, the call on the server would have no answer.
-            item.answers.clear();
-            item.pinned = true;
+            item.message.answers.clear();
+            item.message.required = true;
         }
     }
 }
 
-fn tie_reasoning(items: &mut [Seen]) {
-    // From the end, so that a chain of thoughts that leads nowhere is seen to.
+fn keep_reasoning_with_output(items: &mut [Entry]) {
+    // From the end, so that a chain of thoughts that leads nowhere is entry to.
     let mut next_is_output = false;
     for item in items.iter_mut().rev() {
         if item.reasoning && !next_is_output {
-            item.refused = Some("reasoning without the output that followed it");
+            item.refuse("reasoning without the output that followed it");
         }
-        item.with_next |= next_is_output && (item.reasoning || item.reference);
-        next_is_output = (item.output || item.reference) && item.refused.is_none();
+        item.message.with_next |= next_is_output && (item.reasoning || item.reference);
+        next_is_output = (item.output || item.reference) && item.message.refused.is_none();
     }
     let mut in_turn = false;
     for item in items {
-        let goes_on = in_turn && item.output && item.refused.is_none();
-        item.with_previous |= goes_on;
-        in_turn = goes_on || (item.reasoning && item.refused.is_none());
+        let goes_on = in_turn && item.output && item.message.refused.is_none();
+        item.message.with_previous |= goes_on;
+        in_turn = goes_on || (item.reasoning && item.message.refused.is_none());
     }
 }
