@@ -52,7 +52,8 @@ mod service;
 mod streaming;
 mod window;
 
-pub use adapter::{ContextAdapter, Origin, Placed, Refused, Split};
+pub use crate::model::{Origin, Placed, Refused};
+pub use adapter::{ContextAdapter, Split};
 pub use budget::BudgetProvider;
 pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
 pub use dropped::DroppedCounts;
