@@ -30,7 +30,7 @@
 //! let greedy = contract.step(GenerationStep::new("summary").max_output_tokens(4_096));
 //! assert_eq!(
 //!     greedy.check(&HeuristicCounter).unwrap_err().to_string(),
-//!     "summary: 6 fixed + 0 + 6,000 + 4,096 + 128 = 10,230 > 9,600, over by 630",
+//!     "summary: 7 fixed + 0 + 6,000 + 4,096 + 128 = 10,231 > 9,600, over by 631",
 //! );
 //! # Ok(())
 //! # }
