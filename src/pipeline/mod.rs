@@ -34,7 +34,6 @@ mod place;
 mod rank;
 mod simulate;
 mod slice;
-#[cfg(feature = "layer")]
 mod streamed;
 
 use std::fmt;
@@ -55,7 +54,6 @@ use classify::Classified;
 use observe::Observer;
 use place::Place;
 pub(crate) use simulate::Simulation;
-#[cfg(feature = "layer")]
 pub(crate) use slice::Explain;
 
 /// What the first four stages make of the candidates, whatever the budget.
@@ -134,7 +132,6 @@ impl Pipeline {
     }
 
     /// As [`run_traced`](Self::run_traced), as positions in `items`.
-    #[cfg(feature = "layer")]
     pub(crate) fn run_positions<C: TraceCollector>(
         &self,
         items: &[ContextItem],
@@ -240,7 +237,6 @@ impl Pipeline {
 }
 
 /// Where references into a list point.
-#[cfg(feature = "layer")]
 fn positions_in(items: &[ContextItem], references: Vec<&ContextItem>) -> Vec<usize> {
     let start = items.as_ptr().addr();
     let position = |item: &ContextItem| {
