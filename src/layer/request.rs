@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ContextAdapter, Origin, Placed, Split};
 use crate::error::CupelError;
 use crate::gather::BoxError;
-use crate::model::ContextItem;
+use crate::model::{ContextItem, Fold};
 
 /// Items to select from, and a payload that passes through untouched.
 ///
@@ -127,27 +127,17 @@ fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
             problem: "got no items, expected at least one".to_owned(),
         });
     };
+    let mut fold = Fold::default();
+    for item in members {
+        fold.add(item.tokens(), item.pinned(), item.timestamp());
+        fold.add_hints(item.priority(), item.future_relevance_hint(), item.tags());
+    }
     let content: Vec<&str> = members.iter().map(ContextItem::content).collect();
-    let sum = members.iter().fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
-    // A count that is not valid must not make the others look cheaper: the group is not valid.
-    let tokens = members.iter().map(ContextItem::tokens).find(|tokens| *tokens < 0).unwrap_or(sum);
-    let mut folded = ContextItem::builder(content.join("\n"), tokens)
+    fold.into_item(content.join("\n"))
         .kind(first.kind().clone())
         .source(first.source().clone())
-        .tags(members.iter().flat_map(ContextItem::tags))
         .metadata(first.metadata().clone())
-        .pinned(members.iter().any(ContextItem::pinned));
-    if let Some(timestamp) = members.iter().filter_map(ContextItem::timestamp).max() {
-        folded = folded.timestamp(timestamp);
-    }
-    if let Some(priority) = members.iter().filter_map(ContextItem::priority).max() {
-        folded = folded.priority(priority);
-    }
-    let hints = members.iter().filter_map(ContextItem::future_relevance_hint);
-    if let Some(hint) = hints.max_by(f64::total_cmp) {
-        folded = folded.future_relevance_hint(hint);
-    }
-    folded.build()
+        .build()
 }
 
 /// The adapter for [`ContextRequest`].
