@@ -89,18 +89,22 @@ fn samples() -> Vec<Value> {
     ]);
     let slicers = [
         json!({ "type": "greedy" }),
-        json!({ "type": "knapsack", "bucket_size": 10 }),
+        json!({ "type": "knapsack", "bucket_size": 10, "widen_buckets": true }),
         json!({
             "type": "quota", "quotas": quotas,
-            "inner": { "type": "knapsack", "bucket_size": 10 }
+            "inner": { "type": "knapsack", "bucket_size": 10, "widen_buckets": false }
         }),
         json!({
-            "type": "count_quota", "entries": entries, "scarcity": "throw",
+            "type": "fill",
+            "inner": { "type": "quota", "quotas": quotas, "inner": { "type": "greedy" } }
+        }),
+        json!({
+            "type": "count_quota", "entries": entries, "scarcity": "throw", "within_budget": true,
             "inner": { "type": "quota", "quotas": quotas, "inner": { "type": "greedy" } }
         }),
         json!({
             "type": "count_constrained_knapsack", "entries": entries, "scarcity": "degrade",
-            "bucket_size": 5
+            "within_budget": false, "bucket_size": 5, "widen_buckets": false
         }),
     ];
     let overflows = ["throw", "truncate", "proceed"];
@@ -109,7 +113,7 @@ fn samples() -> Vec<Value> {
         .zip(overflows.into_iter().cycle())
         .zip([true, false].into_iter().cycle())
         .map(|((slicer, overflow), deduplication)| {
-            let placer = if deduplication { "u_shaped" } else { "chronological" };
+            let placer = if deduplication { "u_shaped" } else { "age" };
             json!({
                 "scorers": scorers, "slicer": slicer, "placer": { "type": placer },
                 "overflow": overflow, "deduplication": deduplication

@@ -3,10 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use allocation_counter::{AllocationInfo, measure};
-use cupel::{
-    ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Sequence, Slicer, StreamContent,
-    StreamItem, StreamSlice,
-};
+use cupel::slicer::{Sequence, StreamContent, StreamItem, StreamSlice};
+use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
 
 const BUDGET: i64 = 8_000;
 const TEXT: usize = 64;

@@ -53,5 +53,5 @@ pub(crate) use run::{Arrived, Gather, RequiredSourceFailed, Sink};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub(crate) use stream::panic_message;
 
-/// A boxed error of a source or an adapter.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// The error of a source, an adapter or a budget: Tower's own boxed error.
+pub use tower::BoxError;

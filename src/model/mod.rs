@@ -23,6 +23,7 @@ mod budget;
 mod budget_wire;
 #[cfg(feature = "serde")]
 pub(crate) mod float;
+mod fold;
 mod item;
 #[cfg(feature = "serde")]
 mod item_wire;
@@ -39,6 +40,7 @@ mod unknown;
 
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
+pub(crate) use fold::Fold;
 pub use item::{ContextItem, ContextItemBuilder};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};

@@ -1,6 +1,7 @@
 //! Scores by what an item is.
 
 use super::Scorer;
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, KindMap};
 
@@ -32,29 +33,18 @@ impl KindScorer {
     ///
     /// [`CupelError::ScorerConfig`] when a weight is negative or not finite, or a kind has two.
     pub fn new(weights: impl IntoIterator<Item = (ContextKind, f64)>) -> Result<Self, CupelError> {
+        let path = Path::Root.key("weights");
+        let mut problems = Problems::default();
         let mut table = KindMap::default();
         for (kind, weight) in weights {
-            if !weight.is_finite() || weight < 0.0 {
-                return Err(CupelError::ScorerConfig(format!(
-                    "KindScorer: the weight for kind {kind} must be finite and at least 0, got {weight}"
-                )));
-            }
+            let path = path.key(kind.as_str());
+            problems.not_negative(&path, weight);
             if !table.insert(&kind, weight) {
-                return Err(CupelError::ScorerConfig(format!(
-                    "KindScorer: kind {kind} has two weights, expected one (kinds ignore case)"
-                )));
+                problems.add(&path, "has two weights, expected one (kinds ignore case)");
             }
         }
+        problems.scorer("KindScorer")?;
         Ok(Self { weights: table })
-    }
-
-    /// For weights that are known to be valid.
-    pub(crate) fn unchecked(weights: Vec<(ContextKind, f64)>) -> Self {
-        let mut table = KindMap::default();
-        for (kind, weight) in weights {
-            table.get_or_insert(&kind, weight);
-        }
-        Self { weights: table }
     }
 
     /// The table, in the order it was given.
@@ -66,13 +56,17 @@ impl KindScorer {
 
 impl Default for KindScorer {
     fn default() -> Self {
-        Self::unchecked(vec![
+        let mut weights = KindMap::default();
+        for (kind, weight) in [
             (ContextKind::system_prompt(), 1.0),
             (ContextKind::memory(), 0.8),
             (ContextKind::tool_output(), 0.6),
             (ContextKind::document(), 0.4),
             (ContextKind::message(), 0.2),
-        ])
+        ] {
+            weights.get_or_insert(&kind, weight);
+        }
+        Self { weights }
     }
 }
 

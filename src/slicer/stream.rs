@@ -46,7 +46,7 @@
 //! only the selection *a*, *c* would now have *e*, *c* and one token to spare.
 //!
 //! ```
-//! use cupel::{Sequence, StreamItem, StreamPush, StreamSlice};
+//! use cupel::slicer::{Sequence, StreamItem, StreamPush, StreamSlice};
 //!
 //! let mut slice = StreamSlice::new(10);
 //! let mut position = 0;
@@ -85,17 +85,17 @@
 
 mod bounds;
 mod contents;
-mod crowd;
 mod dedup;
 mod item;
 mod node;
 mod reach;
+mod room;
 mod totals;
 mod tree;
 
 use std::fmt;
 
-use crate::error::CupelError;
+use crate::error::{ConfigError, CupelError};
 
 pub use bounds::SourceBounds;
 pub use contents::StreamContent;
@@ -145,7 +145,8 @@ impl<P> StreamSlice<P> {
     /// items of equal content have equal tokens.
     ///
     /// ```
-    /// use cupel::{ContextItem, Sequence, StreamItem, StreamPush, StreamSlice};
+    /// use cupel::slicer::{Sequence, StreamItem, StreamPush, StreamSlice};
+    /// use cupel::ContextItem;
     ///
     /// let copy = |score, source| -> Result<_, cupel::CupelError> {
     ///     let payload = ContextItem::new("refunds take five days", 5)?;
@@ -234,10 +235,9 @@ impl<P> StreamSlice<P> {
     /// would have fitted.
     pub fn shrink_budget(&mut self, budget: i64) -> Result<Vec<StreamItem<P>>, CupelError> {
         if budget > self.budget {
-            return Err(CupelError::SlicerConfig(format!(
-                "StreamSlice: the budget can only shrink, from {} to at most that, got {budget}",
-                self.budget
-            )));
+            let message = format!("can only shrink, must be at most {}, got {budget}", self.budget);
+            let error = ConfigError::new("StreamSlice", "budget", message);
+            return Err(CupelError::SlicerConfig(error));
         }
         Ok(self.set_smaller(budget.max(0)))
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::SpecProblem;
+use crate::error::{ConfigProblem, Listed};
 
 /// Why a spec could not be read, or not be turned into a policy or back.
 ///
@@ -10,7 +10,7 @@ use super::SpecProblem;
 /// use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec};
 /// use cupel::{PolicySpec, PolicySpecError};
 ///
-/// let slicer = SlicerSpec::Knapsack { bucket_size: 0 };
+/// let slicer = SlicerSpec::Knapsack { bucket_size: 0, widen_buckets: false };
 /// let spec = PolicySpec::new(ScorerSpec::Recency, slicer, PlacerSpec::UShaped);
 /// let error: PolicySpecError = spec.validate().unwrap_err();
 /// assert_eq!(error.to_string(), "slicer.bucket_size: must be at least 1, got 0");
@@ -20,8 +20,8 @@ use super::SpecProblem;
 #[non_exhaustive]
 pub enum PolicySpecError {
     /// The spec says something it cannot mean. Every problem is listed, each with its path.
-    #[error("{}", list(.0))]
-    Invalid(Vec<SpecProblem>),
+    #[error("{}", Listed(.0))]
+    Invalid(Vec<ConfigProblem>),
 
     /// The text is not what its format allows.
     #[error("not valid {format}: {message}")]
@@ -65,22 +65,11 @@ pub enum PolicySpecError {
 impl PolicySpecError {
     /// The problems with the content, with their paths; none when it never got that far.
     #[must_use]
-    pub fn problems(&self) -> &[SpecProblem] {
+    pub fn problems(&self) -> &[ConfigProblem] {
         match self {
             Self::Invalid(problems) => problems,
             Self::File { error, .. } => error.problems(),
             _ => &[],
-        }
-    }
-}
-
-/// One problem on its own line of text, several below their number.
-fn list(problems: &[SpecProblem]) -> String {
-    match problems {
-        [only] => only.to_string(),
-        all => {
-            let lines: String = all.iter().map(|problem| format!("\n  {problem}")).collect();
-            format!("{} problems:{lines}", all.len())
         }
     }
 }

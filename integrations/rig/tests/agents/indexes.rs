@@ -147,14 +147,14 @@ async fn a_required_index_that_breaks_fails_the_run_by_name() {
 async fn scores_become_relevance_and_a_small_budget_keeps_the_best() {
     let seen = Seen::default();
     let (way, mode) = ALL[0];
-    // Room for pins and tools (35), and for one document of 13 words with its frame.
+    // Room for pins and tools (37), and for one document of 13 words with its frame.
     let sources = vec![Source::new("book", book(3))];
-    let agent = agent(way, reader(), layer_with(sources, 35 + 22, &seen), &seen);
+    let agent = agent(way, reader(), layer_with(sources, 37 + 22, &seen), &seen);
     finish(agent.prompt(QUESTION), mode).await.unwrap();
     let selection = &seen.selections.all()[0];
     let relevance = |id: &str| {
-        let included = selection.included.iter().map(|included| &included.item);
-        let excluded = selection.excluded.iter().map(|excluded| &excluded.item);
+        let included = selection.report.included.iter().map(|included| &included.item);
+        let excluded = selection.report.excluded.iter().map(|excluded| &excluded.item);
         let item = included
             .chain(excluded)
             .find(|item| item.metadata().get("id").is_some_and(|i| i == id));
@@ -164,8 +164,9 @@ async fn scores_become_relevance_and_a_small_budget_keeps_the_best() {
     assert!(relevance("harbour") > relevance("recipe"));
     assert_eq!(document_ids(&seen.sent.all()[0]), ["ending"]);
     // Counted as rendered: the text, `<file id: ending>`, `</file>`, and what a document costs.
-    let ending = selection.included.iter().find(|i| *i.item.kind() == ContextKind::document());
-    assert_eq!(ending.unwrap().item.tokens(), 13 + 3 + 1 + 3);
+    let ending =
+        selection.report.included.iter().find(|i| *i.item.kind() == ContextKind::document());
+    assert_eq!(ending.unwrap().item.tokens(), 13 + 3 + 1 + 4);
 }
 
 #[tokio::test]
