@@ -40,6 +40,7 @@ fn registry() -> ScorerRegistry {
 fn samples() -> Vec<Value> {
     let scorers = json!([
         { "type": "recency", "weight": 1 },
+        { "type": "age", "weight": 1 },
         { "type": "priority", "weight": 0.5 },
         { "type": "frequency", "weight": 2.0 },
         { "type": "reflexive", "weight": 3 },

@@ -64,7 +64,7 @@ async fn what_an_earlier_call_gathered_is_as_new_as_the_request_that_holds_it() 
     };
     let gathering = layer().source(Source::items("notes", vec![item("note", 10)]));
     let (_, selection) = report(gathering, request()).await.unwrap();
-    let gathered = selection.included[0].item.clone();
+    let gathered = selection.report.included[0].item.clone();
     let (sent, _) = report(layer(), asked(gathered)).await.unwrap();
     assert_eq!(sent, ["question", "note"]);
 }

@@ -181,7 +181,11 @@ fn slicer() -> impl Strategy<Value = SlicerSpec> {
 }
 
 pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
-    let placer = prop_oneof![Just(PlacerSpec::Chronological), Just(PlacerSpec::UShaped)];
+    let placer = prop_oneof![
+        Just(PlacerSpec::Age),
+        Just(PlacerSpec::Chronological),
+        Just(PlacerSpec::UShaped),
+    ];
     let overflow = prop_oneof![
         Just(OverflowStrategy::Throw),
         Just(OverflowStrategy::Truncate),

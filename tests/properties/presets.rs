@@ -1,8 +1,7 @@
 //! Presets leave nothing out that would still fit, and keep what was said last.
 
-use cupel::{
-    ContextBudget, ContextItem, ContextKind, ExclusionReason, Policy, QuotaUnit, SelectionReport,
-};
+use cupel::slicer::QuotaUnit;
+use cupel::{ContextBudget, ContextItem, ContextKind, ExclusionReason, Policy, SelectionReport};
 use proptest::prelude::*;
 
 use crate::strategies::{budget, config, items};
