@@ -1,6 +1,5 @@
 //! The one error type of the synchronous core.
 
-use crate::contract::ContractError;
 use crate::model::ContextKind;
 
 /// Everything that can go wrong while building or running a selection.
@@ -113,10 +112,6 @@ pub enum CupelError {
         /// The model families that are known.
         known: Vec<&'static str>,
     },
-
-    /// A budget contract does not hold, or was asked for a step it does not have.
-    #[error("budget contract: {0}")]
-    BudgetContract(#[from] ContractError),
 
     /// A slicer or placer answered with indices that break its contract.
     #[error("{component} {problem}")]

@@ -1,6 +1,5 @@
 //! Messages become units, and selections become conversations that an API accepts.
 
-#![cfg(feature = "layer")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 #[path = "conversation/common.rs"]

@@ -1,5 +1,6 @@
 //! The text about a whole folder: a table, bars and every problem of each pipeline.
 
+use std::error::Error;
 use std::path::Path;
 
 use cupel::CupelError;
@@ -47,23 +48,32 @@ impl Report {
     /// Whether the pipeline holds.
     fn pipeline(&mut self, folder: &ContractFolder, name: &str) -> bool {
         self.line(name);
-        let checked = folder.load(name).map_err(CupelError::from).and_then(|contract| {
-            let counter = counter(&contract)?;
-            if let Ok(steps) = contract.measure(&*counter) {
-                self.table(&steps, counter.name());
-            }
-            Ok(contract.check(&*counter)?)
-        });
+        let checked = self.load_and_check(folder, name);
         match &checked {
             Ok(checked) => self.remarks(checked),
-            Err(CupelError::BudgetContract(error)) => self.problems(error),
-            Err(other) => {
-                self.holds = false;
-                self.line(&format!("  error: {other}"));
-            }
+            Err(error) => match error.downcast_ref() {
+                Some(error) => self.problems(error),
+                None => {
+                    self.holds = false;
+                    self.line(&format!("  error: {error}"));
+                }
+            },
         }
         self.line("");
         checked.is_ok()
+    }
+
+    fn load_and_check(
+        &mut self,
+        folder: &ContractFolder,
+        name: &str,
+    ) -> Result<CheckedContract, Box<dyn Error>> {
+        let contract = folder.load(name)?;
+        let counter = counter(&contract)?;
+        if let Ok(steps) = contract.measure(&*counter) {
+            self.table(&steps, counter.name());
+        }
+        Ok(contract.check(&*counter)?)
     }
 
     fn table(&mut self, steps: &[StepBudget], counted_by: &str) {

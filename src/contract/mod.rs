@@ -9,11 +9,11 @@
 //! is checked before any request is made. A step that passed gives the budgets to select by.
 //!
 //! ```
+//! use cupel::ContextBudget;
 //! use cupel::contract::{BudgetContract, GenerationStep, ModelLimits, PipelineSettings};
 //! use cupel::tokens::HeuristicCounter;
-//! use cupel::{ContextBudget, CupelError};
 //!
-//! # fn main() -> Result<(), CupelError> {
+//! # fn main() -> Result<(), cupel::contract::ContractError> {
 //! let contract = BudgetContract::new(ModelLimits::new(9_600), PipelineSettings::new(6_000))
 //!     .step(GenerationStep::new("router").max_output_tokens(64))
 //!     .step(

@@ -8,8 +8,7 @@ use super::pairing::{Pairing, Sets};
 use super::rules::{Exchanges, Rules};
 use super::unit::Items;
 use crate::error::CupelError;
-use crate::layer::{Origin, Placed, Refused};
-use crate::model::ContextItem;
+use crate::model::{ContextItem, Origin, Placed, Refused};
 
 /// Messages in units that are kept or dropped whole.
 ///

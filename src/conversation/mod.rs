@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use cupel::conversation::{Conversation, Message, Role, Rules};
-//! use cupel::layer::{Origin, Placed};
+//! use cupel::model::{Origin, Placed};
 //!
 //! let messages = vec![
 //!     Message::new(Role::System, "You are a calculator.", 8),

@@ -4,8 +4,7 @@ use std::fmt;
 
 use super::{ExcludedItem, IncludedItem, PipelineStage, SelectionReport, TraceEvent};
 use crate::error::CupelError;
-use crate::model::ContextBudget;
-use crate::slicer::CountRequirementShortfall;
+use crate::model::{ContextBudget, CountRequirementShortfall};
 
 /// How much a collector records. Higher levels include the lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -41,15 +41,14 @@
 
 mod collector;
 mod event;
-mod reason;
 #[cfg(feature = "serde")]
-mod reason_wire;
+mod event_wire;
 mod report;
 pub(crate) mod spans;
 
+pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
     DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
 };
 pub use event::{OverflowEvent, PipelineStage, TraceEvent};
-pub use reason::{ExclusionReason, InclusionReason};
 pub use report::{ExcludedItem, IncludedItem, SelectionReport};

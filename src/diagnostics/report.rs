@@ -1,9 +1,8 @@
 //! The complete account of one selection.
 
 use super::{ExclusionReason, InclusionReason, TraceEvent};
-use crate::model::ContextItem;
+use crate::model::{ContextItem, CountRequirementShortfall};
 use crate::order;
-use crate::slicer::CountRequirementShortfall;
 
 /// What a run selected, what it left out, and why.
 ///
@@ -78,7 +77,7 @@ pub struct IncludedItem {
     /// The item.
     pub item: ContextItem,
     /// The score it was placed with; 1.0 for pinned items.
-    #[cfg_attr(feature = "serde", serde(with = "crate::wire::float"))]
+    #[cfg_attr(feature = "serde", serde(with = "crate::model::float"))]
     pub score: f64,
     /// Why it was selected.
     pub reason: InclusionReason,
@@ -91,7 +90,7 @@ pub struct ExcludedItem {
     /// The item.
     pub item: ContextItem,
     /// The score it had; 0.0 when it was excluded before scoring.
-    #[cfg_attr(feature = "serde", serde(with = "crate::wire::float"))]
+    #[cfg_attr(feature = "serde", serde(with = "crate::model::float"))]
     pub score: f64,
     /// Why it was left out.
     pub reason: ExclusionReason,

@@ -5,7 +5,8 @@ use tracing::{Level, Span, field};
 use super::{ExcludedItem, IncludedItem, PipelineStage};
 use crate::model::ContextBudget;
 
-const TARGET: &str = "cupel";
+/// What subscribers filter by.
+pub(crate) const TARGET: &str = "cupel";
 
 /// The span around a whole run.
 pub(crate) fn pipeline(candidates: usize, budget: &ContextBudget) -> Span {
@@ -73,45 +74,3 @@ pub(crate) fn included(included: &IncludedItem) {
         cupel.item.score = included.score,
     );
 }
-
-/// The spans of a call through the layer.
-#[cfg(feature = "layer")]
-mod layer {
-    use tracing::{Span, field};
-
-    use super::TARGET;
-    use crate::gather::SourceReport;
-
-    /// The span around a whole call.
-    pub(crate) fn call() -> Span {
-        tracing::info_span!(target: TARGET, "cupel.call")
-    }
-
-    /// The span around gathering from all sources, inside the current span.
-    pub(crate) fn gather(sources: usize) -> Span {
-        tracing::info_span!(target: TARGET, "cupel.gather", cupel.sources = sources as i64)
-    }
-
-    /// The span around one source, inside the span of gathering.
-    pub(crate) fn source(gather: &Span, name: &str) -> Span {
-        tracing::info_span!(
-            target: TARGET,
-            parent: gather,
-            "cupel.source",
-            cupel.source.name = name,
-            cupel.source.items = field::Empty,
-            cupel.source.tokens = field::Empty,
-            cupel.source.outcome = field::Empty,
-        )
-    }
-
-    /// The error's text stays out: it may quote what the source was asked.
-    pub(crate) fn record_source(span: &Span, report: &SourceReport) {
-        span.record("cupel.source.items", report.items as i64);
-        span.record("cupel.source.tokens", report.tokens);
-        span.record("cupel.source.outcome", report.outcome.name());
-    }
-}
-
-#[cfg(feature = "layer")]
-pub(crate) use layer::{call, gather, record_source, source};

@@ -42,6 +42,7 @@ mod merge;
 mod report;
 mod run;
 mod source;
+mod spans;
 mod stream;
 
 pub use channel::{ChannelClosed, ChannelSender, channel};

@@ -12,8 +12,7 @@ use tracing::Span;
 
 use super::source::{FailurePolicy, Source};
 use super::stream::{Batch, End, SourceStream};
-use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason};
-use crate::diagnostics::spans;
+use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason, spans};
 use crate::model::ContextItem;
 
 /// How many batches one poll takes before it lets the executor run something else.

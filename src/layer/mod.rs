@@ -51,7 +51,8 @@ mod select;
 mod service;
 mod streaming;
 
-pub use adapter::{ContextAdapter, Origin, Placed, Refused, Split};
+pub use crate::model::{Origin, Placed, Refused};
+pub use adapter::{ContextAdapter, Split};
 pub use budget::BudgetProvider;
 pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
 pub use dropped::DroppedCounts;

@@ -11,8 +11,7 @@ use crate::diagnostics::{
 };
 use crate::error::CupelError;
 use crate::gather::GatherReport;
-use crate::model::ContextBudget;
-use crate::slicer::CountRequirementShortfall;
+use crate::model::{ContextBudget, CountRequirementShortfall};
 
 /// Follows one call, for a hook that keeps something about each: a span, or when it began.
 ///

@@ -12,7 +12,7 @@ use super::observe::Observers;
 use super::select::Prepared;
 use super::streaming::StreamingMode;
 use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
-use crate::diagnostics::spans;
+use crate::diagnostics::spans::TARGET;
 use crate::gather::Source;
 use crate::pipeline::Pipeline;
 
@@ -106,7 +106,7 @@ where
         // service that has been polled goes into the future.
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
-        let span = spans::call();
+        let span = tracing::info_span!(target: TARGET, "cupel.call");
         let hooks = &self.shared.hooks;
         let report = report || hooks.iter().any(SelectionHook::wants_selection);
         let observers = Observers::called_now(hooks);

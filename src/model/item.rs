@@ -178,7 +178,6 @@ impl ContextItem {
     }
 
     /// Corrects the token count; the handle stays one of the same item.
-    #[cfg(feature = "layer")]
     pub(crate) fn set_tokens(&mut self, tokens: i64) {
         self.tokens = tokens;
     }

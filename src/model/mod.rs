@@ -1,4 +1,4 @@
-//! The data model: items, budgets, and the small vocabularies that describe them.
+//! The data model: items, budgets, reasons, and the small vocabularies that describe them.
 //!
 //! ```
 //! use cupel::{ContextBudget, ContextItem, ContextKind};
@@ -18,13 +18,27 @@
 //! ```
 
 mod budget;
+#[cfg(feature = "serde")]
+mod budget_wire;
+#[cfg(feature = "serde")]
+pub(crate) mod float;
 mod item;
+#[cfg(feature = "serde")]
+mod item_wire;
 mod open_string;
 mod overflow;
+mod placed;
+mod reason;
+#[cfg(feature = "serde")]
+mod reason_wire;
 mod scored;
+mod shortfall;
 
 pub use budget::{ContextBudget, ContextBudgetBuilder};
 pub use item::{ContextItem, ContextItemBuilder};
 pub use open_string::{ContextKind, ContextSource};
 pub use overflow::OverflowStrategy;
+pub use placed::{Origin, Placed, Refused};
+pub use reason::{ExclusionReason, InclusionReason};
 pub use scored::ScoredItem;
+pub use shortfall::CountRequirementShortfall;

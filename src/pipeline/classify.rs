@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::Explain;
 use super::observe::Observer;
-use super::slice::Explain;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};

@@ -34,7 +34,6 @@ mod place;
 mod rank;
 mod simulate;
 mod slice;
-#[cfg(feature = "layer")]
 mod streamed;
 
 use std::fmt;
@@ -55,7 +54,6 @@ use classify::Classified;
 use observe::Observer;
 use place::Place;
 pub(crate) use simulate::Simulation;
-#[cfg(feature = "layer")]
 pub(crate) use slice::Explain;
 
 /// What the first four stages make of the candidates, whatever the budget.
@@ -136,7 +134,6 @@ impl Pipeline {
     }
 
     /// As [`run_traced`](Self::run_traced), as positions in `items`.
-    #[cfg(feature = "layer")]
     pub(crate) fn run_positions<C: TraceCollector>(
         &self,
         items: &[ContextItem],

@@ -10,8 +10,7 @@ use crate::diagnostics::{
     TraceDetailLevel, TraceEvent, spans,
 };
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ScoredItem};
-use crate::slicer::CountRequirementShortfall;
+use crate::model::{ContextBudget, CountRequirementShortfall, ScoredItem};
 
 /// Who watches a run. Asked once, so that an unwatched run does nothing for watchers.
 pub(super) struct Observer<'c, C: ?Sized> {

@@ -85,7 +85,6 @@ impl<'a> Explain<'a> {
     }
 
     /// The effective target.
-    #[cfg(feature = "layer")]
     pub(crate) fn target(&self) -> i64 {
         self.target
     }

@@ -1,11 +1,10 @@
 //! Item counts per kind: the configuration and the phases both count slicers share.
 
-use std::fmt;
-
 use super::{KindQuota, QuotaUnit, Sliced, Slicer};
-use crate::diagnostics::ExclusionReason;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, ScoredItem};
+use crate::model::{
+    ContextBudget, ContextKind, CountRequirementShortfall, ExclusionReason, ScoredItem,
+};
 use crate::order;
 
 /// How many items of a kind a selection must and may have.
@@ -87,25 +86,6 @@ pub enum ScarcityBehavior {
     Degrade,
     /// Return [`CupelError::CountRequirementUnmet`].
     Throw,
-}
-
-/// A kind that had fewer candidates than its configuration requires.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct CountRequirementShortfall {
-    /// The kind that is short.
-    pub kind: ContextKind,
-    /// The configured count.
-    pub required_count: usize,
-    /// How many candidates were committed.
-    pub satisfied_count: usize,
-}
-
-impl fmt::Display for CountRequirementShortfall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, required_count, satisfied_count } = self;
-        write!(f, "{kind}: {satisfied_count} of {required_count} required items")
-    }
 }
 
 /// Rejects two entries for one kind, since it is not clear which one should hold.

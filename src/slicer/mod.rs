@@ -46,11 +46,11 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::diagnostics::ExclusionReason;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, ScoredItem};
+use crate::model::{ContextBudget, ContextKind, ExclusionReason, ScoredItem};
 
-pub use count::{CountQuotaEntry, CountRequirementShortfall, ScarcityBehavior};
+pub use crate::model::CountRequirementShortfall;
+pub use count::{CountQuotaEntry, ScarcityBehavior};
 pub use count_knapsack::CountConstrainedKnapsackSlice;
 pub use count_quota::CountQuotaSlice;
 pub use greedy::GreedySlice;

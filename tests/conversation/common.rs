@@ -2,7 +2,7 @@
 
 use cupel::ContextItem;
 use cupel::conversation::{Answers, Conversation, Message, Role, Rules};
-use cupel::layer::{Origin, Placed};
+use cupel::model::{Origin, Placed};
 
 pub(crate) fn system(text: &str) -> Message {
     Message::new(Role::System, text, 1)

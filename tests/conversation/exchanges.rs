@@ -2,7 +2,7 @@
 
 use cupel::ContextItem;
 use cupel::conversation::{Attributes, Conversation, Exchanges, Message, Role, Rules};
-use cupel::layer::{Origin, Placed};
+use cupel::model::{Origin, Placed};
 
 use crate::common::{assistant, place, refused, system, tool, user};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cupel::conversation::{Attributes, Conversation, Rules};
-use cupel::layer::{Origin, Placed};
+use cupel::model::{Origin, Placed};
 use cupel::{ContextItem, ContextKind, ContextSource};
 
 use crate::common::{assistant, contents, conversation, system, tool, user};

@@ -65,7 +65,6 @@ pub(crate) fn pipeline_error(error: &CupelError) -> &'static str {
         CupelError::TableTooLarge { .. } => "TableTooLarge",
         CupelError::CountRequirementUnmet { .. } => "CountRequirementUnmet",
         CupelError::UnknownModel { .. } => "UnknownModel",
-        CupelError::BudgetContract(_) => "BudgetContract",
         CupelError::Contract { .. } => "Contract",
         _ => UNKNOWN,
     }

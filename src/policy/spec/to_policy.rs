@@ -109,7 +109,7 @@ fn slicer(spec: &SlicerSpec) -> Result<Arc<dyn Slicer>, CupelError> {
         SlicerSpec::Greedy => Arc::new(GreedySlice),
         SlicerSpec::Knapsack { bucket_size } => Arc::new(KnapsackSlice::new(*bucket_size)?),
         SlicerSpec::Quota { quotas, inner } => {
-            let add = |set: crate::QuotaSetBuilder, quota: &KindQuotaSpec| {
+            let add = |set: crate::slicer::QuotaSetBuilder, quota: &KindQuotaSpec| {
                 set.require(quota.kind.clone(), quota.require).cap(quota.kind.clone(), quota.cap)
             };
             let quotas = quotas.iter().fold(QuotaSet::builder(), add).build()?;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::ExclusionReason;
-use crate::model::ContextKind;
+use super::{ContextKind, ExclusionReason};
 
 /// Every field any reason may have.
 #[derive(Deserialize)]
@@ -14,9 +13,9 @@ struct ReasonWire {
     reason: String,
     item_tokens: Option<i64>,
     available_tokens: Option<i64>,
-    #[serde(default, with = "crate::wire::float::option")]
+    #[serde(default, with = "crate::model::float::option")]
     score: Option<f64>,
-    #[serde(default, with = "crate::wire::float::option")]
+    #[serde(default, with = "crate::model::float::option")]
     threshold: Option<f64>,
     deduplicated_against: Option<Arc<str>>,
     kind: Option<ContextKind>,

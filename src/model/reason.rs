@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::ContextKind;
+use super::ContextKind;
 
 /// Why an item is not in the selection.
 ///
@@ -23,10 +23,10 @@ pub enum ExclusionReason {
     /// The item scored below a threshold.
     ScoredTooLow {
         /// The item's score.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::wire::float::serialize"))]
+        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::model::float::serialize"))]
         score: f64,
         /// The threshold.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::wire::float::serialize"))]
+        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::model::float::serialize"))]
         threshold: f64,
     },
     /// Another item has the same content and a better score.

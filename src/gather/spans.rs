@@ -1,0 +1,31 @@
+//! `tracing` spans of gathering: names, counts and outcomes, never content.
+
+use tracing::{Span, field};
+
+use super::SourceReport;
+use crate::diagnostics::spans::TARGET;
+
+/// The span around gathering from all sources, inside the current span.
+pub(super) fn gather(sources: usize) -> Span {
+    tracing::info_span!(target: TARGET, "cupel.gather", cupel.sources = sources as i64)
+}
+
+/// The span around one source, inside the span of gathering.
+pub(super) fn source(gather: &Span, name: &str) -> Span {
+    tracing::info_span!(
+        target: TARGET,
+        parent: gather,
+        "cupel.source",
+        cupel.source.name = name,
+        cupel.source.items = field::Empty,
+        cupel.source.tokens = field::Empty,
+        cupel.source.outcome = field::Empty,
+    )
+}
+
+/// The error's text stays out: it may quote what the source was asked.
+pub(super) fn record_source(span: &Span, report: &SourceReport) {
+    span.record("cupel.source.items", report.items as i64);
+    span.record("cupel.source.tokens", report.tokens);
+    span.record("cupel.source.outcome", report.outcome.name());
+}
