@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::service::{CupelLayer, Shared};
 use super::streaming::{ProgressHook, StreamingMode};
 use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
-use crate::gather::Source;
+use crate::gather::{Source, facts_of};
 use crate::pipeline::Pipeline;
 use crate::policy::Policy;
 use crate::scorer::Scorer;
@@ -294,6 +294,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             adapter: self.adapter,
             pipeline,
             budget,
+            facts: facts_of(&self.sources),
             sources: self.sources,
             hooks: self.hooks,
             gather_deadline: self.gather_deadline,

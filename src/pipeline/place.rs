@@ -111,14 +111,15 @@ impl<'a> Place<'_, 'a> {
             sliced.sort_by_key(|selected| order::descending(selected.scored.score()));
         }
         let mut kept_tokens = 0_i64;
-        let (kept, dropped): (Vec<_>, Vec<_>) = merged.into_iter().partition(|Selected { scored, .. }| {
-            let with = kept_tokens.saturating_add(scored.tokens());
-            let keep = scored.item().pinned() || with <= target;
-            if keep {
-                kept_tokens = with;
-            }
-            keep
-        });
+        let (kept, dropped): (Vec<_>, Vec<_>) =
+            merged.into_iter().partition(|Selected { scored, .. }| {
+                let with = kept_tokens.saturating_add(scored.tokens());
+                let keep = scored.item().pinned() || with <= target;
+                if keep {
+                    kept_tokens = with;
+                }
+                keep
+            });
         if observer.wants_items() {
             let explain = self.ranked.classified.explain(self.budget);
             let available = target.saturating_sub(kept_tokens);

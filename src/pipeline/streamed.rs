@@ -46,7 +46,8 @@ impl Pipeline {
             on_overflow: self.overflow_observer.as_deref(),
         };
         let all: Vec<usize> = (0..scores.len()).collect();
-        let placed = place.place(&all, &mut observer);
+        let fits = ranked.classified.check_pinned(budget);
+        let placed = fits.and_then(|()| place.place(&all, &mut observer));
         observer.end(placed.as_ref().map(|_| ()));
         placed
     }
