@@ -6,7 +6,7 @@
 //! gathers candidates from async sources under deadlines and forwards the trimmed request.
 //!
 //! - Start with [`Pipeline`] and [`Policy`] to select from a list you have.
-//! - Use [`layer::CupelLayer`](crate::layer) to select in front of a service.
+//! - Use [`CupelLayer`] to select in front of a service, and [`Source`] to bring in candidates.
 //! - Read a [`SelectionReport`] to learn why an item was included or left out.
 //! - Ask [`analytics`] what another budget or policy would have selected.
 //!
@@ -31,6 +31,8 @@
 //! - `tiktoken`: exact token counts for OpenAI's encodings.
 //! - `testing`: assertions over a report.
 
+// The published pages say which feature brings an item.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // Without the layer, the core's entrances for it are not used, and links to it lead nowhere; the
 // published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(dead_code, rustdoc::broken_intra_doc_links))]
@@ -57,19 +59,22 @@ pub mod slicer;
 pub mod testing;
 pub mod tokens;
 
-pub use analytics::{
-    BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,
-    policy_sensitivity, policy_sensitivity_from_pipelines,
-};
+pub use analytics::policy_sensitivity;
 pub use diagnostics::{
     DiagnosticTraceCollector, ExcludedItem, ExclusionReason, IncludedItem, InclusionReason,
     NullTraceCollector, OverflowEvent, PipelineStage, SelectionReport, TraceCollector,
     TraceDetailLevel, TraceEvent,
 };
 pub use error::CupelError;
+#[cfg(feature = "layer")]
+pub use gather::Source;
+#[cfg(feature = "layer")]
+pub use layer::{
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, Selection, ServiceBuilderExt,
+};
 pub use model::{
     ContextBudget, ContextBudgetBuilder, ContextItem, ContextItemBuilder, ContextKind,
-    ContextSource, OverflowStrategy, ScoredItem,
+    ContextSource, CountRequirementShortfall, OverflowStrategy, ScoredItem,
 };
 pub use pipeline::{Pipeline, PipelineBuilder};
 pub use placer::{ChronologicalPlacer, Placer, UShapedPlacer};
@@ -83,10 +88,8 @@ pub use scorer::{
     TimeProvider,
 };
 pub use slicer::{
-    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, CountRequirementShortfall,
-    GreedySlice, KindQuota, KnapsackSlice, Monotonicity, PreparedSlice, QuotaSet, QuotaSetBuilder,
-    QuotaSlice, QuotaUnit, ScarcityBehavior, Sequence, Sliced, Slicer, SourceBounds, StreamContent,
-    StreamItem, StreamPush, StreamSelection, StreamSlice,
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, GreedySlice, KnapsackSlice,
+    QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced, Slicer,
 };
 
 /// The README's examples are tests too.

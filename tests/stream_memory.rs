@@ -3,7 +3,7 @@
 #![allow(clippy::indexing_slicing)]
 
 use allocation_counter::{AllocationInfo, measure};
-use cupel::{Sequence, StreamContent, StreamItem, StreamSlice};
+use cupel::slicer::{Sequence, StreamContent, StreamItem, StreamSlice};
 
 const BUDGET: i64 = 8_000;
 const TEXT: usize = 64;

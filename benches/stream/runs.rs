@@ -1,8 +1,8 @@
 //! The contestants: each takes items as they arrive and ends with the selected ones.
 
+use cupel::slicer::{Sequence, StreamItem, StreamSlice};
 use cupel::{
-    ContextBudget, ContextItem, GreedySlice, Pipeline, Placer, ReflexiveScorer, ScoredItem,
-    Sequence, Slicer, StreamItem, StreamSlice,
+    ContextBudget, ContextItem, GreedySlice, Pipeline, Placer, ReflexiveScorer, ScoredItem, Slicer,
 };
 
 use crate::data::Arrival;

@@ -1,8 +1,7 @@
-//! Where more budget stops paying.
+//! What each of many budgets would select, to see where a larger one stops being worth it.
 
 use crate::error::CupelError;
-use crate::model::ContextBudget;
-use crate::model::{ContextItem, ScoredItem};
+use crate::model::{ContextBudget, ContextItem, ScoredItem};
 use crate::pipeline::{Pipeline, Simulation};
 
 /// What one budget would select.

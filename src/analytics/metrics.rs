@@ -1,4 +1,4 @@
-//! Numbers read off a report.
+//! Numbers about the selection in a report.
 
 use crate::diagnostics::{IncludedItem, InclusionReason, SelectionReport};
 use crate::model::{ContextBudget, ContextKind};
@@ -8,7 +8,7 @@ fn tokens<'a>(included: impl Iterator<Item = &'a IncludedItem>) -> i64 {
     included.fold(0, |sum, included| sum.saturating_add(included.item.tokens()))
 }
 
-/// The tokens of the selection over `maxTokens`; 0.0 for a budget of nothing.
+/// The selection's tokens divided by `maxTokens`; 0.0 when `maxTokens` is 0.
 ///
 /// ```
 /// # use cupel::{analytics::budget_utilization, ContextBudget, ContextItem, Policy};
@@ -72,7 +72,7 @@ pub struct QuotaUtilization {
 }
 
 impl QuotaUtilization {
-    /// The actual amount over the cap; 0.0 where the cap is zero.
+    /// The actual amount divided by the cap; 0.0 when the cap is 0.
     #[must_use]
     pub fn of_cap(&self) -> f64 {
         if self.quota.cap == 0.0 { 0.0 } else { self.actual / self.quota.cap }

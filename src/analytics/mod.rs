@@ -1,4 +1,4 @@
-//! What a selection tells, and what another budget or policy would have given.
+//! Numbers about a selection, and what another budget or policy would have selected.
 //!
 //! ```
 //! use cupel::analytics::{budget_utilization, kind_diversity, timestamp_coverage};

@@ -12,9 +12,9 @@ use crate::policy::Policy;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ItemStatus {
-    /// It is.
+    /// The item was selected.
     Included,
-    /// It is not.
+    /// The item was left out.
     Excluded,
 }
 
@@ -38,7 +38,7 @@ pub struct PolicySensitivityReport {
     pub diffs: Vec<PolicySensitivityDiffEntry>,
 }
 
-/// Runs every policy over the same items and budget, and lists the items that swing.
+/// Runs every policy over the same items and budget, and lists the items on which they disagree.
 ///
 /// Items are matched by content: items of equal content count as one, included when any of them
 /// is.
@@ -117,7 +117,8 @@ pub fn policy_sensitivity(
 /// As [`policy_sensitivity`], for pipelines.
 ///
 /// ```
-/// use cupel::{ContextBudget, ContextItem, Policy, policy_sensitivity_from_pipelines};
+/// use cupel::analytics::policy_sensitivity_from_pipelines;
+/// use cupel::{ContextBudget, ContextItem, Policy};
 ///
 /// let items = [ContextItem::new("a", 4)?];
 /// let (chat, rag) = (Policy::chat().to_pipeline(), Policy::rag().to_pipeline());

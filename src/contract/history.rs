@@ -8,25 +8,25 @@ use super::numbers::Grouped;
 
 /// What trimming needs to know of one entry of the history.
 ///
-/// Entries of one group are kept or dropped together: an assistant message with tool calls and
+/// Entries of one unit are kept or dropped together: an assistant message with tool calls and
 /// the messages that answer them, for example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryEntry<'a> {
     tokens: i64,
-    group: Option<&'a str>,
+    unit: Option<&'a str>,
 }
 
 impl<'a> HistoryEntry<'a> {
-    /// An entry of so many tokens, in no group.
+    /// An entry of so many tokens, that is a unit by itself.
     #[must_use]
     pub fn new(tokens: i64) -> Self {
-        Self { tokens, group: None }
+        Self { tokens, unit: None }
     }
 
-    /// An entry that stands or falls with every other entry of the group.
+    /// An entry that is kept or dropped with every other entry of the unit.
     #[must_use]
-    pub fn in_group(tokens: i64, group: &'a str) -> Self {
-        Self { tokens, group: Some(group) }
+    pub fn in_unit(tokens: i64, unit: &'a str) -> Self {
+        Self { tokens, unit: Some(unit) }
     }
 }
 
@@ -48,16 +48,15 @@ pub struct TrimmedHistory {
 
 /// Drops entries, the oldest first, until the rest fits `max_tokens`.
 ///
-/// An entry of a group takes its whole group with it, wherever the others are, so a group is
-/// never split. One pass: the time grows with the number of entries, whatever is dropped.
+/// A unit goes as a whole with its oldest entry, wherever the others are, so it is never split. One pass: the time grows with the number of entries, whatever is dropped.
 ///
 /// ```
 /// use cupel::contract::{HistoryEntry, trim_history};
 ///
 /// let history = [
 ///     HistoryEntry::new(40),                  // a question
-///     HistoryEntry::in_group(30, "call_1"),   // a tool call
-///     HistoryEntry::in_group(200, "call_1"),  // its result
+///     HistoryEntry::in_unit(30, "call_1"),   // a tool call
+///     HistoryEntry::in_unit(200, "call_1"),  // its result
 ///     HistoryEntry::new(60),                  // the answer
 /// ];
 /// let trimmed = trim_history(&history, 270);
@@ -78,7 +77,7 @@ pub fn trim_history(entries: &[HistoryEntry<'_>], max_tokens: i64) -> TrimmedHis
 
     // Sums are exact in 128 bits, so what remains is too, however large the counts.
     let mut remaining: i128 = entries.iter().map(|entry| i128::from(tokens(entry))).sum();
-    let group_tokens = group_tokens(entries);
+    let unit_tokens = unit_tokens(entries);
     let mut gone = HashSet::new();
     let mut loose_until = 0;
     for (position, entry) in entries.iter().enumerate() {
@@ -86,16 +85,16 @@ pub fn trim_history(entries: &[HistoryEntry<'_>], max_tokens: i64) -> TrimmedHis
             break;
         }
         loose_until = position + 1;
-        remaining -= match entry.group {
+        remaining -= match entry.unit {
             None => i128::from(tokens(entry)),
-            Some(group) if gone.insert(group) => group_tokens.get(group).copied().unwrap_or(0),
+            Some(unit) if gone.insert(unit) => unit_tokens.get(unit).copied().unwrap_or(0),
             Some(_) => 0,
         };
     }
 
-    let is_dropped = |position: usize, entry: &HistoryEntry<'_>| match entry.group {
+    let is_dropped = |position: usize, entry: &HistoryEntry<'_>| match entry.unit {
         None => position < loose_until,
-        Some(group) => gone.contains(group),
+        Some(unit) => gone.contains(unit),
     };
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
     let mut kept_tokens = 0;
@@ -111,12 +110,12 @@ pub fn trim_history(entries: &[HistoryEntry<'_>], max_tokens: i64) -> TrimmedHis
     TrimmedHistory { kept, dropped, kept_tokens, dropped_tokens, max_tokens }
 }
 
-fn group_tokens<'a>(
+fn unit_tokens<'a>(
     entries: &[HistoryEntry<'a>],
 ) -> HashMap<&'a str, i128, impl BuildHasher + use<>> {
     let mut sums = HashMap::with_hasher(foldhash::fast::RandomState::default());
-    for (entry, group) in entries.iter().filter_map(|entry| Some((entry, entry.group?))) {
-        *sums.entry(group).or_insert(0) += i128::from(entry.tokens.max(0));
+    for (entry, unit) in entries.iter().filter_map(|entry| Some((entry, entry.unit?))) {
+        *sums.entry(unit).or_insert(0) += i128::from(entry.tokens.max(0));
     }
     sums
 }

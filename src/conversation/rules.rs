@@ -113,7 +113,7 @@ impl Rules {
     }
 }
 
-/// When messages were written, as far as nobody says.
+/// Timestamps for messages that have none of their own.
 pub(super) struct Timestamps {
     newest: DateTime<Utc>,
     spacing: Duration,

@@ -18,10 +18,11 @@ pub enum TraceDetailLevel {
 
 /// Receives what a run observes. Only the first three methods are required.
 ///
-/// The pipeline asks [`is_enabled`](Self::is_enabled) first and builds nothing when it is off.
-/// It asks again after [`begin_run`](Self::begin_run), so that a collector may look at a run
-/// before it decides; after a no, only [`end_run`](Self::end_run) follows. Item-level events of a
-/// stage come before the stage's own event.
+/// The pipeline asks [`is_enabled`](Self::is_enabled) before a run, and records nothing when the
+/// answer is `false`. It asks again after [`begin_run`](Self::begin_run), so that a collector can
+/// decide once it knows the budget; if the answer is `false` then, only
+/// [`end_run`](Self::end_run) follows. Item-level events of a stage come before the stage's own
+/// event.
 pub trait TraceCollector {
     /// Whether anything should be recorded.
     fn is_enabled(&self) -> bool;
@@ -37,8 +38,8 @@ pub trait TraceCollector {
         TraceDetailLevel::Item
     }
 
-    /// Whether single items are wanted: those included and excluded, and shortfalls of counts.
-    /// Asked once a run has begun.
+    /// Whether included and excluded items and count shortfalls are wanted. Asked once, after
+    /// [`begin_run`](Self::begin_run).
     fn wants_items(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! What the pipeline tells while it runs.
+//! Events that the pipeline records while it runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::model::{ContextBudget, ContextItem};
 
-/// A stage that reports. Sorting has no boundary a user could see, so it has none here.
+/// A stage of the pipeline. Sorting, the sixth one, decides about no item and has no events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PipelineStage {
@@ -61,13 +61,13 @@ impl From<&str> for PipelineStage {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TraceEvent {
-    /// The stage that tells.
+    /// The stage.
     pub stage: PipelineStage,
     /// How long the stage took; 0.0 for a single item.
     pub duration_ms: f64,
     /// How many items entered the stage; 1 for a single item.
     pub item_count: usize,
-    /// More detail, where there is some. Never an item's content.
+    /// What was decided about the item; none for a stage. Never an item's content.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub message: Option<String>,
     /// How many items left the stage; not part of the serialised form.

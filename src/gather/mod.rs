@@ -56,5 +56,5 @@ pub(crate) use run::{Gather, GatherError, Sink};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub(crate) use turn::{Pace, Turn};
 
-/// A boxed error of a source or an adapter.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// The error of a source, an adapter or a budget: Tower's own boxed error.
+pub use tower::BoxError;

@@ -1,7 +1,6 @@
 //! Who is told what was selected.
 
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -11,8 +10,6 @@ use crate::gather::GatherReport;
 use crate::model::ContextBudget;
 
 /// What one call selected, from what, and why.
-///
-/// Dereferences to its [`SelectionReport`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Selection {
@@ -51,14 +48,6 @@ impl Selection {
     }
 }
 
-impl Deref for Selection {
-    type Target = SelectionReport;
-
-    fn deref(&self) -> &SelectionReport {
-        &self.report
-    }
-}
-
 /// Is told about every selection before the wrapped service is called.
 ///
 /// A closure over `&Selection` is a hook for successes:
@@ -67,7 +56,7 @@ impl Deref for Selection {
 /// use cupel::layer::{Selection, SelectionHook};
 ///
 /// fn assert_hook(_: impl SelectionHook) {}
-/// assert_hook(|selection: &Selection| println!("{} items", selection.included.len()));
+/// assert_hook(|selection: &Selection| println!("{} items", selection.report.included.len()));
 /// ```
 pub trait SelectionHook: Send + Sync {
     /// A selection was made.

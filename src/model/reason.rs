@@ -7,8 +7,8 @@ use super::ContextKind;
 
 /// Why an item is not in the selection.
 ///
-/// The specification reserves `ScoredTooLow`, `QuotaCapExceeded`, `QuotaRequireDisplaced` and
-/// `Filtered` for the future and for custom components; nothing built in emits them.
+/// The specification keeps `ScoredTooLow`, `QuotaCapExceeded` and `QuotaRequireDisplaced` for the
+/// future and for components of your own; nothing built in gives them as a reason.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "reason"))]
 #[non_exhaustive]
@@ -58,9 +58,10 @@ pub enum ExclusionReason {
         /// Content of the first pinned item.
         displaced_by: Arc<str>,
     },
-    /// A filter of the user's left the item out.
+    /// A rule outside the pipeline left the item out. The layer says so of parts of a request that
+    /// cannot be sent, such as a tool call without its answer.
     Filtered {
-        /// The filter's name.
+        /// The rule, in a few words.
         filter_name: String,
     },
     /// The selection has as many items of this kind as it may.
@@ -92,39 +93,37 @@ pub enum ExclusionReason {
     },
 }
 
-impl ExclusionReason {
-    /// The names of all reasons this version knows.
-    pub const NAMES: [&'static str; 10] = [
-        "BudgetExceeded",
-        "ScoredTooLow",
-        "Deduplicated",
-        "QuotaCapExceeded",
-        "QuotaRequireDisplaced",
-        "NegativeTokens",
-        "PinnedOverride",
-        "Filtered",
-        "CountCapExceeded",
-        "CountRequireCandidatesExhausted",
-    ];
+/// The names are those of the variants.
+macro_rules! named {
+    ($($variant:ident),+ $(,)?) => {
+        impl ExclusionReason {
+            /// The names of all reasons this version knows.
+            pub const NAMES: [&'static str; 10] = [$(stringify!($variant)),+];
 
-    /// The reason's name, as it appears in JSON.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Self::BudgetExceeded { .. } => "BudgetExceeded",
-            Self::ScoredTooLow { .. } => "ScoredTooLow",
-            Self::Deduplicated { .. } => "Deduplicated",
-            Self::QuotaCapExceeded { .. } => "QuotaCapExceeded",
-            Self::QuotaRequireDisplaced { .. } => "QuotaRequireDisplaced",
-            Self::NegativeTokens { .. } => "NegativeTokens",
-            Self::PinnedOverride { .. } => "PinnedOverride",
-            Self::Filtered { .. } => "Filtered",
-            Self::CountCapExceeded { .. } => "CountCapExceeded",
-            Self::CountRequireCandidatesExhausted { .. } => "CountRequireCandidatesExhausted",
-            Self::Unknown { reason } => reason,
+            /// The reason's name, as it appears in JSON.
+            #[must_use]
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$variant { .. } => stringify!($variant),)+
+                    Self::Unknown { reason } => reason,
+                }
+            }
         }
-    }
+    };
 }
+
+named![
+    BudgetExceeded,
+    ScoredTooLow,
+    Deduplicated,
+    QuotaCapExceeded,
+    QuotaRequireDisplaced,
+    NegativeTokens,
+    PinnedOverride,
+    Filtered,
+    CountCapExceeded,
+    CountRequireCandidatesExhausted,
+];
 
 /// The reason and its numbers; never an item's content, so that it may be logged.
 impl fmt::Display for ExclusionReason {

@@ -46,7 +46,7 @@
 //! only the selection *a*, *c* would now have *e*, *c* and one token to spare.
 //!
 //! ```
-//! use cupel::{Sequence, StreamItem, StreamPush, StreamSlice};
+//! use cupel::slicer::{Sequence, StreamItem, StreamPush, StreamSlice};
 //!
 //! let mut slice = StreamSlice::new(10);
 //! let mut position = 0;
@@ -145,7 +145,8 @@ impl<P> StreamSlice<P> {
     /// items of equal content have equal tokens.
     ///
     /// ```
-    /// use cupel::{ContextItem, Sequence, StreamItem, StreamPush, StreamSlice};
+    /// use cupel::slicer::{Sequence, StreamItem, StreamPush, StreamSlice};
+    /// use cupel::ContextItem;
     ///
     /// let copy = |score, source| -> Result<_, cupel::CupelError> {
     ///     let payload = ContextItem::new("refunds take five days", 5)?;

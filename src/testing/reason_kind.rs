@@ -4,83 +4,66 @@ use std::fmt;
 
 use crate::diagnostics::ExclusionReason;
 
-/// The variant of an [`ExclusionReason`], to name a reason without inventing its fields.
-///
-/// Assertions take `impl Into<ReasonKind>`: either a variant or a reference to a reason, of which
-/// only the variant counts.
-///
-/// ```
-/// use cupel::ExclusionReason;
-/// use cupel::testing::ReasonKind;
-///
-/// let reason = ExclusionReason::BudgetExceeded { item_tokens: 9, available_tokens: 4 };
-/// assert_eq!(ReasonKind::from(&reason), ReasonKind::BudgetExceeded);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ReasonKind<'a> {
-    /// [`ExclusionReason::BudgetExceeded`].
-    BudgetExceeded,
-    /// [`ExclusionReason::ScoredTooLow`].
-    ScoredTooLow,
-    /// [`ExclusionReason::Deduplicated`].
-    Deduplicated,
-    /// [`ExclusionReason::QuotaCapExceeded`].
-    QuotaCapExceeded,
-    /// [`ExclusionReason::QuotaRequireDisplaced`].
-    QuotaRequireDisplaced,
-    /// [`ExclusionReason::NegativeTokens`].
-    NegativeTokens,
-    /// [`ExclusionReason::PinnedOverride`].
-    PinnedOverride,
-    /// [`ExclusionReason::Filtered`].
-    Filtered,
-    /// [`ExclusionReason::CountCapExceeded`].
-    CountCapExceeded,
-    /// [`ExclusionReason::CountRequireCandidatesExhausted`].
-    CountRequireCandidatesExhausted,
-    /// [`ExclusionReason::Unknown`] with this name, which is all that tells such reasons apart.
-    Unknown(&'a str),
-}
-
-impl<'a> ReasonKind<'a> {
-    /// The reason's name, as [`ExclusionReason::name`] gives it.
-    #[must_use]
-    pub fn name(self) -> &'a str {
-        match self {
-            Self::BudgetExceeded => "BudgetExceeded",
-            Self::ScoredTooLow => "ScoredTooLow",
-            Self::Deduplicated => "Deduplicated",
-            Self::QuotaCapExceeded => "QuotaCapExceeded",
-            Self::QuotaRequireDisplaced => "QuotaRequireDisplaced",
-            Self::NegativeTokens => "NegativeTokens",
-            Self::PinnedOverride => "PinnedOverride",
-            Self::Filtered => "Filtered",
-            Self::CountCapExceeded => "CountCapExceeded",
-            Self::CountRequireCandidatesExhausted => "CountRequireCandidatesExhausted",
-            Self::Unknown(name) => name,
+/// One variant for each reason, with the reason's name.
+macro_rules! reason_kind {
+    ($(#[$meta:meta])* $($variant:ident),+ $(,)?) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ReasonKind<'a> {
+            $(
+                #[doc = concat!("[`ExclusionReason::", stringify!($variant), "`].")]
+                $variant,
+            )+
+            /// [`ExclusionReason::Unknown`] with this name.
+            Unknown(&'a str),
         }
-    }
-}
 
-impl<'a> From<&'a ExclusionReason> for ReasonKind<'a> {
-    fn from(reason: &'a ExclusionReason) -> Self {
-        match reason {
-            ExclusionReason::BudgetExceeded { .. } => Self::BudgetExceeded,
-            ExclusionReason::ScoredTooLow { .. } => Self::ScoredTooLow,
-            ExclusionReason::Deduplicated { .. } => Self::Deduplicated,
-            ExclusionReason::QuotaCapExceeded { .. } => Self::QuotaCapExceeded,
-            ExclusionReason::QuotaRequireDisplaced { .. } => Self::QuotaRequireDisplaced,
-            ExclusionReason::NegativeTokens { .. } => Self::NegativeTokens,
-            ExclusionReason::PinnedOverride { .. } => Self::PinnedOverride,
-            ExclusionReason::Filtered { .. } => Self::Filtered,
-            ExclusionReason::CountCapExceeded { .. } => Self::CountCapExceeded,
-            ExclusionReason::CountRequireCandidatesExhausted { .. } => {
-                Self::CountRequireCandidatesExhausted
+        impl<'a> ReasonKind<'a> {
+            /// The reason's name, as [`ExclusionReason::name`] gives it.
+            #[must_use]
+            pub fn name(self) -> &'a str {
+                match self {
+                    $(Self::$variant => stringify!($variant),)+
+                    Self::Unknown(name) => name,
+                }
             }
-            ExclusionReason::Unknown { reason } => Self::Unknown(reason),
         }
-    }
+
+        impl<'a> From<&'a ExclusionReason> for ReasonKind<'a> {
+            fn from(reason: &'a ExclusionReason) -> Self {
+                match reason {
+                    $(ExclusionReason::$variant { .. } => Self::$variant,)+
+                    ExclusionReason::Unknown { reason } => Self::Unknown(reason),
+                }
+            }
+        }
+    };
+}
+
+reason_kind! {
+    /// The variant of an [`ExclusionReason`], to name a reason without inventing its fields.
+    ///
+    /// Assertions take `impl Into<ReasonKind>`: either a variant or a reference to a reason, of which
+    /// only the variant counts.
+    ///
+    /// ```
+    /// use cupel::ExclusionReason;
+    /// use cupel::testing::ReasonKind;
+    ///
+    /// let reason = ExclusionReason::BudgetExceeded { item_tokens: 9, available_tokens: 4 };
+    /// assert_eq!(ReasonKind::from(&reason), ReasonKind::BudgetExceeded);
+    /// ```
+    BudgetExceeded,
+    ScoredTooLow,
+    Deduplicated,
+    QuotaCapExceeded,
+    QuotaRequireDisplaced,
+    NegativeTokens,
+    PinnedOverride,
+    Filtered,
+    CountCapExceeded,
+    CountRequireCandidatesExhausted,
 }
 
 impl fmt::Display for ReasonKind<'_> {

@@ -37,9 +37,9 @@ fn the_oldest_go_first_and_no_more_than_must() {
 fn a_tool_call_and_its_results_stay_or_go_together() {
     let history = [
         HistoryEntry::new(10),
-        HistoryEntry::in_group(20, "call_1"),
-        HistoryEntry::in_group(30, "call_1"),
-        HistoryEntry::in_group(30, "call_1"),
+        HistoryEntry::in_unit(20, "call_1"),
+        HistoryEntry::in_unit(30, "call_1"),
+        HistoryEntry::in_unit(30, "call_1"),
         HistoryEntry::new(10),
     ];
     assert_eq!(trim_history(&history, 90).kept, [1, 2, 3, 4]);
@@ -50,10 +50,10 @@ fn a_tool_call_and_its_results_stay_or_go_together() {
 #[test]
 fn members_of_a_group_need_not_be_neighbours() {
     let history = [
-        HistoryEntry::in_group(10, "a"),
-        HistoryEntry::in_group(10, "b"),
-        HistoryEntry::in_group(10, "a"),
-        HistoryEntry::in_group(10, "b"),
+        HistoryEntry::in_unit(10, "a"),
+        HistoryEntry::in_unit(10, "b"),
+        HistoryEntry::in_unit(10, "a"),
+        HistoryEntry::in_unit(10, "b"),
         HistoryEntry::new(10),
     ];
     let trimmed = trim_history(&history, 30);
@@ -87,7 +87,7 @@ fn odd_counts_neither_wrap_nor_give_credit() {
 fn a_hundred_thousand_entries_take_no_time() {
     let names: Vec<String> = (0..50_000).map(|n| format!("call_{n}")).collect();
     let history: Vec<_> =
-        (0..100_000_usize).map(|n| HistoryEntry::in_group(10, &names[n / 2])).collect();
+        (0..100_000_usize).map(|n| HistoryEntry::in_unit(10, &names[n / 2])).collect();
     let start = std::time::Instant::now();
     assert_eq!(trim_history(&history, 100).kept.len(), 10);
     // Quadratic trimming would take minutes here.
@@ -103,7 +103,7 @@ proptest! {
         let names: Vec<String> = (0..6).map(|n| n.to_string()).collect();
         let history: Vec<_> = entries.iter().map(|(tokens, group)| match group {
             None => HistoryEntry::new(*tokens),
-            Some(group) => HistoryEntry::in_group(*tokens, &names[usize::from(*group)]),
+            Some(group) => HistoryEntry::in_unit(*tokens, &names[usize::from(*group)]),
         }).collect();
         let trimmed = trim_history(&history, max);
 

@@ -76,7 +76,8 @@ async fn defaults_of_one_source_do_not_reach_another_or_the_request() {
     let plain = Source::items("plain", [item("b", 1)]);
     let asked = request().item(item("own", 1));
     let (_, selection) = report(layer_with([tagged, plain]), asked).await.unwrap();
-    let tagged: Vec<_> = selection.included.iter().filter(|i| !i.item.tags().is_empty()).collect();
+    let tagged: Vec<_> =
+        selection.report.included.iter().filter(|i| !i.item.tags().is_empty()).collect();
     assert_eq!(tagged.len(), 1);
     assert_eq!(tagged[0].item.content(), "a");
 }

@@ -18,7 +18,7 @@ async fn negative_tokens_are_left_out_and_explained() {
     for source in both_ways(source) {
         let (sent, selection) = report(layer_with([source]), request()).await.unwrap();
         assert_eq!(sent, ["right"]);
-        let reasons: Vec<_> = selection.excluded.iter().map(|e| e.reason.clone()).collect();
+        let reasons: Vec<_> = selection.report.excluded.iter().map(|e| e.reason.clone()).collect();
         let negative = |tokens| ExclusionReason::NegativeTokens { tokens };
         assert_eq!(reasons, [negative(-5), negative(-1)]);
         let rag = selection.gather.source("rag").unwrap();
@@ -33,7 +33,7 @@ async fn the_smallest_token_count_there_is_does_not_overflow() {
     for source in both_ways(source) {
         let (sent, selection) = report(layer_with([source]), request()).await.unwrap();
         assert_eq!(sent, ["c"]);
-        assert_eq!(selection.excluded.len(), 2);
+        assert_eq!(selection.report.excluded.len(), 2);
     }
 }
 
@@ -111,5 +111,5 @@ async fn odd_scores_and_kinds_from_a_source_do_no_harm() {
     let source = Source::items("rag", hints.map(odd).to_vec());
     let (sent, selection) = report(layer_with([source]), request()).await.unwrap();
     assert_eq!(sent.len(), 2);
-    assert_eq!(selection.excluded.len(), 3);
+    assert_eq!(selection.report.excluded.len(), 3);
 }

@@ -45,7 +45,7 @@ async fn pins_of_an_optional_source_that_do_not_fit_are_lifted_and_the_items_com
     assert_eq!(sent, ["question", "hint"]);
     let source = selection.gather.source("notes").unwrap();
     assert_eq!((source.items, source.pins_lifted), (3, 2));
-    let dropped: Vec<_> = selection.excluded.iter().map(|e| e.item.content()).collect();
+    let dropped: Vec<_> = selection.report.excluded.iter().map(|e| e.item.content()).collect();
     assert_eq!(dropped, ["rule", "tip"]);
 }
 

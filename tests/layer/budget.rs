@@ -193,5 +193,5 @@ async fn an_empty_budget_sends_an_empty_request() {
     let (sent, selection) =
         report(layer().budget(budget(0)), request().item(item("hello", 1))).await.unwrap();
     assert!(sent.is_empty());
-    assert_eq!(selection.excluded.len(), 1);
+    assert_eq!(selection.report.excluded.len(), 1);
 }

@@ -20,7 +20,7 @@ async fn a_group_that_fits_is_kept_whole_and_in_order() {
     let (sent, selection) = report(layer().budget(budget(45)), asked).await.unwrap();
     // Best score first: "before", then the group, then "after".
     assert_eq!(sent, ["before", "call", "answer", "comment", "after"]);
-    assert_eq!(selection.included.len(), 3);
+    assert_eq!(selection.report.included.len(), 3);
 }
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn a_group_that_does_not_fit_is_dropped_whole() {
     let asked = request().group(tool_call(0.9)).unwrap().item(relevant("question", 5, 0.1));
     let (sent, selection) = report(layer().budget(budget(34)), asked).await.unwrap();
     assert_eq!(sent, ["question"]);
-    assert_eq!(selection.excluded[0].item.tokens(), 35);
+    assert_eq!(selection.report.excluded[0].item.tokens(), 35);
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn to_the_pipeline_a_group_is_one_item_made_of_its_members() {
         .unwrap();
     let asked = request().group([first, second]).unwrap();
     let (_, selection) = report(layer(), asked).await.unwrap();
-    let folded = &selection.included[0].item;
+    let folded = &selection.report.included[0].item;
     assert_eq!(folded.tokens(), 30);
     assert_eq!(folded.kind(), &ContextKind::tool_output());
     assert_eq!(folded.source(), &ContextSource::tool());
@@ -86,7 +86,7 @@ async fn a_group_counts_against_the_budget_with_all_of_its_tokens() {
     let huge = request().group([item("a", i64::MAX), item("b", i64::MAX)]).unwrap();
     let (sent, selection) = report(layer(), huge).await.unwrap();
     assert!(sent.is_empty());
-    assert_eq!(selection.excluded[0].item.tokens(), i64::MAX);
+    assert_eq!(selection.report.excluded[0].item.tokens(), i64::MAX);
 }
 
 #[tokio::test]
@@ -94,7 +94,10 @@ async fn a_member_with_negative_tokens_does_not_make_its_group_cheaper() {
     let asked = request().group([item("long", 2_000), item("wrong", -1_500)]).unwrap();
     let (sent, selection) = report(layer(), asked).await.unwrap();
     assert!(sent.is_empty());
-    assert_eq!(selection.excluded[0].reason, ExclusionReason::NegativeTokens { tokens: -1_500 },);
+    assert_eq!(
+        selection.report.excluded[0].reason,
+        ExclusionReason::NegativeTokens { tokens: -1_500 },
+    );
 }
 
 #[test]

@@ -31,9 +31,9 @@ async fn a_selection_is_told_with_its_report_its_sources_and_its_budget() {
 
     let selections = hook.selections.lock().unwrap();
     let [selection] = selections.as_slice() else { panic!("told {} times", selections.len()) };
-    let contents: Vec<_> = selection.included.iter().map(|i| i.item.content()).collect();
+    let contents: Vec<_> = selection.report.included.iter().map(|i| i.item.content()).collect();
     assert_eq!(contents, ["question", "passage"]);
-    assert_eq!(selection.excluded[0].item.content(), "long passage");
+    assert_eq!(selection.report.excluded[0].item.content(), "long passage");
     assert_eq!(selection.report.total_candidates, 3);
     let source = selection.gather.source("rag").unwrap();
     assert_eq!((source.items, source.tokens), (2, 55));
@@ -143,9 +143,9 @@ async fn the_report_beside_the_response_is_the_one_the_hook_was_told() {
 async fn the_report_beside_the_response_needs_no_hook() {
     let mut service = layer_with([rag()]).build().unwrap().layer(Echo::default());
     let (_, selection) = service.ready().await.unwrap().call_with_report(request()).await.unwrap();
-    assert_eq!(selection.included.len(), 2);
+    assert_eq!(selection.report.included.len(), 2);
     assert_eq!(selection.gather.sources.len(), 1);
-    assert_eq!(selection.events.len(), 5);
+    assert_eq!(selection.report.events.len(), 5);
 }
 
 #[tokio::test]

@@ -60,7 +60,7 @@ impl CallObserver for Log {
     }
 
     fn on_selection(self: Box<Self>, selection: &Selection) {
-        self.add(format!("selected, {} reported", selection.included.len()));
+        self.add(format!("selected, {} reported", selection.report.included.len()));
     }
 
     fn on_failure(self: Box<Self>, error: &ContextError, gather: &GatherReport) {
@@ -163,8 +163,8 @@ async fn beside_a_hook_that_wants_a_report_both_hear_everything() {
     assert_eq!(heard[..15], WHOLE_CALL[..15]);
     assert_eq!(heard[15..], ["hook", "selected, 1 reported"]);
     let selections = recorder.selections.lock().unwrap();
-    assert_eq!((selections[0].included.len(), selections[0].excluded.len()), (1, 1));
-    assert_eq!(selections[0].events.len(), 5);
+    assert_eq!((selections[0].report.included.len(), selections[0].report.excluded.len()), (1, 1));
+    assert_eq!(selections[0].report.events.len(), 5);
 }
 
 #[tokio::test]

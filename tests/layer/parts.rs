@@ -66,14 +66,14 @@ async fn refused_parts_are_excluded_with_their_reason() {
     assert_eq!(sent.unwrap(), ["own"]);
     let selections = hook.selections.lock().unwrap();
     let selection = &selections[0];
-    assert_eq!(selection.excluded.len(), 1);
-    assert_eq!(selection.excluded[0].item.content(), "half a call");
+    assert_eq!(selection.report.excluded.len(), 1);
+    assert_eq!(selection.report.excluded[0].item.content(), "half a call");
     assert_eq!(
-        selection.excluded[0].reason,
+        selection.report.excluded[0].reason,
         ExclusionReason::Filtered { filter_name: "no answer".to_owned() }
     );
-    assert_eq!(selection.total_candidates, 2);
-    assert_eq!(selection.total_tokens_considered, 10);
+    assert_eq!(selection.report.total_candidates, 2);
+    assert_eq!(selection.report.total_tokens_considered, 10);
     assert_eq!(selection.refused, 1);
     assert_eq!(selection.uncounted, ["an attachment"]);
 }
@@ -93,7 +93,8 @@ async fn items_of_sources_cost_what_they_take_in_the_request() {
         let selection = &selections[0];
         assert_eq!(selection.fixed_tokens, 7);
         assert_eq!(selection.budget.max_tokens(), 13);
-        let left_out = selection.excluded.iter().find(|out| out.item.content() == "c").unwrap();
+        let left_out =
+            selection.report.excluded.iter().find(|out| out.item.content() == "c").unwrap();
         assert_eq!(left_out.item.tokens(), 7);
     }
 }
@@ -159,9 +160,10 @@ async fn what_is_withdrawn_is_not_sent_and_explained() {
             assert_eq!(sent, expected);
             let selections = hook.selections.lock().unwrap();
             let selection = &selections[0];
-            assert_eq!(selection.included.len(), expected.len());
-            assert_eq!(selection.total_candidates, 3);
-            let filtered = selection.excluded.iter().filter(|out| out.reason.name() == "Filtered");
+            assert_eq!(selection.report.included.len(), expected.len());
+            assert_eq!(selection.report.total_candidates, 3);
+            let filtered =
+                selection.report.excluded.iter().filter(|out| out.reason.name() == "Filtered");
             let filtered: Vec<&str> = filtered.map(|out| out.item.content()).collect();
             assert_eq!(filtered, if room == 5 { vec!["b"] } else { vec![] });
             assert_eq!(selection.refused, filtered.len());

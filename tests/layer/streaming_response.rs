@@ -60,7 +60,7 @@ async fn a_channel_as_a_response_stays_open() {
     let mut service = layer().build().unwrap().layer(answering_with!(receiver));
     let (mut body, selection) =
         service.ready().await.unwrap().call_with_report(request()).await.unwrap();
-    assert!(selection.included.is_empty());
+    assert!(selection.report.included.is_empty());
     assert!(body.try_recv().is_err());
     chunks.send("first").await.unwrap();
     assert_eq!(body.recv().await, Some("first"));

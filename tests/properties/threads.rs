@@ -1,5 +1,9 @@
 //! Everything may be sent to another thread and shared between threads.
 
+use cupel::analytics::{
+    BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,
+};
+use cupel::slicer::{KindQuota, Monotonicity, QuotaUnit};
 use cupel::*;
 
 fn send_and_sync<T: Send + Sync + ?Sized>() {}

@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
-use cupel::{
-    ContextBudget, ContextItem, GreedySlice, ScoredItem, Sequence, Slicer, StreamItem, StreamSlice,
-};
+use cupel::slicer::{Sequence, StreamItem, StreamSlice};
+use cupel::{ContextBudget, ContextItem, GreedySlice, ScoredItem, Slicer};
 
 /// An item with all a batch and a stream want to know of it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Random streams: few distinct sizes, scores and densities, so that ties are the rule.
 
-use cupel::Sequence;
+use cupel::slicer::Sequence;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use cupel::slicer::{Sequence, StreamPush, StreamSlice};
 use cupel::{
     ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Placer, ScoredItem, Scorer,
-    Sequence, Sliced, Slicer, StreamPush, StreamSlice,
+    Sliced, Slicer,
 };
 use proptest::prelude::*;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cupel::{CupelError, Sequence, SourceBounds, StreamItem, StreamPush, StreamSlice};
+use cupel::CupelError;
+use cupel::slicer::{Sequence, SourceBounds, StreamItem, StreamPush, StreamSlice};
 
 use crate::batch::{Candidate, batch, selected};
 

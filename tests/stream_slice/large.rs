@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cupel::{Sequence, StreamSlice};
+use cupel::slicer::{Sequence, StreamSlice};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

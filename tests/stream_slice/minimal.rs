@@ -1,6 +1,6 @@
 //! Nothing is kept in vain: for every kept item there is a future that selects it.
 
-use cupel::{Sequence, StreamSlice};
+use cupel::slicer::{Sequence, StreamSlice};
 
 use crate::batch::{Candidate, batch, selected};
 

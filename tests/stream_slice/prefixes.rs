@@ -1,6 +1,6 @@
 //! At every moment a stream has selected what a batch selects from what has arrived.
 
-use cupel::{StreamPush, StreamSlice};
+use cupel::slicer::{StreamPush, StreamSlice};
 use proptest::prelude::*;
 
 use crate::batch::{batch, batch_for, selected};

@@ -1,6 +1,7 @@
 //! Stopping early never changes the outcome, and is possible as soon as it could not.
 
-use cupel::{ContextItem, Sequence, SourceBounds, StreamItem, StreamSlice};
+use cupel::ContextItem;
+use cupel::slicer::{Sequence, SourceBounds, StreamItem, StreamSlice};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -102,18 +102,18 @@ proptest! {
                 (Ok((batch, batch_report)), Ok((stream, stream_report))) => {
                     prop_assert_eq!(batch, stream);
                     let scores = |s: &cupel::layer::Selection| {
-                        s.included.iter().map(|i| (i.score, i.reason)).collect::<Vec<_>>()
+                        s.report.included.iter().map(|i| (i.score, i.reason)).collect::<Vec<_>>()
                     };
                     prop_assert_eq!(scores(&batch_report), scores(&stream_report));
-                    prop_assert_eq!(batch_report.total_candidates, stream_report.total_candidates);
+                    prop_assert_eq!(batch_report.report.total_candidates, stream_report.report.total_candidates);
                     prop_assert_eq!(
-                        batch_report.total_tokens_considered,
-                        stream_report.total_tokens_considered
+                        batch_report.report.total_tokens_considered,
+                        stream_report.report.total_tokens_considered
                     );
                     // The sample is large enough for all of it here.
                     let left_out = |s: &cupel::layer::Selection| {
                         let mut all: Vec<String> = s
-                            .excluded
+                            .report.excluded
                             .iter()
                             .map(|e| format!("{} {} {}", e.item.content(), e.score, e.reason))
                             .collect();

@@ -26,13 +26,13 @@ async fn everything_is_counted_and_only_the_best_is_kept() {
     assert_eq!(sent.len(), 5);
     let stream = report.stream.unwrap();
     assert_eq!(stream.arrived, 1_002);
-    assert_eq!(report.total_candidates, 1_002);
+    assert_eq!(report.report.total_candidates, 1_002);
     assert_eq!(
         (stream.dropped.over_budget, stream.dropped.duplicates, stream.dropped.negative_tokens),
         (995, 1, 1)
     );
     let best: Vec<_> =
-        report.excluded.iter().map(|e| (e.item.content(), e.reason.name())).collect();
+        report.report.excluded.iter().map(|e| (e.item.content(), e.reason.name())).collect();
     assert_eq!(best.len(), 7);
     // The request's own copy made room for the retriever's, which scored a little higher.
     assert_eq!(best[0], ("item 999", "Deduplicated"));
@@ -102,7 +102,7 @@ async fn the_clock_stands_still_for_a_request_and_moves_between_requests() {
     let mut scores = Vec::new();
     for _ in 0..2 {
         let (_, report) = send(builder(), ContextRequest::new(())).await.unwrap();
-        let all: Vec<f64> = report.included.iter().map(|included| included.score).collect();
+        let all: Vec<f64> = report.report.included.iter().map(|included| included.score).collect();
         assert!(all.iter().all(|score| *score == all[0]), "{all:?}");
         scores.push(all[0]);
     }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use cupel::slicer::Monotonicity;
 use cupel::{
     ContextBudget, ContextItem, CountConstrainedKnapsackSlice, CupelError, GreedySlice,
-    KnapsackSlice, Monotonicity, Pipeline, ReflexiveScorer, ScarcityBehavior, ScoredItem, Sliced,
-    Slicer, UShapedPlacer,
+    KnapsackSlice, Pipeline, ReflexiveScorer, ScarcityBehavior, ScoredItem, Sliced, Slicer,
+    UShapedPlacer,
 };
 
 use crate::arbitrary::{count_quota, quota};

@@ -2,9 +2,10 @@
 
 use chrono::DateTime;
 use cupel::analytics::{budget_utilization, kind_diversity, quota_utilization, timestamp_coverage};
+use cupel::slicer::QuotaUnit;
 use cupel::{
     ContextBudget, ContextItem, ContextItemBuilder, ContextKind, CountQuotaEntry, CountQuotaSlice,
-    GreedySlice, Pipeline, QuotaSet, QuotaSlice, QuotaUnit, ReflexiveScorer, ScarcityBehavior,
+    GreedySlice, Pipeline, QuotaSet, QuotaSlice, ReflexiveScorer, ScarcityBehavior,
     SelectionReport, Slicer, UShapedPlacer,
 };
 

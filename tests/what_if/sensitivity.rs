@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use cupel::analytics::{ItemStatus, policy_sensitivity_from_pipelines};
 use cupel::{
-    ContextBudget, ContextItem, CupelError, GreedySlice, ItemStatus, Policy, PriorityScorer,
-    ReflexiveScorer, UShapedPlacer, policy_sensitivity, policy_sensitivity_from_pipelines,
+    ContextBudget, ContextItem, CupelError, GreedySlice, Policy, PriorityScorer, ReflexiveScorer,
+    UShapedPlacer, policy_sensitivity,
 };
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use crate::order;
 /// A fresh one promises nothing, which never lets a selection settle before the source ends.
 ///
 /// ```
-/// use cupel::{Sequence, SourceBounds, StreamItem, StreamSlice};
+/// use cupel::slicer::{Sequence, SourceBounds, StreamItem, StreamSlice};
 ///
 /// // A retriever that yields its best match first, in chunks of 50 tokens and more.
 /// let mut bounds =

@@ -22,7 +22,7 @@ impl Sequence {
     }
 }
 
-/// An item on its way through a [`StreamSlice`](crate::StreamSlice), with whatever the caller
+/// An item on its way through a [`StreamSlice`](crate::slicer::StreamSlice), with whatever the caller
 /// attaches to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StreamItem<P> {
@@ -74,7 +74,7 @@ impl<P> StreamPush<P> {
     }
 }
 
-/// What a [`StreamSlice`](crate::StreamSlice) holds when nothing more arrives.
+/// What a [`StreamSlice`](crate::slicer::StreamSlice) holds when nothing more arrives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamSelection<P> {
     /// The selection of a batch [`GreedySlice`](crate::GreedySlice), in its order.

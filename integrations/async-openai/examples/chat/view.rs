@@ -30,18 +30,18 @@ pub(crate) fn selection(
     selection: &Selection,
     totals: &mut Totals,
 ) -> Result<()> {
-    let sent: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    let sent: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();
     let sent = sent + selection.fixed_tokens;
     totals.calls += 1;
-    totals.dropped += selection.excluded.len();
+    totals.dropped += selection.report.excluded.len();
     totals.largest = totals.largest.max(sent);
     writeln!(
         out,
         "  -> {messages} messages, {} units of which {} dropped, {sent} tokens sent",
-        selection.total_candidates,
-        selection.excluded.len(),
+        selection.report.total_candidates,
+        selection.report.excluded.len(),
     )?;
-    for excluded in &selection.excluded {
+    for excluded in &selection.report.excluded {
         let text = excluded.item.content().replace('\n', " / ");
         let text: String = text.chars().take(64).collect();
         writeln!(out, "     - {text} ({})", excluded.reason)?;

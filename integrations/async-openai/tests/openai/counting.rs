@@ -17,8 +17,8 @@ async fn counted(endpoint: Endpoint, request: &Value) -> i64 {
     let body = JsonBody::parse(endpoint, request.to_string()).unwrap();
     let call = service.ready().await.unwrap().call_with_report(body);
     let ((), selection) = call.await.unwrap();
-    assert!(selection.excluded.is_empty(), "all of it must be counted");
-    let messages: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    assert!(selection.report.excluded.is_empty(), "all of it must be counted");
+    let messages: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();
     messages + selection.fixed_tokens
 }
 

@@ -32,7 +32,7 @@ fn filtered(selection: &Selection) -> Vec<String> {
         ExclusionReason::Filtered { filter_name } => Some(filter_name.clone()),
         _ => None,
     };
-    selection.excluded.iter().filter_map(reason).collect()
+    selection.report.excluded.iter().filter_map(reason).collect()
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn the_newest_results_and_the_question_survive_a_long_tool_loop() {
     assert_eq!((texts[0].as_str(), texts[1].as_str()), ("s", "the question"));
     assert!(sent[sent.len() - 1].contains("call_11"));
     assert!(sent.len() < messages.len());
-    assert!(selection.excluded.iter().all(|one| one.item.content().contains("tool:")));
+    assert!(selection.report.excluded.iter().all(|one| one.item.content().contains("tool:")));
 }
 
 #[tokio::test]
@@ -109,13 +109,13 @@ async fn a_hook_decides_what_a_message_is_worth() {
     messages.push(user("u"));
     let (sent, selection) = send(adapter, json!({"model": "test-300", "messages": messages})).await;
     assert!(contents(&sent).contains(&"never forget this".to_owned()));
-    assert!(!selection.excluded.is_empty());
+    assert!(!selection.report.excluded.is_empty());
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 21);
     assert_eq!((seen[2].0, seen[2].1.as_str()), (2, "user"));
     assert!(seen.iter().all(|(_, _, tokens)| *tokens > 3));
-    let all = selection.included.iter().map(|one| &one.item);
-    let all = all.chain(selection.excluded.iter().map(|one| &one.item));
+    let all = selection.report.included.iter().map(|one| &one.item);
+    let all = all.chain(selection.report.excluded.iter().map(|one| &one.item));
     assert!(all.clone().any(|item| item.tags().iter().any(|tag| tag == "zero")));
     // Dated by position.
     let mut timestamps: Vec<_> = all.map(|item| item.timestamp().unwrap()).collect();
@@ -157,7 +157,7 @@ async fn base64_is_not_counted_as_text() {
         {"type": "image_url", "image_url": {"url": image, "detail": "high"}},
         {"type": "input_audio", "input_audio": {"data": audio, "format": "mp3"}}]}]});
     let (_, selection) = send(adapter("gpt-4o"), request).await;
-    let tokens = selection.included[0].item.tokens();
+    let tokens = selection.report.included[0].item.tokens();
     // 255 for a tile, 30 for three seconds.
     assert!((255..400).contains(&tokens), "{tokens}");
 }

@@ -13,7 +13,7 @@ async fn send(messages: Value) -> (Vec<Value>, Selection) {
 }
 
 fn tokens(selection: &Selection) -> i64 {
-    selection.included.iter().map(|one| one.item.tokens()).sum()
+    selection.report.included.iter().map(|one| one.item.tokens()).sum()
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn arguments_that_are_no_text_are_counted_and_shown() {
         let (_, selection) = send(json!([user("u"), call, answer])).await;
         assert!(tokens(&selection) > 300, "{}", tokens(&selection));
         let shown = |text: &str| text.contains("f({\"of\":[100,101,");
-        assert!(selection.included.iter().any(|one| shown(one.item.content())));
+        assert!(selection.report.included.iter().any(|one| shown(one.item.content())));
     }
 }
 
@@ -50,7 +50,7 @@ async fn an_empty_list_of_calls_does_not_take_the_words_with_it() {
     let silent = json!({"role": "assistant", "tool_calls": []});
     let (sent, selection) = send(json!([said, silent, user("u")])).await;
     assert_eq!(sent, [said, user("u")]);
-    assert_eq!(selection.excluded.len(), 1);
+    assert_eq!(selection.report.excluded.len(), 1);
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn messages_and_calls_without_ids_are_refused() {
     {
         let (sent, selection) = send(json!([message, user("u")])).await;
         assert_eq!(sent, [user("u")]);
-        let reason = selection.excluded[0].reason.to_string();
+        let reason = selection.report.excluded[0].reason.to_string();
         assert!(reason.contains(why), "{reason}");
     }
 }

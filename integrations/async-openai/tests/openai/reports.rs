@@ -21,7 +21,7 @@ async fn report(endpoint: Endpoint, parts: &Value) -> Selection {
 }
 
 fn content(selection: &Selection) -> &str {
-    selection.included[0].item.content()
+    selection.report.included[0].item.content()
 }
 
 #[tokio::test]
@@ -66,8 +66,8 @@ async fn data_costs_the_same_wherever_it_stands() {
         ),
     ] {
         let [one, other] = [
-            report(Endpoint::Responses, &one).await.included[0].item.tokens(),
-            report(Endpoint::Responses, &other).await.included[0].item.tokens(),
+            report(Endpoint::Responses, &one).await.report.included[0].item.tokens(),
+            report(Endpoint::Responses, &other).await.report.included[0].item.tokens(),
         ];
         assert_eq!(one, other);
         assert!(one > 20, "{one}");

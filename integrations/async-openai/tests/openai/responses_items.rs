@@ -32,7 +32,7 @@ async fn thoughts_stay_with_everything_of_their_turn() {
     // One of them is too large, so none of them is sent.
     let (kept, selection) = select(adapter("test-100"), &request(100)).await;
     assert_eq!(kept.len(), 2);
-    assert_eq!(selection.excluded.len(), 1);
+    assert_eq!(selection.report.excluded.len(), 1);
 }
 
 #[tokio::test]
@@ -45,8 +45,10 @@ async fn thoughts_without_an_outcome_are_refused() {
     let (kept, selection) =
         select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
     assert_eq!(ids(&kept), ["-"]);
-    assert_eq!(selection.excluded.len(), 2);
-    assert!(selection.excluded[0].reason.to_string().contains("reasoning without the output"));
+    assert_eq!(selection.report.excluded.len(), 2);
+    assert!(
+        selection.report.excluded[0].reason.to_string().contains("reasoning without the output")
+    );
 }
 
 #[tokio::test]
@@ -171,14 +173,14 @@ async fn pictures_are_counted_as_pictures_wherever_they_are() {
     ] {
         let request = json!({"model": "gpt-4o", "input": [user("u"), call, output]});
         let (_, selection) = select(adapter("gpt-4o"), &request).await;
-        let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+        let tokens: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();
         assert!((255..330).contains(&tokens), "{tokens}: {}", request["input"][1]);
     }
     let made =
         json!({"type": "image_generation_call", "id": "ig_1", "result": "QUJD".repeat(20_000)});
     let request = json!({"model": "gpt-4o", "input": [user("u"), made]});
     let (_, selection) = select(adapter("gpt-4o"), &request).await;
-    let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    let tokens: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();
     assert!((1_445..1_500).contains(&tokens), "{tokens}");
 }
 
@@ -202,7 +204,7 @@ async fn types_nobody_has_heard_of_are_kept_and_their_data_is_not_read_as_text()
         select(adapter("gpt-4o"), &json!({"model": "gpt-4o", "input": input})).await;
     assert_eq!(kept.len(), 3);
     assert_eq!(selection.uncounted, ["content of type \"input_video\""]);
-    let tokens: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    let tokens: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();
     assert!((3 * 1_445..3 * 1_500).contains(&tokens), "{tokens}");
 }
 

@@ -60,8 +60,8 @@ async fn the_selection_comes_back_beside_the_answer() {
     let call = service.ready().await.unwrap().call_with_report(request());
     let (answer, selection) = call.await.unwrap();
     assert_eq!(text_of(&answer), "ok");
-    assert_eq!(selection.included.len(), 1);
-    let counted: i64 = selection.included.iter().map(|one| one.item.tokens()).sum();
+    assert_eq!(selection.report.included.len(), 1);
+    let counted: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();
     let usage = answer.usage.unwrap();
     assert_eq!(counted + selection.fixed_tokens, i64::from(usage.prompt_tokens));
 }

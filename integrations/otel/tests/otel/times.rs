@@ -88,7 +88,7 @@ async fn durations_agree_with_the_report_of_the_call() {
     let ready = service.ready().await.unwrap();
     let (_, selection) = ready.call_with_report(request()).await.unwrap();
 
-    for (event, stage) in selection.events.iter().zip(STAGES) {
+    for (event, stage) in selection.report.events.iter().zip(STAGES) {
         let report = Duration::from_secs_f64(event.duration_ms / 1_000.0);
         let span = exported.span(stage);
         assert_close(lasted(&span), report);

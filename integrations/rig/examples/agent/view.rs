@@ -9,22 +9,23 @@ use cupel::layer::Selection;
 pub(crate) fn turns() -> impl Fn(&Selection) + Send + Sync {
     let turn = AtomicUsize::new(1);
     move |selection| {
-        let used: i64 = selection.included.iter().map(|included| included.item.tokens()).sum();
+        let used: i64 =
+            selection.report.included.iter().map(|included| included.item.tokens()).sum();
         let room = selection.budget.target_tokens();
         println!(
             "\nturn {}: {} of {} candidates, {used} of {room} tokens (tools and format take {})",
             turn.fetch_add(1, Ordering::Relaxed),
-            selection.included.len(),
-            selection.total_candidates,
+            selection.report.included.len(),
+            selection.report.total_candidates,
             selection.fixed_tokens,
         );
         for source in &selection.gather.sources {
             println!("  {} {}: {} found", source.name, source.outcome, source.items);
         }
-        for included in &selection.included {
+        for included in &selection.report.included {
             println!("  kept    {}  ({})", line(&included.item), included.reason);
         }
-        for excluded in &selection.excluded {
+        for excluded in &selection.report.excluded {
             println!("  DROPPED {}  ({})", line(&excluded.item), excluded.reason);
         }
     }

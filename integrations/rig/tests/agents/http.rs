@@ -151,6 +151,6 @@ async fn with_it_ten_turns_run_to_the_answer() {
             assert_eq!(body["messages"].as_array().unwrap().len(), request.chat_history.len());
             assert!(!body.to_string().contains("No result provided"));
         }
-        assert!(seen.selections.all()[TURNS].excluded.len() > 3);
+        assert!(seen.selections.all()[TURNS].report.excluded.len() > 3);
     }
 }

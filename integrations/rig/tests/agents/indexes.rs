@@ -153,8 +153,8 @@ async fn scores_become_relevance_and_a_small_budget_keeps_the_best() {
     finish(agent.prompt(QUESTION), mode).await.unwrap();
     let selection = &seen.selections.all()[0];
     let relevance = |id: &str| {
-        let included = selection.included.iter().map(|included| &included.item);
-        let excluded = selection.excluded.iter().map(|excluded| &excluded.item);
+        let included = selection.report.included.iter().map(|included| &included.item);
+        let excluded = selection.report.excluded.iter().map(|excluded| &excluded.item);
         let item = included
             .chain(excluded)
             .find(|item| item.metadata().get("id").is_some_and(|i| i == id));
@@ -164,7 +164,8 @@ async fn scores_become_relevance_and_a_small_budget_keeps_the_best() {
     assert!(relevance("harbour") > relevance("recipe"));
     assert_eq!(document_ids(&seen.sent.all()[0]), ["ending"]);
     // Counted as rendered: the text, `<file id: ending>`, `</file>`, and what a document costs.
-    let ending = selection.included.iter().find(|i| *i.item.kind() == ContextKind::document());
+    let ending =
+        selection.report.included.iter().find(|i| *i.item.kind() == ContextKind::document());
     assert_eq!(ending.unwrap().item.tokens(), 13 + 3 + 1 + 3);
 }
 

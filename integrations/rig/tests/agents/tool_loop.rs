@@ -82,13 +82,13 @@ async fn the_report_explains_every_turn() {
         assert_eq!(selections.len(), TURNS + 1, "one report a turn: {way:?}, {mode:?}");
         for (turn, (selection, request)) in selections.iter().zip(seen.sent.all()).enumerate() {
             // System text, question, and one unit for every call and its result so far.
-            assert_eq!(selection.total_candidates, 2 + turn);
-            assert_eq!(selection.included.len() + selection.excluded.len(), 2 + turn);
+            assert_eq!(selection.report.total_candidates, 2 + turn);
+            assert_eq!(selection.report.included.len() + selection.report.excluded.len(), 2 + turn);
             // Every step is in the report, sent or not, and every one that is not has a reason.
             for step in 1..=turn {
                 let is_step = |content: &str| content.contains(&format!("page-{step} "));
-                let kept = selection.included.iter().any(|i| is_step(i.item.content()));
-                let dropped = selection.excluded.iter().find(|e| is_step(e.item.content()));
+                let kept = selection.report.included.iter().any(|i| is_step(i.item.content()));
+                let dropped = selection.report.excluded.iter().find(|e| is_step(e.item.content()));
                 assert_eq!(kept, results(&request).contains(&page(step)));
                 assert_eq!(kept, dropped.is_none());
                 let reason = dropped.map(|excluded| &excluded.reason);
@@ -101,7 +101,8 @@ async fn the_report_explains_every_turn() {
                     "{reason:?}"
                 );
             }
-            let sum: i64 = selection.included.iter().map(|included| included.item.tokens()).sum();
+            let sum: i64 =
+                selection.report.included.iter().map(|included| included.item.tokens()).sum();
             assert!(sum + selection.fixed_tokens <= ROOM);
             assert!(sum + selection.fixed_tokens >= size_of(&request), "nothing goes uncounted");
         }

@@ -28,8 +28,8 @@ async fn documents_are_candidates_and_keep_their_order() {
     asked.documents = documents.clone();
     let (sent, selection) = select(asked, 40).await;
     assert_eq!(sent.documents, documents[1..]);
-    assert_eq!(selection.excluded.len(), 1);
-    assert!(selection.excluded[0].item.content().starts_with("<file id: long>"));
+    assert_eq!(selection.report.excluded.len(), 1);
+    assert!(selection.report.excluded[0].item.content().starts_with("<file id: long>"));
 }
 
 #[tokio::test]
@@ -72,7 +72,8 @@ async fn items_of_sources_follow_as_documents_counted_as_rendered() {
         sent.contains(&("far", "from elsewhere")) && sent.contains(&("context", "without a name"))
     );
     // `<file id: far>`, two words, `</file>`, and what a document costs.
-    let far = selection.included.iter().find(|i| i.item.content() == "from elsewhere").unwrap();
+    let far =
+        selection.report.included.iter().find(|i| i.item.content() == "from elsewhere").unwrap();
     assert_eq!(far.item.tokens(), 3 + 2 + 1 + 3);
 }
 
@@ -88,6 +89,6 @@ async fn what_is_remembered_is_older_than_what_is_said_today() {
     let sources = vec![Source::items("earlier", remembered)];
     let selected = try_select(request(history.clone()), adapter(), 110, sources).await;
     let (sent, selection) = selected.unwrap();
-    assert!(!selection.excluded.is_empty());
+    assert!(!selection.report.excluded.is_empty());
     assert_eq!(sent.chat_history, history);
 }

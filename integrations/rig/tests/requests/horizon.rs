@@ -19,9 +19,9 @@ async fn older_messages_are_not_looked_at_and_the_report_says_how_many() {
     let (sent, selection) =
         try_select(request(history.clone()), near, PLENTY, vec![]).await.unwrap();
     assert_eq!(sent.chat_history, history[96..], "two exchanges reach over the horizon");
-    assert_eq!(selection.excluded.len(), 1);
-    assert_eq!(selection.excluded[0].item.content(), "96 older messages");
-    assert_eq!(selection.excluded[0].reason.to_string(), "Filtered: by horizon");
+    assert_eq!(selection.report.excluded.len(), 1);
+    assert_eq!(selection.report.excluded[0].item.content(), "96 older messages");
+    assert_eq!(selection.report.excluded[0].reason.to_string(), "Filtered: by horizon");
 }
 
 #[tokio::test]
@@ -71,5 +71,5 @@ async fn a_history_within_the_horizon_is_looked_at_whole() {
     let far = adapter().horizon(1_000);
     let (sent, selection) =
         try_select(request(history.clone()), far, PLENTY, vec![]).await.unwrap();
-    assert_eq!((sent.chat_history, selection.excluded.len()), (history, 0));
+    assert_eq!((sent.chat_history, selection.report.excluded.len()), (history, 0));
 }

@@ -75,8 +75,8 @@ async fn an_exchange_that_is_over_can_go_as_a_whole() {
     let selected = try_select(request(history.clone()), whole, 20, Vec::new()).await;
     let (sent, selection) = selected.unwrap();
     assert_eq!(sent.chat_history, history[4..]);
-    assert_eq!(selection.excluded.len(), 1);
-    let gone = selection.excluded[0].item.content();
+    assert_eq!(selection.report.excluded.len(), 1);
+    let gone = selection.report.excluded[0].item.content();
     assert!(gone.starts_with("[0] user: first") && gone.ends_with("[3] assistant: one"), "{gone}");
 }
 
@@ -124,7 +124,7 @@ async fn the_question_and_the_last_words_stay_where_smaller_messages_would_win()
     let (sent, selection) = select(request(history.clone()), 45 + 24 + 13 + 3 + 7).await;
     validate_canonical(&sent.chat_history).unwrap();
     assert_eq!(sent.chat_history, history[12..]);
-    assert_eq!(selection.excluded.len(), 6);
+    assert_eq!(selection.report.excluded.len(), 6);
     // One token more, and one of them fits.
     let (sent, _) = select(request(history.clone()), 45 + 24 + 13 + 3 + 8).await;
     assert_eq!(sent.chat_history, history[10..]);
@@ -143,7 +143,8 @@ async fn what_no_provider_takes_is_refused_with_the_reason() {
     ];
     let (sent, selection) = select(request(history.clone()), PLENTY).await;
     assert_eq!(sent.chat_history, [&history[0], &history[2], &history[6]].map(Clone::clone));
-    let reasons: Vec<String> = selection.excluded.iter().map(|e| e.reason.to_string()).collect();
+    let reasons: Vec<String> =
+        selection.report.excluded.iter().map(|e| e.reason.to_string()).collect();
     assert_eq!(reasons.len(), 3);
     for why in
         ["\"lost\" without its result", "result without its tool call \"nobody\"", "\"b\" without"]
@@ -167,7 +168,7 @@ async fn a_hook_says_what_messages_are_worth() {
     let (sent, selection) =
         try_select(request(history.clone()), keep_first, 20, Vec::new()).await.unwrap();
     assert_eq!(sent.chat_history, [&history[0], &history[1], &history[12]].map(Clone::clone));
-    assert!(selection.included.iter().any(|included| included.item.tags() == ["kept"]));
+    assert!(selection.report.included.iter().any(|included| included.item.tags() == ["kept"]));
 }
 
 #[tokio::test]
@@ -203,7 +204,7 @@ async fn a_run_that_is_over_and_too_large_leaves_its_question_and_its_answer() {
         assert!(sent.chat_history.contains(&history[index]), "{index}");
     }
     assert!(sent.chat_history.len() < history.len());
-    assert!(selection.excluded.iter().all(|out| out.reason.name() == "BudgetExceeded"));
+    assert!(selection.report.excluded.iter().all(|out| out.reason.name() == "BudgetExceeded"));
 }
 
 #[tokio::test]
@@ -229,9 +230,9 @@ async fn steps_without_their_question_are_withdrawn() {
     let (sent, selection) = select(request(history.clone()), 40).await;
     assert_eq!(sent.chat_history, history[4..]);
     let reasons: Vec<String> =
-        selection.excluded.iter().map(|out| out.reason.to_string()).collect();
+        selection.report.excluded.iter().map(|out| out.reason.to_string()).collect();
     assert!(reasons.iter().any(|why| why.contains("its question was not selected")), "{reasons:?}");
-    assert_eq!(selection.included.len(), 1);
+    assert_eq!(selection.report.included.len(), 1);
 }
 
 #[tokio::test]
@@ -260,7 +261,13 @@ async fn words_beside_a_result_that_cannot_be_sent_stay() {
         let (sent, selection) = select(request(history), PLENTY).await;
         assert_eq!(sent.chat_history.last(), Some(&Message::user("what now?")));
         validate_canonical(&sent.chat_history).unwrap();
-        assert!(selection.excluded.iter().any(|out| out.item.content().contains("result of look")));
+        assert!(
+            selection
+                .report
+                .excluded
+                .iter()
+                .any(|out| out.item.content().contains("result of look"))
+        );
     }
     let whole = vec![Message::user("q"), calls(&["a"]), words(answers(&["a"], "one"))];
     let (sent, _) = select(request(whole.clone()), PLENTY).await;

@@ -194,11 +194,11 @@ proptest! {
                 let question = last(&history, has_words);
                 prop_assert!(question.is_none_or(|question| kept.contains(&question)));
                 // The budget holds, and the report adds up.
-                let sum: i64 = selection.included.iter().map(|i| i.item.tokens()).sum();
+                let sum: i64 = selection.report.included.iter().map(|i| i.item.tokens()).sum();
                 prop_assert!(sum + selection.fixed_tokens <= room);
                 prop_assert_eq!(
-                    selection.included.len() + selection.excluded.len(),
-                    selection.total_candidates
+                    selection.report.included.len() + selection.report.excluded.len(),
+                    selection.report.total_candidates
                 );
                 // Documents keep their order too.
                 let mut documents = own.iter();
@@ -232,8 +232,8 @@ proptest! {
             let canonical = validate_canonical(&history);
             prop_assert!(canonical.is_err());
         }
-        let units = selection.included.len() + selection.excluded.len();
-        prop_assert_eq!(units, selection.total_candidates);
+        let units = selection.report.included.len() + selection.report.excluded.len();
+        prop_assert_eq!(units, selection.report.total_candidates);
         // The user's last words are there, whatever stood beside them.
         if let Some(question) = last(&history, has_words) {
             let words = words_of(&history[question]);

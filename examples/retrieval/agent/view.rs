@@ -51,14 +51,14 @@ impl<W: Write> View<W> {
         selection: &Selection,
         elapsed: Duration,
     ) -> io::Result<()> {
-        let used = selection.included.iter().map(|entry| entry.item.tokens()).sum();
+        let used = selection.report.included.iter().map(|entry| entry.item.tokens()).sum();
         let target = selection.budget.target_tokens();
         let (full, empty) = gauge(share(used, target), 20);
         let (full, empty) = (self.paint.fill(&full), self.paint.faint(&empty));
         let counts = format!(
             "{} candidates, {} selected",
-            count(selection.total_candidates),
-            count(selection.included.len()),
+            count(selection.report.total_candidates),
+            count(selection.report.included.len()),
         );
         writeln!(
             self.out,
@@ -68,10 +68,10 @@ impl<W: Write> View<W> {
             millis(elapsed),
         )?;
         self.line("sources", &sources(selection))?;
-        if selection.excluded.is_empty() {
+        if selection.report.excluded.is_empty() {
             return self.line("left out", "nothing");
         }
-        self.short("left out", &left_out(&selection.excluded))
+        self.short("left out", &left_out(&selection.report.excluded))
     }
 
     /// A tool call, its output, and whether the layer had the fact and left it out.
@@ -81,7 +81,7 @@ impl<W: Write> View<W> {
         output: &str,
         selection: &Selection,
     ) -> io::Result<()> {
-        if let Some(missed) = missed(call, &selection.excluded) {
+        if let Some(missed) = missed(call, &selection.report.excluded) {
             let (name, reason) = (name(&missed.item), missed.reason.name());
             let text = format!("{name} says it, but was left out: {reason}");
             writeln!(self.out, "  {}{text}", self.paint.warn("missed    "))?;
@@ -121,7 +121,7 @@ impl<W: Write> View<W> {
 fn sources(selection: &Selection) -> String {
     let sources = &selection.gather.sources;
     let gathered: usize = sources.iter().map(|source| source.items).sum();
-    let own = selection.total_candidates.saturating_sub(gathered);
+    let own = selection.report.total_candidates.saturating_sub(gathered);
     let mut text = format!("request {}", count(own));
     for source in sources {
         let (found, elapsed) = (count(source.items), millis(source.elapsed));

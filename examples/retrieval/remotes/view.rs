@@ -24,18 +24,18 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     fn selected_from(&self, source: &str) -> impl Iterator<Item = &IncludedItem> {
-        let included = self.selection.included.iter();
+        let included = self.selection.report.included.iter();
         included.filter(move |entry| entry.item.source().as_str() == source)
     }
 
     fn left_out_of(&self, source: &str, reason: &str) -> usize {
-        let excluded = self.selection.excluded.iter();
+        let excluded = self.selection.report.excluded.iter();
         let of_source = excluded.filter(|entry| entry.item.source().as_str() == source);
         of_source.filter(|entry| entry.reason.name() == reason).count()
     }
 
     fn has(&self, wanted: &ContextItem) -> bool {
-        self.selection.included.iter().any(|entry| entry.item.content() == wanted.content())
+        self.selection.report.included.iter().any(|entry| entry.item.content() == wanted.content())
     }
 }
 
@@ -174,7 +174,7 @@ impl<W: Write> View<'_, W> {
         let note = format!("{more} more; score per token decides, so short passages win");
         self.heading("WHAT THE LONGER WAIT CHANGED", &note)?;
         for (mark, from, other) in [('+', long, short), ('-', short, long)] {
-            let included = from.selection.included.iter();
+            let included = from.selection.report.included.iter();
             let mut only: Vec<_> = included.filter(|entry| !other.has(&entry.item)).collect();
             only.sort_by(|a, b| b.score.total_cmp(&a.score));
             for entry in only {

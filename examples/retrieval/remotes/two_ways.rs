@@ -10,7 +10,7 @@ use crate::table::items;
 impl Outcome {
     /// What was sent, in order.
     pub(crate) fn contents(&self) -> Vec<&str> {
-        self.selection.included.iter().map(|included| included.item.content()).collect()
+        self.selection.report.included.iter().map(|included| included.item.content()).collect()
     }
 }
 

@@ -1,15 +1,15 @@
 //! Four retrievers, of which one is slow, one breaks and one hangs: under two deadlines, and
 //! selected from in two ways.
 //!
-//! Run it with `cargo run --example streaming_rag`. All four search the documentation of this
+//! Run it with `cargo run -p cupel-example-retrieval --example streaming_rag`. All four search the documentation of this
 //! repository; what a network would do to them is simulated: delays between passages, a broken
 //! connection, a server that never answers. A call goes out with what arrived in time. The same
 //! call with more patience stands beside it. At the end, a call that gathers everything before it
 //! selects stands beside one that selects while passages arrive: the same selection, earlier.
 
 mod docs_index;
-mod retrieval;
-#[path = "scenario/table.rs"]
+mod remotes;
+#[path = "../quickstart/scenario/table.rs"]
 #[allow(dead_code, reason = "each example that includes this module uses its own part of it")]
 mod table;
 
@@ -23,8 +23,8 @@ use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
 use cupel::{ContextBudget, ContextItem, Policy};
 use docs_index::index::DocsIndex;
 use docs_index::{estimate_tokens, load};
-use retrieval::remote::{Fault, Log, Remote, Search};
-use retrieval::view::{Outcome, View};
+use remotes::remote::{Fault, Log, Remote, Search};
+use remotes::view::{Outcome, View};
 use table::Paint;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 

@@ -1,13 +1,13 @@
 //! A multi-turn agent with tools, memory and retrieval, each of its calls through the layer.
 //!
-//! Run it with `cargo run --example agent_loop`. The model plans by rules and knows nothing but
+//! Run it with `cargo run -p cupel-example-retrieval --example agent_loop`. The model plans by rules and knows nothing but
 //! the items it is sent, so a selection that drops a fact shows at once: in a tool call that would
 //! not have been needed, or in another answer. The documentation it is asked about is this
 //! repository's own. No key, no network; apart from the times, every run prints the same.
 
 mod agent;
 mod docs_index;
-#[path = "scenario/table.rs"]
+#[path = "../quickstart/scenario/table.rs"]
 #[allow(dead_code, reason = "each example that includes this module uses its own part of it")]
 mod table;
 

@@ -68,7 +68,7 @@ impl Audit {
         self.claim(
             Claim::SelectionBites,
             turn,
-            turn < TIGHT_FROM || !selection.excluded.is_empty(),
+            turn < TIGHT_FROM || !selection.report.excluded.is_empty(),
         );
     }
 

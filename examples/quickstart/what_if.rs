@@ -9,10 +9,11 @@ use std::error::Error;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::time::Duration;
 
+use cupel::analytics::BudgetPoint;
 use cupel::{
-    BudgetPoint, CompositeScorer, ContextBudget, ContextItem, ContextKind, CupelError, DecayCurve,
-    DecayScorer, ExclusionReason, FixedTimeProvider, GreedySlice, KindScorer, OverflowStrategy,
-    Policy, QuotaSet, QuotaSlice, ReflexiveScorer, UShapedPlacer, policy_sensitivity,
+    CompositeScorer, ContextBudget, ContextItem, ContextKind, CupelError, DecayCurve, DecayScorer,
+    ExclusionReason, FixedTimeProvider, GreedySlice, KindScorer, OverflowStrategy, Policy,
+    QuotaSet, QuotaSlice, ReflexiveScorer, UShapedPlacer, policy_sensitivity,
 };
 use scenario::Scenario;
 use scenario::table::{Paint, WIDTH, area, bar, clip, count, items, thousands};

@@ -1,0 +1,56 @@
+//! What every package of the workspace that is published brings along: licences, a README, and
+//! documentation with all features.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::Value;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn manifest(folder: &Path) -> Value {
+    toml::from_str(&fs::read_to_string(folder.join("Cargo.toml")).unwrap()).unwrap()
+}
+
+fn get<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// The folders of the packages that are published, with their manifests.
+fn published() -> Vec<(PathBuf, Value)> {
+    let root = manifest(Path::new(ROOT));
+    let members = get(&root, &["workspace", "members"]).and_then(Value::as_array).unwrap();
+    let folders = members.iter().map(|member| Path::new(ROOT).join(member.as_str().unwrap()));
+    let packages = folders.map(|folder| (folder.clone(), manifest(&folder)));
+    packages
+        .filter(|(_, manifest)| {
+            get(manifest, &["package", "publish"]).and_then(Value::as_bool) != Some(false)
+        })
+        .collect()
+}
+
+#[test]
+fn ships_both_licences() {
+    for (folder, _) in published() {
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let shipped = fs::read_to_string(folder.join(licence))
+                .unwrap_or_else(|error| panic!("{}: {licence}: {error}", folder.display()));
+            let ours = fs::read_to_string(Path::new(ROOT).join(licence)).unwrap();
+            assert_eq!(shipped, ours, "{}: {licence}", folder.display());
+        }
+    }
+}
+
+#[test]
+fn is_documented_with_all_features() {
+    for (folder, manifest) in published() {
+        assert!(folder.join("README.md").is_file(), "{}: no README.md", folder.display());
+        let docs = get(&manifest, &["package", "metadata", "docs", "rs"])
+            .unwrap_or_else(|| panic!("{}: no [package.metadata.docs.rs]", folder.display()));
+        assert_eq!(docs.get("all-features"), Some(&Value::Boolean(true)), "{}", folder.display());
+        let arguments = docs.get("rustdoc-args").and_then(Value::as_array).unwrap();
+        assert!(arguments.contains(&Value::from("docsrs")), "{}", folder.display());
+    }
+}
