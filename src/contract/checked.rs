@@ -95,7 +95,7 @@ impl fmt::Display for CheckedContract {
 /// // Retrieved context alone, the history alone, or everything a request holds.
 /// assert_eq!(step.context_budget().target_tokens(), 6_000);
 /// assert_eq!(step.history_budget().target_tokens(), 1_200);
-/// assert_eq!(step.request_budget().target_tokens(), 6 + 1_200 + 6_000);
+/// assert_eq!(step.request_budget().target_tokens(), 7 + 1_200 + 6_000);
 /// # Ok::<(), cupel::contract::ContractError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! The limits of the model, of a pipeline, and of a message format.
+//! The limits of the model and of a pipeline.
 
 /// The safety margin of a pipeline that sets none.
 pub const DEFAULT_SAFETY_MARGIN_TOKENS: i64 = 128;
 
-/// No limit may be larger: beyond a trillion a number is a slip, and below it sums are exact.
+/// The largest limit that is accepted. A larger number is taken for a typing error.
 pub const MAX_TOKENS: i64 = 1_000_000_000_000;
 
 /// What the model can take and give: `config.json`.
@@ -76,43 +76,5 @@ impl PipelineSettings {
     pub fn safety_margin_tokens(mut self, tokens: i64) -> Self {
         self.safety_margin_tokens = Some(tokens);
         self
-    }
-}
-
-/// What the message format adds to the text: roles, separators, the start of the answer.
-///
-/// The default is that of chat completions, three tokens a message and three for the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FormatOverhead {
-    /// Tokens around each message.
-    pub per_message: i64,
-    /// Tokens that start the answer.
-    pub answer: i64,
-}
-
-impl FormatOverhead {
-    /// An overhead per message and for the start of the answer.
-    #[must_use]
-    pub fn new(per_message: i64, answer: i64) -> Self {
-        Self { per_message: per_message.max(0), answer: answer.max(0) }
-    }
-
-    /// No overhead: for counters that count it, or models that take plain text.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::new(0, 0)
-    }
-
-    /// The overhead of a request with so many messages.
-    #[must_use]
-    pub fn of(&self, messages: i64) -> i64 {
-        self.per_message.saturating_mul(messages).saturating_add(self.answer)
-    }
-}
-
-impl Default for FormatOverhead {
-    fn default() -> Self {
-        Self::new(3, 3)
     }
 }

@@ -30,7 +30,7 @@
 //! let greedy = contract.step(GenerationStep::new("summary").max_output_tokens(4_096));
 //! assert_eq!(
 //!     greedy.check(&HeuristicCounter).unwrap_err().to_string(),
-//!     "summary: 6 fixed + 0 + 6,000 + 4,096 + 128 = 10,230 > 9,600, over by 630",
+//!     "summary: 7 fixed + 0 + 6,000 + 4,096 + 128 = 10,231 > 9,600, over by 631",
 //! );
 //! # Ok(())
 //! # }
@@ -52,13 +52,12 @@ mod policy;
 mod problem;
 mod step;
 
+pub use crate::tokens::FormatOverhead;
 pub use check::BudgetContract;
 pub use checked::{CheckedContract, CheckedStep};
 pub use clamp::Clamp;
 pub use history::{HistoryEntry, TrimmedHistory, trim_history};
-pub use limits::{
-    DEFAULT_SAFETY_MARGIN_TOKENS, FormatOverhead, MAX_TOKENS, ModelLimits, PipelineSettings,
-};
+pub use limits::{DEFAULT_SAFETY_MARGIN_TOKENS, MAX_TOKENS, ModelLimits, PipelineSettings};
 #[cfg(feature = "config")]
 pub use load::{ContractCache, ContractFolder};
 pub use parts::StepBudget;

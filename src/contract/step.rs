@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::limits::FormatOverhead;
-use crate::tokens::TokenCounter;
+use crate::tokens::{FormatOverhead, TokenCounter};
 
 /// A step that calls the model (`call_model`).
 ///
@@ -17,8 +16,8 @@ use crate::tokens::TokenCounter;
 ///     .use_history(true)
 ///     .max_output_tokens(800);
 /// let words = counter_fn("words", |text| text.split_whitespace().count() as i64);
-/// // Two words, three words with an empty value, and the format of two messages.
-/// assert_eq!(step.fixed_tokens(&words, FormatOverhead::default()), 2 + 3 + 9);
+/// // Two words, three words with an empty value, two roles, and the format of two messages.
+/// assert_eq!(step.fixed_tokens(&words, FormatOverhead::CHAT), 2 + 3 + 2 + 9);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GenerationStep {
@@ -64,14 +63,15 @@ impl GenerationStep {
         self
     }
 
-    /// Sets the longest answer, before [`max_tokens`](Self::max_tokens) and the model's own limit.
+    /// Sets the longest answer. It comes before [`max_tokens`](Self::max_tokens) and before the
+    /// model's own limit.
     #[must_use]
     pub fn max_output_tokens(mut self, tokens: i64) -> Self {
         self.max_output_tokens = Some(tokens);
         self
     }
 
-    /// Sets the longest answer, unless [`max_output_tokens`](Self::max_output_tokens) does.
+    /// Sets the longest answer if [`max_output_tokens`](Self::max_output_tokens) is not set.
     #[must_use]
     pub fn max_tokens(mut self, tokens: i64) -> Self {
         self.max_tokens = Some(tokens);
@@ -91,11 +91,15 @@ impl GenerationStep {
         counter: &C,
         overhead: FormatOverhead,
     ) -> i64 {
-        let system = self.system_prompt.as_deref().map(|prompt| counter.count(prompt).max(0));
-        let messages = if system.is_some() { 2 } else { 1 };
-        let fixed = overhead.of(messages).saturating_add(system.unwrap_or(0));
-        self.user_parts.iter().fold(fixed, |sum, template| {
-            sum.saturating_add(counter.count(&template.replace("{}", "")).max(0))
-        })
+        let mut fixed = overhead.answer.saturating_add(overhead.message(counter, "user"));
+        let mut add = |tokens: i64| fixed = fixed.saturating_add(tokens.max(0));
+        if let Some(prompt) = &self.system_prompt {
+            add(overhead.message(counter, "system"));
+            add(counter.count(prompt));
+        }
+        for template in &self.user_parts {
+            add(counter.count(&template.replace("{}", "")));
+        }
+        fixed
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::message::{Message, Role};
-use super::pairing::{Pairing, Sets};
+use super::pairing::{Pairing, Units};
 use super::rules::{Exchanges, Rules};
 use super::unit::Items;
 use crate::error::CupelError;
@@ -20,13 +20,13 @@ use crate::model::{ContextItem, Origin, Placed, Refused};
 /// API refuses the whole request for one of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversation {
-    /// One a unit, until they are taken.
+    /// One for each unit that can be sent, until they are taken.
     candidates: Vec<ContextItem>,
-    /// Where each unit's messages are among the members.
+    /// Where each candidate's messages are among the members.
     units: Vec<Range<usize>>,
     /// The messages of all units, unit by unit.
     members: Vec<usize>,
-    /// Units that are sent only with another one, and that one.
+    /// Candidates that are sent only with another one, and that one.
     needs: BTreeMap<usize, usize>,
     refused: Vec<Refused>,
 }
@@ -73,45 +73,45 @@ impl Conversation {
         rules: &Rules,
         write: impl FnMut(usize, &mut String),
     ) -> Result<Self, CupelError> {
-        let sets = Pairing::of(messages, rules).into_sets();
+        let units = Pairing::of(messages, rules).into_units();
         let mut is_sound = vec![true; messages.len()];
-        for message in sets.refused.keys().flat_map(|set| sets.members_of(*set)) {
+        for message in units.refused.keys().flat_map(|unit| units.members_of(*unit)) {
             is_sound.get_mut(*message).into_iter().for_each(|sound| *sound = false);
         }
         let mut pinned = pins(messages, &is_sound, rules);
-        pin_needed(&mut pinned, &sets);
+        pin_needed(&mut pinned, &units);
         let timestamps = rules.timestamps(messages.len());
         let mut items = Items::new(messages, &pinned, timestamps, write);
         let mut conversation = Self {
-            candidates: Vec::with_capacity(sets.ends.len()),
-            units: Vec::with_capacity(sets.ends.len()),
+            candidates: Vec::with_capacity(units.ends.len()),
+            units: Vec::with_capacity(units.ends.len()),
             members: Vec::new(),
             needs: BTreeMap::new(),
             refused: Vec::new(),
         };
-        let mut unit_of_set = BTreeMap::new();
-        let mut reasons = sets.refused;
+        let mut candidate_of = BTreeMap::new();
+        let mut reasons = units.refused;
         let mut start = 0;
-        for (set, end) in sets.ends.into_iter().enumerate() {
+        for (unit, end) in units.ends.into_iter().enumerate() {
             let range = start..end;
             start = end;
-            let item = items.item(sets.members.get(range.clone()).unwrap_or_default())?;
-            match reasons.remove(&set) {
+            let item = items.item(units.members.get(range.clone()).unwrap_or_default())?;
+            match reasons.remove(&unit) {
                 Some(why) => conversation.refused.push(Refused { item, why }),
                 None => {
-                    if !sets.needs.is_empty() {
-                        unit_of_set.insert(set, conversation.units.len());
+                    if !units.needs.is_empty() {
+                        candidate_of.insert(unit, conversation.units.len());
                     }
                     conversation.candidates.push(item);
                     conversation.units.push(range);
                 }
             }
         }
-        let unit = |set: usize| unit_of_set.get(&set).copied();
-        let needs = sets.needs.into_iter();
-        conversation.needs =
-            needs.filter_map(|(step, opener)| Some((unit(step)?, unit(opener)?))).collect();
-        conversation.members = sets.members;
+        let candidate = |unit: usize| candidate_of.get(&unit).copied();
+        let needs = units.needs.into_iter();
+        let needs = needs.filter_map(|(step, opener)| Some((candidate(step)?, candidate(opener)?)));
+        conversation.needs = needs.collect();
+        conversation.members = units.members;
         Ok(conversation)
     }
 
@@ -194,7 +194,7 @@ fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
         .enumerate()
         .map(|(index, message)| {
             let told = message.attributes.as_ref().and_then(|attributes| attributes.pinned);
-            told.unwrap_or_else(|| by_rule(index, message))
+            message.required || told.unwrap_or_else(|| by_rule(index, message))
         })
         .collect();
     let any = sound().any(|(index, _)| pinned.get(index) == Some(&true));
@@ -208,11 +208,11 @@ fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
 }
 
 /// What a pinned message needs is pinned as well.
-fn pin_needed(pinned: &mut [bool], sets: &Sets) {
-    for (step, opener) in &sets.needs {
+fn pin_needed(pinned: &mut [bool], units: &Units) {
+    for (step, opener) in &units.needs {
         let is_pinned = |message: &usize| pinned.get(*message) == Some(&true);
-        if sets.members_of(*step).iter().any(is_pinned) {
-            let first = sets.members_of(*opener).first();
+        if units.members_of(*step).iter().any(is_pinned) {
+            let first = units.members_of(*opener).first();
             first
                 .and_then(|first| pinned.get_mut(*first))
                 .into_iter()

@@ -1,8 +1,11 @@
 //! What the caller knows about a message besides its text.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+
+use crate::model::{ContextItemBuilder, Fold};
 
 /// What a message is worth to the caller; everything is optional.
 ///
@@ -76,5 +79,13 @@ impl Attributes {
     pub fn metadata_entry(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
+    }
+
+    /// Starts an item with these attributes, for what is no message: a document, say.
+    pub fn item(self, content: impl Into<Arc<str>>, tokens: i64) -> ContextItemBuilder {
+        let mut fold = Fold::default();
+        fold.add(tokens, self.pinned == Some(true), self.timestamp);
+        fold.add_hints(self.priority, self.relevance, &self.tags);
+        fold.into_item(content).metadata(self.metadata)
     }
 }

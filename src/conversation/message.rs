@@ -6,17 +6,29 @@ use super::Attributes;
 
 /// One message: who speaks, what it costs, and which other messages it needs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Message {
-    pub(super) role: Role,
-    pub(super) text: String,
-    pub(super) tokens: i64,
-    pub(super) calls: Vec<String>,
-    pub(super) answers: Vec<String>,
-    pub(super) with_previous: bool,
-    pub(super) with_next: bool,
-    pub(super) refused: Option<String>,
-    /// Few messages have any, so they do not take their room in each.
-    pub(super) attributes: Option<Box<Attributes>>,
+    /// Who speaks.
+    pub role: Role,
+    /// What reports show.
+    pub text: String,
+    /// The tokens of all of it.
+    pub tokens: i64,
+    /// The tool calls it makes, by id.
+    pub calls: Vec<String>,
+    /// The tool calls it answers, by id.
+    pub answers: Vec<String>,
+    /// Whether it is kept together with the message before it.
+    pub with_previous: bool,
+    /// Whether it is kept together with the message after it.
+    pub with_next: bool,
+    /// Whether it is sent whatever rules and attributes say.
+    pub required: bool,
+    /// Why the API would not take it.
+    pub refused: Option<String>,
+    /// What the caller knows about it. Few messages have any, so they do not take their room in
+    /// each.
+    pub attributes: Option<Box<Attributes>>,
 }
 
 /// Who speaks.
@@ -46,6 +58,7 @@ impl Message {
             answers: Vec::new(),
             with_previous: false,
             with_next: false,
+            required: false,
             refused: None,
             attributes: None,
         }
@@ -78,6 +91,13 @@ impl Message {
     #[must_use]
     pub fn with_next(mut self) -> Self {
         self.with_next = true;
+        self
+    }
+
+    /// Sends this message whatever rules and attributes say.
+    #[must_use]
+    pub fn required(mut self) -> Self {
+        self.required = true;
         self
     }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::message::{Message, Role};
 use super::rules::{Answers, Exchanges, Rules};
 
-/// Sets of messages that are kept or dropped whole.
+/// Which messages are kept or dropped together, while that is found out.
 pub(super) struct Pairing {
-    /// A message of the same set, nearer to the set's first one; itself for the first.
+    /// A message of the same unit, nearer to the unit's first one; itself for the first.
     parent: Vec<usize>,
     /// Why a message cannot be sent; most can.
     refused: BTreeMap<usize, String>,
@@ -15,22 +15,22 @@ pub(super) struct Pairing {
     needs: BTreeMap<usize, usize>,
 }
 
-/// The sets of a pairing, in the order of their first messages.
-pub(super) struct Sets {
-    /// All messages, set by set.
+/// Messages in units that are kept or dropped whole, in the order of their first messages.
+pub(super) struct Units {
+    /// All messages, unit by unit.
     pub(super) members: Vec<usize>,
-    /// Where each set ends in `members`.
+    /// Where each unit ends in `members`.
     pub(super) ends: Vec<usize>,
-    /// Why a set cannot be sent, by its number.
+    /// Why a unit cannot be sent, by its number.
     pub(super) refused: BTreeMap<usize, String>,
-    /// Sets that are sent only with another one, and that one.
+    /// Units that are sent only with another one, and that one.
     pub(super) needs: BTreeMap<usize, usize>,
 }
 
-impl Sets {
-    pub(super) fn members_of(&self, set: usize) -> &[usize] {
-        let start = set.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
-        let range = start.zip(self.ends.get(set).copied());
+impl Units {
+    pub(super) fn members_of(&self, unit: usize) -> &[usize] {
+        let start = unit.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        let range = start.zip(self.ends.get(unit).copied());
         range.and_then(|(start, end)| self.members.get(start..end)).unwrap_or_default()
     }
 }
@@ -53,20 +53,20 @@ impl Pairing {
         pairing
     }
 
-    pub(super) fn into_sets(mut self) -> Sets {
-        // The root of a set is its first message, so it comes before all others.
+    pub(super) fn into_units(mut self) -> Units {
+        // The root of a unit is its first message, so it comes before all others.
         let mut sizes: Vec<usize> = Vec::with_capacity(self.parent.len());
-        let mut set_of: Vec<usize> = Vec::with_capacity(self.parent.len());
+        let mut unit_of: Vec<usize> = Vec::with_capacity(self.parent.len());
         for message in 0..self.parent.len() {
             let root = self.root(message);
-            let set = if root == message {
+            let unit = if root == message {
                 sizes.push(0);
                 sizes.len() - 1
             } else {
-                set_of.get(root).copied().unwrap_or_default()
+                unit_of.get(root).copied().unwrap_or_default()
             };
-            set_of.push(set);
-            sizes.get_mut(set).into_iter().for_each(|size| *size += 1);
+            unit_of.push(unit);
+            sizes.get_mut(unit).into_iter().for_each(|size| *size += 1);
         }
         let mut next = 0;
         let mut ends: Vec<usize> = sizes
@@ -76,10 +76,10 @@ impl Pairing {
                 next - size
             })
             .collect();
-        // Each set's end moves from its start as its members come in.
-        let mut members = vec![0; set_of.len()];
-        for (message, set) in set_of.iter().enumerate() {
-            if let Some(end) = ends.get_mut(*set) {
+        // Each unit's end moves from its start as its members come in.
+        let mut members = vec![0; unit_of.len()];
+        for (message, unit) in unit_of.iter().enumerate() {
+            if let Some(end) = ends.get_mut(*unit) {
                 members.get_mut(*end).into_iter().for_each(|slot| *slot = message);
                 *end += 1;
             }
@@ -87,14 +87,14 @@ impl Pairing {
         let mut refused = BTreeMap::new();
         for (message, why) in self.refused {
             // The first reason stands for all.
-            set_of.get(message).into_iter().for_each(|set| {
-                refused.entry(*set).or_insert_with(|| why.clone());
+            unit_of.get(message).into_iter().for_each(|unit| {
+                refused.entry(*unit).or_insert_with(|| why.clone());
             });
         }
-        let set = |message: usize| set_of.get(message).copied();
+        let unit = |message: usize| unit_of.get(message).copied();
         let needs = self.needs.into_iter();
-        let needs = needs.filter_map(|(step, opener)| Some((set(step)?, set(opener)?)));
-        Sets {
+        let needs = needs.filter_map(|(step, opener)| Some((unit(step)?, unit(opener)?)));
+        Units {
             needs: needs.filter(|(step, opener)| step != opener).collect(),
             members,
             ends,
@@ -184,7 +184,7 @@ impl Pairing {
         }
     }
 
-    /// Which messages are in a set without a refused one.
+    /// Which messages are in a unit without a refused one.
     fn sound(&mut self) -> Vec<bool> {
         let mut sound = vec![true; self.parent.len()];
         if self.refused.is_empty() {

@@ -52,6 +52,7 @@ mod request;
 mod select;
 mod service;
 mod streaming;
+mod window;
 
 pub use crate::model::{Origin, Placed, Refused};
 pub use adapter::{ContextAdapter, Split};
@@ -66,3 +67,4 @@ pub use observe::CallObserver;
 pub use request::{ContextRequest, ContextRequestAdapter};
 pub use service::{CupelLayer, CupelService};
 pub use streaming::{Snapshot, StreamReport};
+pub use window::{DEFAULT_OUTPUT_TOKENS, ModelLookup, ModelWindow, WindowLimits};

@@ -22,6 +22,7 @@ mod budget;
 mod budget_wire;
 #[cfg(feature = "serde")]
 pub(crate) mod float;
+mod fold;
 mod item;
 #[cfg(feature = "serde")]
 mod item_wire;
@@ -35,6 +36,7 @@ mod scored;
 mod shortfall;
 
 pub use budget::{ContextBudget, ContextBudgetBuilder};
+pub(crate) use fold::Fold;
 pub use item::{ContextItem, ContextItemBuilder};
 pub use open_string::{ContextKind, ContextSource};
 pub use overflow::OverflowStrategy;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::ModelName;
 use crate::error::CupelError;
 
 /// How a model cuts text into tokens.
@@ -54,18 +55,10 @@ impl Encoding {
     ///
     /// [`CupelError::UnknownModel`] for any other name: a wrong count is worse than none.
     pub fn for_model(model: &str) -> Result<Self, CupelError> {
-        let name = model.strip_prefix("openai/").unwrap_or(model);
-        let name = match name.strip_prefix("ft:") {
-            Some(tuned) => tuned.split(':').next().unwrap_or(tuned),
-            None => name,
-        };
-        let belongs = |family: &str| {
-            let variant = name.strip_prefix(family);
-            variant.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        };
+        let name = ModelName::parse(model);
         FAMILIES
             .iter()
-            .find(|(family, _)| belongs(family))
+            .find(|(family, _)| name.is_a(family))
             .map(|(_, encoding)| *encoding)
             .ok_or_else(|| CupelError::UnknownModel {
                 model: model.to_owned(),

@@ -4,13 +4,14 @@
 //! use cupel::ContextItem;
 //! use cupel::tokens::{CachedCounter, HeuristicCounter, TokenCounter};
 //!
-//! // With feature `tiktoken`: `CachedCounter::new(BpeCounter::for_model("gpt-4o")?)`.
 //! let counter = CachedCounter::new(HeuristicCounter);
 //! let text = "Deploys are frozen on Fridays.";
 //! let item = ContextItem::new(text, counter.count(text))?;
 //! assert_eq!(item.tokens(), 7);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
+//!
+//! [`counter_for_model`] gives the cached counter that the whole process shares for a model.
 
 #[cfg(feature = "tiktoken")]
 mod bpe;
@@ -18,6 +19,9 @@ mod cached;
 mod counter;
 mod encoding;
 mod heuristic;
+mod model_name;
+mod overhead;
+mod shared;
 
 #[cfg(feature = "tiktoken")]
 pub use bpe::BpeCounter;
@@ -25,3 +29,8 @@ pub use cached::CachedCounter;
 pub use counter::{CounterFn, TokenCounter, counter_fn};
 pub use encoding::Encoding;
 pub use heuristic::HeuristicCounter;
+pub use model_name::ModelName;
+pub use overhead::FormatOverhead;
+pub use shared::counter_for_model;
+#[cfg(feature = "tiktoken")]
+pub use shared::shared_counter;

@@ -321,7 +321,7 @@ fn a_slip_in_a_file_does_not_hide_a_step_that_does_not_fit() {
         .with("prompts/router.txt", b"\xFF");
     let error = folder.open().load("chat").unwrap().check(&words()).unwrap_err().to_string();
     assert!(error.contains("prompts/router.txt: is not UTF-8"), "{error}");
-    assert!(error.contains("answer: 18 fixed + 1,200 + 60,000 + 500 + 128 = 61,846"), "{error}");
+    assert!(error.contains("answer: 20 fixed + 1,200 + 60,000 + 500 + 128 = 61,848"), "{error}");
 }
 
 #[test]

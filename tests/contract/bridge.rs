@@ -13,6 +13,12 @@ use proptest::prelude::*;
 
 use super::words;
 
+/// A system and a user message, and the start of the answer.
+fn format_of_two_messages(counter: &impl TokenCounter) -> i64 {
+    let format = FormatOverhead::CHAT;
+    format.answer + format.message(counter, "system") + format.message(counter, "user")
+}
+
 const TEMPLATE: &str = "### Evidence:\n{}\n### End";
 
 fn checked(window: i64, settings: PipelineSettings) -> CheckedContract {
@@ -33,11 +39,11 @@ fn a_step_is_the_budget_of_its_whole_request() {
     let contract = checked(1_000, settings);
     let step = contract.step("answer").unwrap();
     let budget = ContextBudget::from(&step);
-    // Fixed: three words and the format of two messages.
-    assert_eq!(budget.target_tokens(), 12 + 100 + 500);
+    // Fixed: three words, two roles and the format of two messages.
+    assert_eq!(budget.target_tokens(), 14 + 100 + 500);
     assert_eq!((budget.max_tokens(), budget.output_reserve()), (950, 200));
     assert_eq!(budget, step.request_budget());
-    assert_eq!(step.parts().headroom(), 138);
+    assert_eq!(step.parts().headroom(), 136);
 }
 
 #[test]
@@ -72,7 +78,7 @@ fn every_budget_of_a_step_is_valid() {
 #[test]
 fn pinned_context_cannot_take_from_the_prompt_or_the_history() {
     let settings = PipelineSettings::new(500).max_history_tokens(100).safety_margin_tokens(0);
-    let contract = checked(812, settings); // no headroom at all
+    let contract = checked(814, settings); // no headroom at all
     let budget = contract.step("answer").unwrap().context_budget();
     let pinned = |tokens| ContextItem::builder("x", tokens).pinned(true).build().unwrap();
     for strategy in [OverflowStrategy::Throw, OverflowStrategy::Truncate, OverflowStrategy::Proceed]
@@ -224,7 +230,7 @@ proptest! {
         let step = checked.step("answer").unwrap();
         if let Some(sent) = call.send_parts(&step, &counter) {
             let parts = step.parts();
-            let prompt = counter.count(&sent) + FormatOverhead::default().of(2);
+            let prompt = counter.count(&sent) + format_of_two_messages(&counter);
             prop_assert!(prompt + parts.output + parts.safety_margin <= call.window);
         }
     }
@@ -262,7 +268,7 @@ fn a_call_counted_exactly_never_exceeds_the_window() {
         let Ok(checked) = call.contract().check(&counter) else { continue };
         let step = checked.step("answer").unwrap();
         let Some(sent) = call.send_parts(&step, &counter) else { continue };
-        let prompt = counter.count(&sent) + FormatOverhead::default().of(2);
+        let prompt = counter.count(&sent) + format_of_two_messages(&counter);
         let total = prompt + step.parts().output;
         assert!(total <= call.window, "{total} of {}: {step}", call.window);
         sent_calls += 1;

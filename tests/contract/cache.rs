@@ -51,7 +51,8 @@ impl<C: TokenCounter> Cached<C> {
 fn nothing_changed_so_nothing_is_done() {
     let cached = cached();
     assert!(!cached.rechecked(|_| {}));
-    assert_eq!(cached.counted.load(Ordering::Relaxed), 4); // two prompts, two templates
+    // Two prompts, two templates, and two roles in each of two steps.
+    assert_eq!(cached.counted.load(Ordering::Relaxed), 8);
 }
 
 #[test]
@@ -72,9 +73,9 @@ fn a_change_of_any_input_is_noticed() {
 #[test]
 fn the_new_contract_has_the_new_values() {
     let cached = cached();
-    assert_eq!(cached.get().step("router").unwrap().parts().fixed_prompt, 12);
+    assert_eq!(cached.get().step("router").unwrap().parts().fixed_prompt, 14);
     cached.folder.write("prompts/router.txt", "one");
-    assert_eq!(cached.get().step("router").unwrap().parts().fixed_prompt, 10);
+    assert_eq!(cached.get().step("router").unwrap().parts().fixed_prompt, 12);
 }
 
 #[test]

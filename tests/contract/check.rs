@@ -101,8 +101,8 @@ fn the_fixed_prompt_is_system_prompt_empty_templates_and_format() {
     let settings = PipelineSettings::new(1_000);
     // Three words of the prompt; "### Evidence:" and "### User:" are two each.
     assert_eq!(measure(contract(10_000, settings)), 3 + 2 + 2);
-    // Two messages and the start of the answer, three tokens each.
-    assert_eq!(measure(BudgetContract::new(ModelLimits::new(10_000), settings)), 7 + 9);
+    // Two messages and the start of the answer, three tokens each, and two roles.
+    assert_eq!(measure(BudgetContract::new(ModelLimits::new(10_000), settings)), 7 + 9 + 2);
 }
 
 #[test]

@@ -11,8 +11,8 @@ use super::words;
 fn a_folder_becomes_a_contract() {
     assert_eq!(
         Folder::good().check().unwrap().to_string(),
-        "router: 12 fixed + 0 + 6,000 + 64 + 128 = 6,204 <= 10,000, 3,796 to spare\n\
-         answer: 18 fixed + 1,200 + 6,000 + 500 + 128 = 7,846 <= 10,000, 2,154 to spare",
+        "router: 14 fixed + 0 + 6,000 + 64 + 128 = 6,206 <= 10,000, 3,794 to spare\n\
+         answer: 20 fixed + 1,200 + 6,000 + 500 + 128 = 7,848 <= 10,000, 2,152 to spare",
     );
 }
 
@@ -25,7 +25,7 @@ fn a_violation_names_the_pipelines_file() {
     assert_eq!(
         error,
         format!(
-            "{}: answer: 18 fixed + 1,200 + 6,000 + 500 + 128 = 7,846 > 7,000, over by 846",
+            "{}: answer: 20 fixed + 1,200 + 6,000 + 500 + 128 = 7,848 > 7,000, over by 848",
             file.display()
         ),
     );
@@ -44,7 +44,7 @@ steps:
     );
     let checked = folder.check().unwrap();
     let fixed: Vec<_> = checked.steps().iter().map(|step| step.parts().fixed_prompt).collect();
-    assert_eq!(fixed, [6 + 3, 6 + 3]);
+    assert_eq!(fixed, [7 + 3, 7 + 3]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ settings: {{ max_context_tokens: 100 }}
 steps: [{{ id: a, action: call_model, prompt_key: {key} }}]"
             ),
         );
-        folder.check().unwrap().steps()[0].parts().fixed_prompt - 9
+        folder.check().unwrap().steps()[0].parts().fixed_prompt - 11
     };
     assert_eq!(["router", "router.txt", "answer", "deep/er"].map(fixed), [3, 3, 5, 2]);
 }
@@ -88,9 +88,9 @@ steps:
         );
     assert_eq!(
         folder.check().unwrap().to_string(),
-        "answer: 14 fixed + 20 + 10 + 22 + 30 = 96 <= 10,000, 9,904 to spare\n\
-         last: 6 fixed + 0 + 10 + 33 + 30 = 79 <= 10,000, 9,921 to spare\n\
-         extra: 6 fixed + 0 + 10 + 23 + 30 = 69 <= 10,000, 9,931 to spare",
+        "answer: 16 fixed + 20 + 10 + 22 + 30 = 98 <= 10,000, 9,902 to spare\n\
+         last: 7 fixed + 0 + 10 + 33 + 30 = 80 <= 10,000, 9,920 to spare\n\
+         extra: 7 fixed + 0 + 10 + 23 + 30 = 70 <= 10,000, 9,930 to spare",
     );
 }
 
@@ -235,11 +235,11 @@ fn the_environment_may_choose_the_policy() {
         }
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
-    assert!(run(silent, None).contains("over by 846."));
+    assert!(run(silent, None).contains("over by 848."));
     assert!(run(silent, Some("auto_clamp")).contains("policy is auto_clamp."));
     assert!(run(allowed, None).contains("policy is auto_clamp."));
     // The environment has the last word, so that production can be made strict.
-    assert!(run(allowed, Some("fail_fast")).contains("over by 846."));
+    assert!(run(allowed, Some("fail_fast")).contains("over by 848."));
     for word in ["clamp", "", "AUTO_CLAMP"] {
         let expected = format!(
             "error is PIPELINE_LIMITS_POLICY: got {word:?}, expected \"fail_fast\" or \"auto_clamp\"."

@@ -11,7 +11,7 @@ use cupel::tokens::TokenCounter;
 
 use crate::count::Meter;
 use crate::models::Models;
-use crate::read::{Endpoint, Head, MessageView, Seen};
+use crate::read::{Endpoint, Head, MessageView};
 use crate::request::{Parts, Piece, Request};
 use crate::template::{ContextPosition, ContextTemplate};
 use crate::window::ModelWindow;
@@ -98,46 +98,25 @@ impl OpenAiAdapter {
         self
     }
 
-    /// Sets what else is pinned and how messages are dated. Where answers to calls may stand is
-    /// the API's business and not taken from here.
+    /// Changes what is pinned and how messages are dated, setting by setting. Where answers to
+    /// calls may stand is the API's business and stays as it is.
+    ///
+    /// ```
+    /// use cupel_async_openai::OpenAiAdapter;
+    ///
+    /// let adapter = OpenAiAdapter::new().rules(|rules| rules.pin_latest(false));
+    /// # let _ = adapter;
+    /// ```
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+    pub fn rules(mut self, change: impl FnOnce(Rules) -> Rules) -> Self {
+        self.rules = change(self.rules);
         self
     }
 
     /// The budget by the models this adapter knows.
     #[must_use]
     pub fn window(&self) -> ModelWindow {
-        ModelWindow::new().models(self.models.clone())
-    }
-
-    fn message(&self, index: usize, seen: &Seen, json: &str) -> Message {
-        let mut attributes = match &self.attributes {
-            Some(hook) => hook(&MessageView::new(index, seen, json)),
-            None => Attributes::new(),
-        };
-        if seen.pinned {
-            attributes.pinned = Some(true);
-        }
-        let mut message =
-            Message::new(seen.role, seen.text.as_str(), seen.tokens).attributes(attributes);
-        for call in &seen.calls {
-            message = message.calls(call);
-        }
-        for call in &seen.answers {
-            message = message.answers(call);
-        }
-        if seen.with_previous {
-            message = message.with_previous();
-        }
-        if seen.with_next {
-            message = message.with_next();
-        }
-        match seen.refused {
-            Some(why) => message.refused(why),
-            None => message,
-        }
+        ModelWindow::new(self.models.clone())
     }
 }
 
@@ -151,7 +130,7 @@ fn shorten(name: &mut String) {
 }
 
 /// A request that waits for its selection.
-pub struct Apart<R: Parts> {
+pub struct Rest<R: Parts> {
     request: R,
     messages: Vec<R::Message>,
     roles: Vec<Role>,
@@ -159,9 +138,9 @@ pub struct Apart<R: Parts> {
     meter: Meter,
 }
 
-impl<R: Parts + fmt::Debug> fmt::Debug for Apart<R> {
+impl<R: Parts + fmt::Debug> fmt::Debug for Rest<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Apart")
+        f.debug_struct("Rest")
             .field("messages", &self.messages.len())
             .field("meter", &self.meter)
             .finish_non_exhaustive()
@@ -169,7 +148,7 @@ impl<R: Parts + fmt::Debug> fmt::Debug for Apart<R> {
 }
 
 impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
-    type Rest = Apart<R>;
+    type Rest = Rest<R>;
 
     fn split(&self, mut request: R) -> Result<Split<Self::Rest>, BoxError> {
         let model = self.models.of_request(request.model())?;
@@ -177,18 +156,29 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let endpoint = request.endpoint();
         let head = request.head(|fields| Head::read(&meter, endpoint, fields))?;
         let read = |json: &[&str]| {
-            let seen = endpoint.read(&meter, json, head.remote);
-            let message =
-                |(index, (seen, json)): (usize, (&Seen, &&str))| self.message(index, seen, json);
-            let messages: Vec<Message> = seen.iter().zip(json).enumerate().map(message).collect();
-            (seen, messages)
+            let mut entries = endpoint.read(&meter, json, head.remote);
+            if let Some(attributes) = &self.attributes {
+                for (index, (entry, json)) in entries.iter_mut().zip(json).enumerate() {
+                    let attributes = attributes(&MessageView::new(index, entry, json));
+                    entry.message.attributes = Some(Box::new(attributes));
+                }
+            }
+            entries
         };
-        let (messages, (seen, candidates)) = request.take(read)?;
+        let (messages, entries) = request.take(read)?;
+        let mut uncounted = head.uncounted;
+        let mut read: Vec<Message> = Vec::with_capacity(entries.len());
+        for entry in entries {
+            uncounted.extend(entry.uncounted);
+            read.push(entry.message);
+        }
+        uncounted.iter_mut().for_each(shorten);
+        let roles = read.iter().map(|message| message.role).collect();
         let rules = match endpoint {
             Endpoint::Chat => self.rules.clone().answers(Answers::Next),
             Endpoint::Responses => self.rules.clone().answers(Answers::Later),
         };
-        let mut conversation = Conversation::new(candidates, &rules)?;
+        let mut conversation = Conversation::new(read, &rules)?;
         let refused = conversation.take_refused();
         let candidates = conversation.take_candidates();
         if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
@@ -199,12 +189,8 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
             )
             .into());
         }
-        let roles = seen.iter().map(|seen| seen.role).collect();
         let source_frame_tokens = self.template.frame_tokens(&meter);
-        let mut uncounted = head.uncounted;
-        uncounted.extend(seen.into_iter().flat_map(|seen| seen.uncounted));
-        uncounted.iter_mut().for_each(shorten);
-        let rest = Apart { request, messages, roles, conversation, meter };
+        let rest = Rest { request, messages, roles, conversation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
@@ -213,7 +199,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
     }
 
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<R, BoxError> {
-        let Apart { mut request, messages, roles, conversation, .. } = rest;
+        let Rest { mut request, messages, roles, conversation, .. } = rest;
         let arranged = conversation.arrange(placed);
         let role_of = |index: &usize| roles.get(*index).copied();
         let instructions =

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use cupel::ContextItem;
 
 use crate::count::Meter;
-use crate::read::MESSAGE_TOKENS;
 
 /// Writes retrieved items as one message, in the placer's order.
 ///
@@ -132,9 +131,11 @@ impl ContextTemplate {
 
     /// The tokens of the message without its items.
     pub(crate) fn frame_tokens(&self, meter: &Meter) -> i64 {
-        [self.role.as_str(), &self.header, &self.footer]
-            .into_iter()
-            .fold(MESSAGE_TOKENS + SEAM_TOKENS, |sum, text| sum.saturating_add(meter.text(text)))
+        meter
+            .message(self.role.as_str())
+            .saturating_add(meter.text(&self.header))
+            .saturating_add(meter.text(&self.footer))
+            .saturating_add(SEAM_TOKENS)
     }
 
     /// The tokens of an item in the message.

@@ -1,118 +1,50 @@
-//! The budget of a request: its model's window, less what the answer may take.
+//! How a model's window is looked up for a request.
 
-use cupel::ContextBudget;
 use cupel::gather::BoxError;
-use cupel::layer::BudgetProvider;
+use cupel::layer::{ModelLookup, WindowLimits};
 
 use crate::models::Models;
 use crate::request::Request;
 
-/// A budget by the request's model and output limit.
+/// A budget by the request's model and output limit; [`OpenAiAdapter::window`] makes one.
 ///
 /// The answer gets `max_completion_tokens` (or `max_tokens`, or `max_output_tokens`) of the
-/// window. When the request sets none it gets a default, but no more than half the window.
+/// window. When the request sets none it gets 4,096 tokens or a quarter of the window, whichever is
+/// less.
 ///
 /// ```
 /// use async_openai::types::responses::CreateResponse;
 /// use cupel::layer::BudgetProvider;
-/// use cupel_async_openai::ModelWindow;
+/// use cupel_async_openai::OpenAiAdapter;
 ///
 /// let request = CreateResponse {
 ///     model: Some("gpt-4o".into()),
 ///     max_output_tokens: Some(2_000),
 ///     ..Default::default()
 /// };
-/// let budget = ModelWindow::new().budget(&request)?;
+/// let budget = OpenAiAdapter::new().window().budget(&request)?;
 /// assert_eq!((budget.max_tokens(), budget.target_tokens()), (128_000, 126_000));
 /// # Ok::<(), cupel::gather::BoxError>(())
 /// ```
-#[derive(Debug, Clone)]
-pub struct ModelWindow {
-    models: Models,
-    default_output: i64,
-    safety_margin_percent: f64,
-    at_most: Option<i64>,
-}
+///
+/// [`OpenAiAdapter::window`]: crate::OpenAiAdapter::window
+pub type ModelWindow = cupel::layer::ModelWindow<Models>;
 
-impl ModelWindow {
-    /// What the answer gets when the request does not say.
-    pub const DEFAULT_OUTPUT: i64 = 4_096;
-
-    /// The built-in models, the default output, no safety margin.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            models: Models::new(),
-            default_output: Self::DEFAULT_OUTPUT,
-            safety_margin_percent: 0.0,
-            at_most: None,
-        }
+impl<R: Request> ModelLookup<R> for Models {
+    fn limits(&self, request: &R) -> Result<WindowLimits, BoxError> {
+        Ok(self.of_request(request.model())?.limits())
     }
 
-    /// Sets the models that are known.
-    #[must_use]
-    pub fn models(mut self, models: Models) -> Self {
-        self.models = models;
-        self
-    }
-
-    /// Sets what the answer gets when the request does not say; half the window at most.
-    #[must_use]
-    pub fn default_output(mut self, tokens: i64) -> Self {
-        self.default_output = tokens;
-        self
-    }
-
-    /// Keeps so many percent of what is selected from free, because counts are not the provider's
-    /// own.
-    #[must_use]
-    pub fn safety_margin_percent(mut self, percent: f64) -> Self {
-        self.safety_margin_percent = percent;
-        self
-    }
-
-    /// Uses no more than this many tokens for prompt and answer, however large the window is.
-    #[must_use]
-    pub fn at_most(mut self, tokens: i64) -> Self {
-        self.at_most = Some(tokens);
-        self
-    }
-}
-
-impl Default for ModelWindow {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<R: Request> BudgetProvider<R> for ModelWindow {
-    fn budget(&self, request: &R) -> Result<ContextBudget, BoxError> {
-        let model = self.models.of_request(request.model())?;
-        let reserve = request.output_tokens()?.unwrap_or_else(|| {
-            let window = self.at_most.map_or(model.window(), |most| most.min(model.window()));
-            self.default_output.min(window / 2)
-        });
-        let window = model.window_with_reserve(reserve);
-        let window = self.at_most.map_or(window, |most| window.min(most));
-        if reserve >= window {
-            let name = request.model().unwrap_or_default();
-            let problem = format!(
-                "the answer may take {reserve} tokens, which leaves nothing of the {window} that \
-                 model {name:?} has for the request"
-            );
-            return Err(problem.into());
-        }
-        let budget = ContextBudget::builder(window)
-            .output_reserve(reserve)
-            .estimation_safety_margin_percent(self.safety_margin_percent)
-            .build()?;
-        Ok(budget)
+    fn output_tokens(&self, request: &R) -> Result<Option<i64>, BoxError> {
+        request.output_tokens()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use async_openai::types::chat::CreateChatCompletionRequest;
+    use cupel::ContextBudget;
+    use cupel::layer::BudgetProvider;
     use cupel::tokens::Encoding;
 
     use super::*;
@@ -129,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_answer_comes_off_the_window() {
-        let window = ModelWindow::new().default_output(100);
+        let window = ModelWindow::new(Models::new()).default_output(100);
         let target = |budget: Result<ContextBudget, BoxError>| budget.unwrap().target_tokens();
         assert_eq!(target(window.budget(&chat("gpt-4", Some(192)))), 8_000);
         assert_eq!(target(window.budget(&chat("gpt-4", None))), 8_092);
@@ -139,9 +71,12 @@ mod tests {
         assert_eq!(target(window.budget(&older)), 8_100);
         assert_eq!(target(window.clone().at_most(1_000).budget(&chat("gpt-4", None))), 900);
         // A default must not take all of a small window.
-        assert_eq!(target(ModelWindow::new().at_most(1_000).budget(&chat("gpt-4", None))), 500);
+        assert_eq!(
+            target(ModelWindow::new(Models::new()).at_most(1_000).budget(&chat("gpt-4", None))),
+            750
+        );
         let small = Models::new().with("small", Model::new(2_048, Encoding::O200k));
-        assert_eq!(target(ModelWindow::new().models(small).budget(&chat("small", None))), 1_024);
+        assert_eq!(target(ModelWindow::new(small).budget(&chat("small", None))), 1_536);
         // Of 400,000 tokens no more than 272,000 may be prompt.
         assert_eq!(target(window.budget(&chat("gpt-5", Some(1_000)))), 272_000);
     }
@@ -150,7 +85,8 @@ mod tests {
     fn the_older_limit_counts_unless_the_newer_is_set() {
         #[expect(deprecated)]
         let older = |request| CreateChatCompletionRequest { max_tokens: Some(92), ..request };
-        let target = |request| ModelWindow::new().budget(&request).unwrap().target_tokens();
+        let target =
+            |request| ModelWindow::new(Models::new()).budget(&request).unwrap().target_tokens();
         assert_eq!(target(older(chat("gpt-4", None))), 8_100);
         assert_eq!(target(older(chat("gpt-4", Some(192)))), 8_000);
     }
@@ -160,9 +96,9 @@ mod tests {
         let margin = |window: ModelWindow| {
             window.budget(&chat("gpt-4", None)).unwrap().estimation_safety_margin_percent()
         };
-        assert_eq!(margin(ModelWindow::new()), 0.0);
-        assert_eq!(margin(ModelWindow::new().safety_margin_percent(7.5)), 7.5);
-        let wrong = ModelWindow::new().safety_margin_percent(-1.0);
+        assert_eq!(margin(ModelWindow::new(Models::new())), 0.0);
+        assert_eq!(margin(ModelWindow::new(Models::new()).safety_margin_percent(7.5)), 7.5);
+        let wrong = ModelWindow::new(Models::new()).safety_margin_percent(-1.0);
         assert!(wrong.budget(&chat("gpt-4", None)).is_err());
     }
 
@@ -170,7 +106,7 @@ mod tests {
     fn a_limit_in_a_body_is_read_however_it_is_written() {
         let budget = |endpoint, limit: &str| {
             let json = format!(r#"{{"model":"gpt-4","messages":[],"input":[],{limit}}}"#);
-            ModelWindow::new().budget(&JsonBody::parse(endpoint, json).unwrap())
+            ModelWindow::new(Models::new()).budget(&JsonBody::parse(endpoint, json).unwrap())
         };
         let target = |limit: &str| budget(Endpoint::Chat, limit).unwrap().target_tokens();
         assert_eq!(target(r#""max_tokens":192.0"#), 8_000);
@@ -187,13 +123,13 @@ mod tests {
 
     #[test]
     fn an_unknown_model_and_an_answer_that_is_too_large_are_errors() {
-        let window = ModelWindow::new();
+        let window = ModelWindow::new(Models::new());
         let error =
             |request: &CreateChatCompletionRequest| window.budget(request).unwrap_err().to_string();
         assert!(error(&chat("gpt-99", None)).contains("\"gpt-99\""));
-        assert!(error(&chat("gpt-4", Some(9_000))).contains("the answer may take 9000 tokens"));
-        let known = ModelWindow::new()
-            .models(Models::new().with("gpt-99", Model::new(50_000, Encoding::O200k)));
+        assert!(error(&chat("gpt-4", Some(9_000))).contains("the request allows an answer of 9000 tokens, expected less than the model's window of 8192"));
+        let known =
+            ModelWindow::new(Models::new().with("gpt-99", Model::new(50_000, Encoding::O200k)));
         assert!(known.budget(&chat("gpt-99", None)).is_ok());
     }
 }

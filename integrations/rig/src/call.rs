@@ -41,7 +41,8 @@ impl CompletionCall for CompletionRequest {
 
 /// A completion whose answer is wanted piece by piece.
 ///
-/// A type of its own, so that the answer has a type of its own.
+/// A Tower service has one response type for each request type, so a streamed call is another
+/// request than a whole one.
 #[derive(Debug, Clone)]
 pub struct Streaming(pub CompletionRequest);
 

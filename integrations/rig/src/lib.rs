@@ -11,25 +11,25 @@
 //! - [`CupelHook`] is a hook for an agent that is built already.
 //! - [`RigModel`] is any rig model as a Tower service, without an agent.
 //!
-//! [`RigAdapter`] says what in a request is up for selection, [`CatalogBudget`] how much room
-//! there is, and [`source`] brings in vector indexes and memories.
+//! [`RigAdapter`] says what in a request is up for selection and how much room its model has, and
+//! [`source`] brings in vector indexes and memories.
 
 mod adapter;
 mod agent;
-mod budget;
 mod call;
 mod document;
 mod error;
 mod hook;
 mod model;
+mod models;
 pub mod source;
 
 pub use adapter::{MediaTokens, Rest, RigAdapter};
 pub use agent::{AgentBuilderExt, TowerModel};
-pub use budget::CatalogBudget;
 pub use call::{AgentCall, CompletionCall, Streaming};
 pub use hook::CupelHook;
 pub use model::{ModelReply, RigModel};
+pub use models::{CatalogModels, ModelId, ModelWindow};
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

@@ -1,32 +1,15 @@
 //! Counts everything of one request, by the model's rules.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use cupel::tokens::{BpeCounter, CachedCounter, Encoding, TokenCounter};
+use cupel::tokens::{FormatOverhead, TokenCounter, shared_counter};
 
 use super::{Detail, ImageRule, audio, file, image};
 use crate::models::Model;
 
-type Shared = LazyLock<Arc<CachedCounter<BpeCounter>>>;
-
-// One cache for each encoding and process: an agent sends nearly the same messages on every turn,
-// and a second client sends the same system prompt.
-static O200K: Shared = LazyLock::new(|| cached(Encoding::O200k));
-static CL100K: Shared = LazyLock::new(|| cached(Encoding::Cl100k));
-
-fn cached(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
-    Arc::new(CachedCounter::new(BpeCounter::new(encoding)))
-}
-
-/// The process's counter for an encoding.
-fn shared_counter(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
-    match encoding {
-        Encoding::O200k => Arc::clone(&O200K),
-        Encoding::Cl100k => Arc::clone(&CL100K),
-        newer => cached(newer),
-    }
-}
+/// What both APIs add around messages.
+pub(crate) const FORMAT: FormatOverhead = FormatOverhead::CHAT;
 
 /// A model's counter and rules.
 #[derive(Clone)]
@@ -40,7 +23,7 @@ impl Meter {
     pub(crate) fn new(model: Model, counter: Option<&Arc<dyn TokenCounter>>) -> Self {
         let counter = match counter {
             Some(counter) => Arc::clone(counter),
-            None => shared_counter(model.encoding()) as Arc<dyn TokenCounter>,
+            None => shared_counter(model.encoding()),
         };
         Self { model, counter }
     }
@@ -56,6 +39,11 @@ impl Meter {
     pub(crate) fn text(&self, text: &str) -> i64 {
         // An empty text needs no entry in the cache.
         if text.is_empty() { 0 } else { self.counter.count(text) }
+    }
+
+    /// What a message in this role costs beside what is in it.
+    pub(crate) fn message(&self, role: &str) -> i64 {
+        FORMAT.message(&*self.counter, role)
     }
 
     /// An image by its address, which may be the image itself.

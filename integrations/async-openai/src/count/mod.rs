@@ -10,4 +10,4 @@ mod tools;
 pub use image::{Detail, ImageRule};
 pub use tools::ToolRule;
 
-pub(crate) use meter::Meter;
+pub(crate) use meter::{FORMAT, Meter};

@@ -5,7 +5,8 @@ mod table;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cupel::tokens::Encoding;
+use cupel::layer::WindowLimits;
+use cupel::tokens::{Encoding, ModelName};
 
 use crate::count::{ImageRule, ToolRule};
 
@@ -22,8 +23,7 @@ use crate::count::{ImageRule, ToolRule};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Model {
-    window: i64,
-    max_input: Option<i64>,
+    limits: WindowLimits,
     encoding: Encoding,
     images: ImageRule,
     tools: ToolRule,
@@ -39,13 +39,13 @@ impl Model {
             _ => ToolRule::CURRENT,
         };
         let images = ImageRule::Tiles { base: 85, tile: 170 };
-        Self { window, max_input: None, encoding, images, tools }
+        Self { limits: WindowLimits::new(window), encoding, images, tools }
     }
 
     /// Limits the prompt alone, where the window may not be used up by it.
     #[must_use]
     pub const fn max_input(mut self, tokens: i64) -> Self {
-        self.max_input = Some(tokens);
+        self.limits = self.limits.max_input(tokens);
         self
     }
 
@@ -66,7 +66,13 @@ impl Model {
     /// Tokens for prompt and answer together.
     #[must_use]
     pub fn window(&self) -> i64 {
-        self.window
+        self.limits.window
+    }
+
+    /// What it takes.
+    #[must_use]
+    pub fn limits(&self) -> WindowLimits {
+        self.limits
     }
 
     /// The encoding of its text.
@@ -85,15 +91,6 @@ impl Model {
     #[must_use]
     pub fn tool_rule(&self) -> ToolRule {
         self.tools
-    }
-
-    /// The window of a request that keeps `reserve` tokens for the answer: smaller than the
-    /// model's where the prompt alone has a limit.
-    pub(crate) fn window_with_reserve(&self, reserve: i64) -> i64 {
-        match self.max_input {
-            Some(input) => self.window.min(input.saturating_add(reserve)),
-            None => self.window,
-        }
     }
 }
 
@@ -152,19 +149,12 @@ impl Models {
     ///
     /// [`UnknownModel`] when it is nothing: a wrong window is worse than none.
     pub fn get(&self, model: &str) -> Result<Model, UnknownModel> {
-        let name = model.strip_prefix("openai/").unwrap_or(model);
-        let name = match name.strip_prefix("ft:") {
-            Some(tuned) => tuned.split(':').next().unwrap_or(tuned),
-            None => name,
-        };
+        let name = ModelName::parse(model);
         let added = self.added.iter().map(|(family, model)| (family.as_str(), *model));
-        // Of two that are as long the last counts, so what was added goes after the table. It may
-        // also be meant under the name as it was written.
-        let table = table::MODELS.iter().copied();
-        let known = table.filter(|(family, _)| belongs(name, family));
-        let known = known
-            .chain(added.filter(|(family, _)| belongs(name, family) || belongs(model, family)));
+        // Of two that are as long the last counts, so what was added goes after the table.
+        let known = table::MODELS.iter().copied().chain(added);
         known
+            .filter(|(family, _)| name.is_a(family))
             .max_by_key(|(family, _)| family.strip_prefix("openai/").unwrap_or(family).len())
             .map(|(_, model)| model)
             .or(self.otherwise)
@@ -175,12 +165,6 @@ impl Models {
     pub(crate) fn of_request(&self, model: Option<&str>) -> Result<Model, UnknownModel> {
         self.get(model.unwrap_or_default())
     }
-}
-
-/// Whether a name is a family's, or a variant of it: then it goes on with `-`.
-fn belongs(name: &str, family: &str) -> bool {
-    let rest = name.strip_prefix(family);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// A model that is in no table.
@@ -262,12 +246,5 @@ mod tests {
         assert_eq!(models.of_request(None).unwrap().window(), 7);
         let tuned = Models::new().with("ft:gpt-4o:acme::1", small);
         assert_eq!(tuned.get("ft:gpt-4o:acme::1").unwrap().window(), 1_000);
-    }
-
-    #[test]
-    fn a_limit_of_the_prompt_narrows_the_window_unless_the_answer_takes_it() {
-        let model = Model::new(400_000, Encoding::O200k).max_input(272_000);
-        assert_eq!(model.window_with_reserve(1_000), 273_000);
-        assert_eq!(model.window_with_reserve(200_000), 400_000);
     }
 }

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use cupel::conversation::Role;
 
-use super::seen::NAME_TOKENS;
-use super::{Object, Seen};
-use crate::count::Meter;
+use super::{Entry, Object};
+use crate::count::{FORMAT, Meter};
 
-pub(super) fn read(meter: &Meter, messages: &[&str]) -> Vec<Seen> {
+pub(super) fn read(meter: &Meter, messages: &[&str]) -> Vec<Entry> {
     let mut functions = Functions::default();
     messages.iter().map(|json| message(meter, json, &mut functions)).collect()
 }
@@ -39,7 +38,7 @@ impl Functions {
     }
 }
 
-fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Seen {
+fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Entry {
     let message = Object::parse(json).unwrap_or_default();
     let label = message.text("role").unwrap_or_default();
     let role = match &*label {
@@ -48,69 +47,70 @@ fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Seen {
         "tool" | "function" => Role::Tool,
         _ => Role::Assistant,
     };
-    let mut seen = Seen::new(meter, role, &label);
+    let mut entry = Entry::new(meter, role, &label);
     if let Some(name) = message.text("name") {
-        seen.add_tokens(NAME_TOKENS.saturating_add(meter.text(&name)));
-        seen.name = Some(name.into_owned());
+        entry.add_tokens(FORMAT.per_name.saturating_add(meter.text(&name)));
+        entry.name = Some(name.into_owned());
     }
-    let has_content = message.raw("content").is_some_and(|content| seen.content(meter, content));
+    let has_content =
+        message.raw("content").is_some_and(|content| entry.add_content(meter, content));
     match &*label {
-        "assistant" => assistant(meter, &message, &mut seen, has_content, functions),
+        "assistant" => assistant(meter, &message, &mut entry, has_content, functions),
         "tool" => match message.text("tool_call_id") {
-            Some(id) => seen.answers.push(id.into_owned()),
-            None => seen.refused = Some("a tool message without tool_call_id"),
+            Some(id) => entry.message.answers.push(id.into_owned()),
+            None => entry.refuse("a tool message without tool_call_id"),
         },
         "function" => {
-            let answered = functions.answer(seen.name.as_deref().unwrap_or_default());
-            seen.answers.push(answered);
+            let answered = functions.answer(entry.name.as_deref().unwrap_or_default());
+            entry.message.answers.push(answered);
         }
         "system" | "developer" | "user" => {}
         // A role of some other server's: nothing is known about when it may go.
-        _ => seen.pinned = true,
+        _ => entry.message.required = true,
     }
     if label != "function" && !message.has("function_call") {
         functions.open = None;
     }
-    seen
+    entry
 }
 
 fn assistant(
     meter: &Meter,
     message: &Object<'_>,
-    seen: &mut Seen,
+    entry: &mut Entry,
     has_content: bool,
     functions: &mut Functions,
 ) {
     let refusal = message.text("refusal");
     if let Some(refusal) = &refusal {
-        seen.say(meter, refusal);
+        entry.add_text(meter, refusal);
     }
     // Thoughts, as other servers send and take them back.
     for field in ["reasoning_content", "reasoning"] {
-        seen.add_tokens(message.text(field).map_or(0, |text| meter.text(&text)));
+        entry.add_tokens(message.text(field).map_or(0, |text| meter.text(&text)));
     }
     let audio = message.object("audio");
     if let Some(audio) = &audio {
         let id = audio.text("id").unwrap_or_default();
-        seen.uncounted.push(format!("audio {id}"));
-        seen.show("[audio]");
+        entry.uncounted.push(format!("audio {id}"));
+        entry.add_shown("[audio]");
     }
     for call in message.array("tool_calls").unwrap_or_default() {
-        tool_call(meter, &Object::parse(call.get()).unwrap_or_default(), seen);
+        tool_call(meter, &Object::parse(call.get()).unwrap_or_default(), entry);
     }
     let function = message.object("function_call");
     if let Some(function) = &function {
         let name = function.text("name").unwrap_or_default();
-        seen.call(meter, &name, &input(function, "arguments"));
-        seen.calls.push(functions.call(&name));
+        entry.add_call(meter, &name, &input(function, "arguments"));
+        entry.message.calls.push(functions.call(&name));
     }
     let says = has_content || refusal.is_some() || audio.is_some();
-    if !says && seen.calls.is_empty() {
-        seen.refused.get_or_insert("an assistant message without content or calls");
+    if !says && entry.message.calls.is_empty() {
+        entry.refuse("an assistant message without content or calls");
     }
 }
 
-fn tool_call(meter: &Meter, call: &Object<'_>, seen: &mut Seen) {
+fn tool_call(meter: &Meter, call: &Object<'_>, entry: &mut Entry) {
     let (part, field) = match call.text("type").as_deref() {
         Some("custom") => ("custom", "input"),
         _ => ("function", "arguments"),
@@ -118,10 +118,10 @@ fn tool_call(meter: &Meter, call: &Object<'_>, seen: &mut Seen) {
     // The typed client writes `custom_tool` where the API has `custom`.
     let made = call.object(part).or_else(|| call.object("custom_tool")).unwrap_or_default();
     let name = made.text("name").unwrap_or_default();
-    seen.call(meter, &name, &input(&made, field));
+    entry.add_call(meter, &name, &input(&made, field));
     match call.text("id") {
-        Some(id) => seen.calls.push(id.into_owned()),
-        None => seen.refused = Some("a tool call without an id"),
+        Some(id) => entry.message.calls.push(id.into_owned()),
+        None => entry.refuse("a tool call without an id"),
     }
 }
 

@@ -2,67 +2,67 @@
 
 use serde_json::value::RawValue;
 
-use super::{Object, Seen, elements, string};
+use super::{Entry, Object, elements, string};
 use crate::count::{Detail, Meter};
 
-impl Seen {
+impl Entry {
     /// Adds content; whether there was any.
-    pub(super) fn content(&mut self, meter: &Meter, content: &RawValue) -> bool {
+    pub(super) fn add_content(&mut self, meter: &Meter, content: &RawValue) -> bool {
         if let Some(text) = string(content) {
-            self.say(meter, &text);
+            self.add_text(meter, &text);
             return true;
         }
         let Some(parts) = elements(content) else {
-            self.unknown(meter, "", content.get());
+            self.add_unknown(meter, "", content.get());
             return true;
         };
         for part in &parts {
             match Object::parse(part.get()) {
-                Some(object) => self.part(meter, &object, part.get()),
+                Some(object) => self.add_part(meter, &object, part.get()),
                 // Some servers take bare strings among the parts.
                 None => match string(part) {
-                    Some(text) => self.say(meter, &text),
-                    None => self.unknown(meter, "", part.get()),
+                    Some(text) => self.add_text(meter, &text),
+                    None => self.add_unknown(meter, "", part.get()),
                 },
             }
         }
         !parts.is_empty()
     }
 
-    fn part(&mut self, meter: &Meter, part: &Object<'_>, json: &str) {
+    fn add_part(&mut self, meter: &Meter, part: &Object<'_>, json: &str) {
         let kind = part.text("type").unwrap_or_default();
         match &*kind {
-            "refusal" => self.say(meter, &part.text("refusal").unwrap_or_default()),
+            "refusal" => self.add_text(meter, &part.text("refusal").unwrap_or_default()),
             "image_url" | "input_image" | "computer_screenshot" | "image" => {
-                self.image(meter, part);
+                self.add_image(meter, part);
             }
             "input_audio" => {
                 let wrapped = part.object("input_audio");
                 let data = wrapped.as_ref().unwrap_or(part).text("data");
                 self.add_tokens(meter.audio(&data.unwrap_or_default()));
-                self.show("[audio]");
+                self.add_shown("[audio]");
             }
-            "file" => self.file(meter, &part.object("file").unwrap_or_default()),
-            "input_file" => self.file(meter, part),
+            "file" => self.add_file(meter, &part.object("file").unwrap_or_default()),
+            "input_file" => self.add_file(meter, part),
             _ => match part.text("text") {
-                Some(text) => self.say(meter, &text),
-                None => self.unknown(meter, &kind, json),
+                Some(text) => self.add_text(meter, &text),
+                None => self.add_unknown(meter, &kind, json),
             },
         }
     }
 
     /// An image: an address or the data itself, in an object of its own or not.
-    fn image(&mut self, meter: &Meter, part: &Object<'_>) {
+    fn add_image(&mut self, meter: &Meter, part: &Object<'_>) {
         let wrapped = part.object("image_url");
         let (url, detail) = match &wrapped {
             Some(image) => (image.text("url"), image.text("detail")),
             None => (part.text("image_url"), part.text("detail")),
         };
         self.add_tokens(meter.image(url.as_deref(), Detail::named(detail.as_deref())));
-        self.show("[image]");
+        self.add_shown("[image]");
     }
 
-    fn file(&mut self, meter: &Meter, file: &Object<'_>) {
+    fn add_file(&mut self, meter: &Meter, file: &Object<'_>) {
         let name = file.text("filename");
         if let Some(name) = &name {
             self.add_tokens(meter.text(name));
@@ -77,12 +77,12 @@ impl Seen {
             }
         }
         let shown = name.map_or_else(|| "[file]".to_owned(), |name| format!("[file {name}]"));
-        self.show(&shown);
+        self.add_shown(&shown);
     }
 
     /// A part of a type this crate does not know: its JSON is counted, and the report says so.
-    fn unknown(&mut self, meter: &Meter, kind: &str, json: &str) {
-        self.say_json(meter, json);
+    fn add_unknown(&mut self, meter: &Meter, kind: &str, json: &str) {
+        self.add_json(meter, json);
         self.uncounted.push(format!("content of type {kind:?}"));
     }
 }

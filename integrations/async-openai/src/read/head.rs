@@ -1,11 +1,7 @@
 //! Everything of a request that is not a message.
 
-use super::seen::MESSAGE_TOKENS;
 use super::{Endpoint, Object};
-use crate::count::Meter;
-
-/// Tokens that prime the model's answer, after OpenAI's cookbook.
-const PRIMING_TOKENS: i64 = 3;
+use crate::count::{FORMAT, Meter};
 
 /// A request without its messages, counted.
 #[derive(Debug, Default)]
@@ -21,7 +17,7 @@ impl Head {
     /// Counts tools, formats, instructions and priming.
     pub(crate) fn read(meter: &Meter, endpoint: Endpoint, request: &Object<'_>) -> Self {
         let tools = meter.tools(request);
-        let mut head = Self { tokens: PRIMING_TOKENS, ..Self::default() };
+        let mut head = Self { tokens: FORMAT.answer, ..Self::default() };
         head.add(tools.tokens);
         let hosted = |kind: String| format!("what tool {kind:?} adds");
         head.uncounted.extend(tools.hosted.into_iter().map(hosted));
@@ -49,8 +45,7 @@ impl Head {
 
     fn responses(&mut self, meter: &Meter, request: &Object<'_>) {
         if let Some(instructions) = request.text("instructions") {
-            self.add(MESSAGE_TOKENS);
-            self.add(meter.text("system"));
+            self.add(meter.message("system"));
             self.add(meter.text(&instructions));
         }
         if let Some(format) = request.object("text").and_then(|text| text.object("format")) {

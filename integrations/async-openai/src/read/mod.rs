@@ -2,20 +2,20 @@
 //!
 //! Typed requests and raw bodies are read alike, from the JSON of each message.
 
-mod bonds;
 mod chat;
 mod content;
+mod entry;
 mod head;
 mod object;
 mod responses;
-mod seen;
+mod together;
 mod view;
 
 pub(crate) use content::user_text;
+pub(crate) use entry::Entry;
 pub(crate) use head::Head;
 pub(crate) use object::Object;
 pub(crate) use object::{elements, string};
-pub(crate) use seen::{MESSAGE_TOKENS, Seen};
 pub use view::MessageView;
 
 use crate::count::Meter;
@@ -32,13 +32,13 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// Reads all messages of a conversation. `remote`: part of the conversation is on the server.
-    pub(crate) fn read(self, meter: &Meter, messages: &[&str], remote: bool) -> Vec<Seen> {
+    pub(crate) fn read(self, meter: &Meter, messages: &[&str], remote: bool) -> Vec<Entry> {
         match self {
             Self::Chat => chat::read(meter, messages),
             Self::Responses => {
-                let mut seen = responses::read(meter, messages);
-                bonds::tie(&mut seen, remote);
-                seen
+                let mut entries = responses::read(meter, messages);
+                together::keep_together(&mut entries, remote);
+                entries
             }
         }
     }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use cupel::conversation::Role;
 
-use super::{Object, Seen};
+use super::{Entry, Object};
 use crate::count::{Detail, Meter};
 
-pub(super) fn read(meter: &Meter, items: &[&str]) -> Vec<Seen> {
+pub(super) fn read(meter: &Meter, items: &[&str]) -> Vec<Entry> {
     let mut ids = Ids::default();
     items.iter().map(|json| item(meter, json, &mut ids)).collect()
 }
@@ -18,7 +18,7 @@ struct Ids {
     call_of_item: HashMap<String, String>,
 }
 
-fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Seen {
+fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Entry {
     let item = Object::parse(json).unwrap_or_default();
     let kind = match item.text("type") {
         Some(kind) => kind,
@@ -30,84 +30,84 @@ fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Seen {
         "reasoning" => reasoning(meter, &item),
         "item_reference" => reference(meter, &item),
         "compaction" => {
-            let mut seen = output(meter, &kind);
-            seen.add_tokens(encrypted(&item));
+            let mut entry = output(meter, &kind);
+            entry.add_tokens(encrypted(&item));
             // It stands for all that came before it.
-            seen.pinned = true;
-            seen
+            entry.message.required = true;
+            entry
         }
         "mcp_approval_request" => {
-            let mut seen = call(meter, &kind, &item, json);
-            seen.calls.extend(item.text("id").map(Into::into));
-            seen
+            let mut entry = call(meter, &kind, &item, json);
+            entry.message.calls.extend(item.text("id").map(Into::into));
+            entry
         }
         "mcp_approval_response" => {
-            let mut seen = result(meter, &kind, &item, json);
-            seen.answers.extend(item.text("approval_request_id").map(Into::into));
-            seen
+            let mut entry = result(meter, &kind, &item, json);
+            entry.message.answers.extend(item.text("approval_request_id").map(Into::into));
+            entry
         }
         "image_generation_call" => {
-            let mut seen = output(meter, &kind);
-            seen.add_tokens(meter.image(None, Detail::High));
-            seen.show("[image]");
-            seen
+            let mut entry = output(meter, &kind);
+            entry.add_tokens(meter.image(None, Detail::High));
+            entry.add_shown("[image]");
+            entry
         }
         _ if kind.ends_with("_output") => answered(meter, &kind, &item, json, ids),
         _ if kind.ends_with("_call") || kind == "program" => {
-            let mut seen = call(meter, &kind, &item, json);
+            let mut entry = call(meter, &kind, &item, json);
             if let Some(call) = item.text("call_id") {
                 if let Some(id) = item.text("id") {
                     ids.call_of_item.insert(id.into_owned(), call.clone().into_owned());
                 }
-                seen.calls.push(call.into_owned());
+                entry.message.calls.push(call.into_owned());
             }
-            seen
+            entry
         }
         "mcp_list_tools" => call(meter, &kind, &item, json),
         // Settings in the middle of a conversation, or a type this crate does not know: nothing
         // says when it may go.
         _ => {
-            let mut seen = output(meter, &kind);
-            seen.say_json(meter, json);
-            seen.pinned = true;
-            seen
+            let mut entry = output(meter, &kind);
+            entry.add_json(meter, json);
+            entry.message.required = true;
+            entry
         }
     }
 }
 
-fn message(meter: &Meter, item: &Object<'_>) -> Seen {
+fn message(meter: &Meter, item: &Object<'_>) -> Entry {
     let label = item.text("role").unwrap_or_default();
     let role = match &*label {
         "system" | "developer" => Role::System,
         "user" => Role::User,
         _ => Role::Assistant,
     };
-    let mut seen = Seen::new(meter, role, &label);
-    seen.output = label == "assistant";
-    seen.pinned = !matches!(&*label, "system" | "developer" | "user" | "assistant");
+    let mut entry = Entry::new(meter, role, &label);
+    entry.output = label == "assistant";
+    entry.message.required = !matches!(&*label, "system" | "developer" | "user" | "assistant");
     if let Some(content) = item.raw("content") {
-        seen.content(meter, content);
+        entry.add_content(meter, content);
     }
-    seen
+    entry
 }
 
 /// An item the model wrote.
-fn output(meter: &Meter, kind: &str) -> Seen {
-    let mut seen = Seen::new(meter, Role::Assistant, kind);
-    seen.output = true;
-    seen
+fn output(meter: &Meter, kind: &str) -> Entry {
+    let mut entry = Entry::new(meter, Role::Assistant, kind);
+    entry.output = true;
+    entry
 }
 
-fn reasoning(meter: &Meter, item: &Object<'_>) -> Seen {
-    let mut seen = output(meter, "reasoning");
-    seen.reasoning = true;
+fn reasoning(meter: &Meter, item: &Object<'_>) -> Entry {
+    let mut entry = output(meter, "reasoning");
+    entry.reasoning = true;
     for part in ["summary", "content"] {
         if let Some(content) = item.raw(part) {
-            seen.content(meter, content);
+            entry.add_content(meter, content);
         }
     }
-    seen.add_tokens(encrypted(item));
-    seen
+    entry.add_tokens(encrypted(item));
+    entry
 }
 
 /// Thoughts in a sealed envelope: base64 takes four characters for three bytes, and a token is
@@ -117,74 +117,74 @@ fn encrypted(item: &Object<'_>) -> i64 {
     i64::try_from((length / 4 * 3).div_ceil(4)).unwrap_or(i64::MAX)
 }
 
-fn reference(meter: &Meter, item: &Object<'_>) -> Seen {
-    let mut seen = Seen::new(meter, Role::Assistant, "item_reference");
+fn reference(meter: &Meter, item: &Object<'_>) -> Entry {
+    let mut entry = Entry::new(meter, Role::Assistant, "item_reference");
     let id = item.text("id").unwrap_or_default();
-    seen.uncounted.push(format!("item {id}"));
-    seen.show(&format!("[item {id}]"));
-    seen.reference = true;
-    seen.pinned = true;
-    seen
+    entry.uncounted.push(format!("item {id}"));
+    entry.add_shown(&format!("[item {id}]"));
+    entry.reference = true;
+    entry.message.required = true;
+    entry
 }
 
 /// A call of any type: the fields that say what is called with what, or else all of it.
-fn call(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Seen {
-    let mut seen = output(meter, kind);
+fn call(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Entry {
+    let mut entry = output(meter, kind);
     let name = item.text("name").unwrap_or_default();
     match item.text("arguments").or_else(|| item.text("input")) {
         Some(arguments) => {
-            seen.call(meter, &name, &arguments);
+            entry.add_call(meter, &name, &arguments);
             // An MCP call has its result with it.
             if let Some(output) = item.text("output") {
-                seen.say(meter, &output);
+                entry.add_text(meter, &output);
             }
         }
         None => {
-            seen.call(meter, kind, "");
-            seen.say_json(meter, json);
+            entry.add_call(meter, kind, "");
+            entry.add_json(meter, json);
         }
     }
-    seen
+    entry
 }
 
 /// What a tool gave back.
-fn result(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Seen {
-    let mut seen = Seen::new(meter, Role::Tool, kind);
+fn result(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Entry {
+    let mut entry = Entry::new(meter, Role::Tool, kind);
     match item.raw("output").or_else(|| item.raw("result")) {
         Some(output) if kind == "computer_call_output" => {
             let screen = Object::parse(output.get()).and_then(|image| image.text("image_url"));
-            seen.add_tokens(meter.image(screen.as_deref(), Detail::Auto));
-            seen.show("[image]");
+            entry.add_tokens(meter.image(screen.as_deref(), Detail::Auto));
+            entry.add_shown("[image]");
         }
         // Of a shell: streams and exit codes, in objects that are no content parts.
         Some(output) if kind == "shell_call_output" || output.get().starts_with('{') => {
-            seen.say_json(meter, output.get());
+            entry.add_json(meter, output.get());
         }
         Some(output) => {
-            seen.content(meter, output);
+            entry.add_content(meter, output);
         }
-        None => seen.say_json(meter, json),
+        None => entry.add_json(meter, json),
     }
-    seen
+    entry
 }
 
-fn answered(meter: &Meter, kind: &str, item: &Object<'_>, json: &str, ids: &Ids) -> Seen {
-    let mut seen = result(meter, kind, item, json);
+fn answered(meter: &Meter, kind: &str, item: &Object<'_>, json: &str, ids: &Ids) -> Entry {
+    let mut entry = result(meter, kind, item, json);
     match item.text("call_id") {
-        Some(id) => seen.answers.push(id.into_owned()),
+        Some(id) => entry.message.answers.push(id.into_owned()),
         None if kind == "tool_search_output" => {
             // Searched by the provider, in the model's own turn.
-            seen.output = true;
-            seen.with_previous = true;
+            entry.output = true;
+            entry.message.with_previous = true;
         }
         // A local shell's output names the item instead of the call.
         None => match item.text("id") {
             Some(id) => {
                 let id = id.into_owned();
-                seen.answers.push(ids.call_of_item.get(&id).cloned().unwrap_or(id));
+                entry.message.answers.push(ids.call_of_item.get(&id).cloned().unwrap_or(id));
             }
-            None => seen.refused = Some("a tool's output without call_id"),
+            None => entry.refuse("a tool's output without call_id"),
         },
     }
-    seen
+    entry
 }

@@ -1,6 +1,6 @@
 //! What a hook sees of a message.
 
-use super::Seen;
+use super::Entry;
 
 /// One message, for a hook that sets its priority, relevance and the like.
 ///
@@ -8,13 +8,13 @@ use super::Seen;
 #[derive(Debug, Clone, Copy)]
 pub struct MessageView<'a> {
     index: usize,
-    seen: &'a Seen,
+    entry: &'a Entry,
     json: &'a str,
 }
 
 impl<'a> MessageView<'a> {
-    pub(crate) fn new(index: usize, seen: &'a Seen, json: &'a str) -> Self {
-        Self { index, seen, json }
+    pub(crate) fn new(index: usize, entry: &'a Entry, json: &'a str) -> Self {
+        Self { index, entry, json }
     }
 
     /// Its position in the request.
@@ -26,26 +26,26 @@ impl<'a> MessageView<'a> {
     /// Its role (`"user"`), or the type of an item that is no message (`"function_call"`).
     #[must_use]
     pub fn role(&self) -> &'a str {
-        &self.seen.label
+        &self.entry.label
     }
 
     /// The name of whoever spoke, where one is given.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
-        self.seen.name.as_deref()
+        self.entry.name.as_deref()
     }
 
     /// Its text; images, sounds and files as `[image]`, `[audio]`, `[file]`, calls as
     /// `name(arguments)`.
     #[must_use]
     pub fn text(&self) -> &'a str {
-        &self.seen.text
+        &self.entry.message.text
     }
 
     /// Its tokens, with what the format adds.
     #[must_use]
     pub fn tokens(&self) -> i64 {
-        self.seen.tokens
+        self.entry.message.tokens
     }
 
     /// The message as it is sent.

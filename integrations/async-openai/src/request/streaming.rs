@@ -5,7 +5,10 @@ use cupel::gather::BoxError;
 use super::{Parts, Piece};
 use crate::read::{Endpoint, Object};
 
-/// Asks for the answer as a stream: a request of its own type, because the answer has one.
+/// Asks for the answer as a stream.
+///
+/// A Tower service has one response type for each request type, so a streamed call is another
+/// request than a whole one.
 ///
 /// ```
 /// use async_openai::types::responses::CreateResponse;

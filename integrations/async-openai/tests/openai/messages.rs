@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::conversation::{Attributes, Rules};
+use cupel::conversation::Attributes;
 use cupel::layer::Selection;
 use cupel::{ExcludedItem, ExclusionReason};
 use cupel_async_openai::{ChatService, OpenAiAdapter};
@@ -128,7 +128,7 @@ async fn a_hook_decides_what_a_message_is_worth() {
 async fn rules_are_the_callers() {
     let messages = json!([user("u"), assistant(&words(1, 300))]);
     let request = json!({"model": "test-60", "messages": messages});
-    let adapter = adapter("test-60").rules(Rules::new().pin_latest(false));
+    let adapter = adapter("test-60").rules(|rules| rules.pin_latest(false));
     let (sent, _) = send(adapter, request).await;
     assert_eq!(contents(&sent), ["u"]);
 }

@@ -26,7 +26,7 @@ use cupel::{
     ChronologicalPlacer, CompositeScorer, GreedySlice, Policy, RecencyScorer, ReflexiveScorer,
 };
 use cupel_rig::source::{IndexSource, ScoreScale};
-use cupel_rig::{AgentBuilderExt as _, CatalogBudget, RigAdapter};
+use cupel_rig::{AgentBuilderExt as _, RigAdapter};
 use rig_agent::AgentBuilder;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -34,7 +34,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 const QUESTION: &str = "How many bottles did we ship in crates in March?";
 
 /// What the model reads and writes at once.
-const WINDOW: u64 = 800;
+const WINDOW: u32 = 800;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
@@ -46,10 +46,11 @@ async fn main() -> Result<(), BoxError> {
         .slicer(GreedySlice)
         .placer(ChronologicalPlacer)
         .build()?;
+    let adapter = RigAdapter::for_model("local/bookkeeper");
     let layer = CupelLayer::builder()
-        .adapter(RigAdapter::new())
+        .budget(adapter.window().tokens(WINDOW.into()).default_output(100))
+        .adapter(adapter)
         .policy(policy)
-        .budget(CatalogBudget::of("local/bookkeeper").window(WINDOW).output_reserve(100))
         .source(
             Source::new(
                 "handbook",
@@ -60,7 +61,7 @@ async fn main() -> Result<(), BoxError> {
         )
         .on_selection(view::turns())
         .build()?;
-    let model = model::bookkeeper(WINDOW);
+    let model = model::bookkeeper(WINDOW.into());
     let builder = || {
         AgentBuilder::new(model.clone())
             .preamble("You keep the books of a warehouse. Read every page before you answer.")

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cupel::conversation::Message as Seen;
+use cupel::conversation;
 use rig_core::message::{Message, UserContent};
 
 /// Room for this many messages at first.
@@ -12,15 +12,18 @@ const ROOM: usize = 512;
 pub(super) struct InSight {
     /// Their positions in the history, which ascend.
     pub(super) positions: Vec<usize>,
-    /// The same, as the selection sees them.
-    pub(super) seen: Vec<Seen>,
+    /// The same, as the selection needs them.
+    pub(super) read: Vec<conversation::Message>,
 }
 
 impl InSight {
     /// The whole history.
-    pub(super) fn all(messages: &[Message], see: impl FnMut(&Message) -> (Seen, i64)) -> Self {
-        let seen = messages.iter().map(see).map(|(seen, _)| seen).collect();
-        Self { positions: (0..messages.len()).collect(), seen }
+    pub(super) fn all(
+        messages: &[Message],
+        read: impl FnMut(&Message) -> conversation::Message,
+    ) -> Self {
+        let positions = (0..messages.len()).collect();
+        Self { positions, read: messages.iter().map(read).collect() }
     }
 
     /// The newest messages, so many tokens of them and what they cannot do without: the beginning
@@ -29,12 +32,12 @@ impl InSight {
     pub(super) fn back_to(
         horizon: i64,
         messages: &[Message],
-        mut see: impl FnMut(&Message) -> (Seen, i64),
+        mut read_one: impl FnMut(&Message) -> conversation::Message,
     ) -> Self {
         let question = messages.iter().rposition(opens_exchange);
         let words = words_and_their_call(messages);
         let mut positions = Vec::with_capacity(ROOM);
-        let mut seen = Vec::with_capacity(ROOM);
+        let mut read: Vec<conversation::Message> = Vec::with_capacity(ROOM);
         let mut tokens = 0_i64;
         let mut beyond = false;
         for (position, message) in messages.iter().enumerate().rev() {
@@ -44,10 +47,10 @@ impl InSight {
             if beyond && !is_needed {
                 continue;
             }
-            let (one, cost) = see(message);
+            let one = read_one(message);
+            tokens = tokens.saturating_add(one.tokens);
             positions.push(position);
-            seen.push(one);
-            tokens = tokens.saturating_add(cost);
+            read.push(one);
             // Exchanges that are over go as a whole, and a result only with its call.
             let under_way = question.is_some_and(|question| position > question);
             let is_start = match message {
@@ -58,8 +61,8 @@ impl InSight {
             beyond |= tokens >= horizon && is_start;
         }
         positions.reverse();
-        seen.reverse();
-        Self { positions, seen }
+        read.reverse();
+        Self { positions, read }
     }
 }
 

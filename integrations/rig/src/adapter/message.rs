@@ -1,44 +1,67 @@
-//! A rig message as the selection sees it.
+//! A rig message as the selection needs it, counted in the form in which rig sends it.
 
-use cupel::conversation::{Message as Seen, Role};
+use cupel::conversation::{self, Role};
+use rig_core::completion::history::NO_TOOL_OUTPUT;
 use rig_core::message::{
-    AssistantContent, DocumentSourceKind, Message, Text, ToolResult, ToolResultContent, UserContent,
+    AssistantContent, DocumentSourceKind, Message, Text, ToolCall, ToolResult, ToolResultContent,
+    UserContent,
 };
 
-use super::count::{Count, PER_CALL, PER_MESSAGE};
+use super::count::{Count, FORMAT};
 
 /// Who speaks, which calls the message makes and answers, and what it costs.
 #[inline] // what it returns is large
-pub(super) fn seen(message: &Message, count: &mut Count) -> (Seen, i64) {
-    let mut cost = 0;
-    let mut spoken = |role, tokens: i64| {
-        cost = tokens.saturating_add(PER_MESSAGE);
-        Seen::new(role, "", cost)
-    };
-    let seen = match message {
-        Message::System { content } => spoken(Role::System, count.text(content)),
+pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Message {
+    match message {
+        Message::System { content } => {
+            let tokens = count.text(content).saturating_add(count.message(Role::System));
+            conversation::Message::new(Role::System, "", tokens)
+        }
         Message::User { content } => {
-            let tokens = sum(content, |part| user(part, count));
-            let is_result = |part: &UserContent| matches!(part, UserContent::ToolResult(_));
+            let tokens =
+                sum(content, |part| user(part, count)).saturating_add(frame(content, count));
             // Nothing at all is not a question either.
             let role = if content.iter().all(is_result) { Role::Tool } else { Role::User };
             let answers = content.iter().filter_map(|part| match part {
                 UserContent::ToolResult(result) => Some(result.call.wire()),
                 _ => None,
             });
-            answers.fold(spoken(role, tokens), Seen::answers)
+            let message = conversation::Message::new(role, "", tokens);
+            answers.fold(message, conversation::Message::answers)
         }
         Message::Assistant(turn) => {
             let tokens = sum(&turn.content, |part| assistant(part, count));
+            let tokens = tokens.saturating_add(count.message(Role::Assistant));
+            let message = conversation::Message::new(Role::Assistant, "", tokens);
             let calls = turn.tool_calls().map(|call| call.id.wire());
-            calls.fold(spoken(Role::Assistant, tokens), Seen::calls)
+            calls.fold(message, conversation::Message::calls)
         }
-    };
-    (seen, cost)
+    }
+}
+
+pub(super) fn is_result(part: &UserContent) -> bool {
+    matches!(part, UserContent::ToolResult(_))
 }
 
 fn sum<T>(parts: &[T], tokens: impl FnMut(&T) -> i64) -> i64 {
     parts.iter().map(tokens).fold(0, i64::saturating_add)
+}
+
+/// What is sent around a user's message. Each result is a message of its own, and so is what stands
+/// between two of them; as text they are all one.
+fn frame(content: &[UserContent], count: &Count) -> i64 {
+    if !count.tools {
+        return count.message(Role::User);
+    }
+    let message = |group: &[UserContent]| match group {
+        [first, ..] if is_result(first) => {
+            let results = i64::try_from(group.len()).unwrap_or(i64::MAX);
+            count.message(Role::Tool).saturating_mul(results)
+        }
+        _ => count.message(Role::User),
+    };
+    let groups = content.chunk_by(|a, b| is_result(a) == is_result(b)).map(message);
+    groups.fold(0, i64::saturating_add)
 }
 
 fn user(part: &UserContent, count: &mut Count) -> i64 {
@@ -55,27 +78,28 @@ fn user(part: &UserContent, count: &mut Count) -> i64 {
     }
 }
 
+/// A tool's result without what is sent around its message.
 pub(super) fn tool_result(result: &ToolResult, count: &mut Count) -> i64 {
-    // Some APIs want the name beside the result, so it counts.
-    let name = count.text(&result.name);
+    let heading = match (count.tools, result.is_error) {
+        (true, _) => count.text(&result.name),
+        (false, false) => count.text(&format!("[tool {} result] ", result.name)),
+        (false, true) => count.text(&format!("[tool {} error] ", result.name)),
+    };
     let parts = sum(&result.content, |part| match part {
         ToolResultContent::Text(text) => count.text(&text.text),
         ToolResultContent::Json { value } => count.json(value),
         ToolResultContent::Image(image) => count.media.image(image),
     });
-    name.saturating_add(parts)
+    // Rig says so where a result says nothing, and puts each part on a line of its own.
+    let parts = if parts == 0 { count.text(NO_TOOL_OUTPUT) } else { parts };
+    let lines = i64::try_from(result.content.len().saturating_sub(1)).unwrap_or(i64::MAX);
+    heading.saturating_add(parts).saturating_add(lines)
 }
 
 fn assistant(part: &AssistantContent, count: &mut Count) -> i64 {
     match part {
         AssistantContent::Text(Text { text, .. }) => count.text(text),
-        AssistantContent::ToolCall(call) => {
-            let arguments = match &call.function.invalid_arguments {
-                Some(text) => count.text(text),
-                None => count.json(&call.function.arguments),
-            };
-            count.text(&call.function.name).saturating_add(arguments).saturating_add(PER_CALL)
-        }
+        AssistantContent::ToolCall(call) => tool_call(call, count),
         AssistantContent::Reasoning(reasoning) => match &reasoning.native {
             // What is withheld is sent as a provider's own, unreadable item.
             Some(native) if reasoning.redacted || reasoning.text.trim().is_empty() => {
@@ -88,6 +112,20 @@ fn assistant(part: &AssistantContent, count: &mut Count) -> i64 {
         // Kinds of content that rig may add: what they are as JSON.
         other => count.json(other),
     }
+}
+
+fn tool_call(call: &ToolCall, count: &mut Count) -> i64 {
+    let arguments = match &call.function.invalid_arguments {
+        Some(text) => count.text(text),
+        None => count.json(&call.function.arguments),
+    };
+    let name = &call.function.name;
+    let frame = if count.tools {
+        FORMAT.per_call.saturating_add(count.text(name))
+    } else {
+        count.text(&format!("[called tool {name} with ")).saturating_add(count.text("]"))
+    };
+    arguments.saturating_add(frame)
 }
 
 /// A provider's item that only the provider can read: four characters to a token.

@@ -1,7 +1,6 @@
 //! How candidates come out of a rig request and go back in.
 
 mod count;
-mod counters;
 mod fixed;
 mod horizon;
 mod media;
@@ -14,20 +13,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::DateTime;
-use cupel::conversation::{
-    Answers, Attributes, Conversation, Exchanges, Message as Seen, Role, Rules,
-};
+use cupel::conversation::{self, Answers, Attributes, Conversation, Exchanges, Role, Rules};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Refused, Split};
 use cupel::tokens::TokenCounter;
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
-use rig_core::completion::Document;
+use rig_core::catalog::Catalog;
+use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::Message;
 
 use crate::CompletionCall;
 use crate::document::document_of;
+use crate::models::{CatalogModels, ModelId, ModelWindow};
 use count::Count;
-use counters::Counters;
 use horizon::InSight;
 pub use media::MediaTokens;
 pub use rest::Rest;
@@ -62,7 +60,8 @@ pub use rest::Rest;
 /// ```
 #[derive(Clone)]
 pub struct RigAdapter {
-    counters: Counters,
+    models: CatalogModels,
+    counter: Option<Arc<dyn TokenCounter>>,
     media: MediaTokens,
     rules: Rules,
     report_text: usize,
@@ -81,18 +80,18 @@ impl RigAdapter {
     /// requests that name none.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(Counters::by_model(None))
+        Self::for_model(ModelId::default())
     }
 
-    /// Counts as `model` counts, unless a request names another model.
+    /// Counts as this model counts, and knows its [`window`](Self::window), unless a request names
+    /// another model of the same provider.
+    ///
+    /// The model is a rig model, typed or erased, or a name in rig's catalog, `vendor/model`.
     #[must_use]
-    pub fn for_model(model: &str) -> Self {
-        Self::with(Counters::by_model(Some(model)))
-    }
-
-    fn with(counters: Counters) -> Self {
+    pub fn for_model(model: impl Into<ModelId>) -> Self {
         Self {
-            counters,
+            models: CatalogModels { model: model.into(), catalog: None },
+            counter: None,
             media: MediaTokens::default(),
             rules: Rules::new().answers(Answers::NextPastSystem).exchanges(Exchanges::StepsApart),
             report_text: REPORT_TEXT,
@@ -102,11 +101,24 @@ impl RigAdapter {
         }
     }
 
+    /// Looks models up in another catalog than the one rig ships.
+    #[must_use]
+    pub fn catalog(mut self, catalog: Catalog) -> Self {
+        self.models.catalog = Some(Arc::new(catalog));
+        self
+    }
+
+    /// The budget by the window of the request's model, less what it may write.
+    #[must_use]
+    pub fn window(&self) -> ModelWindow {
+        ModelWindow::new(self.models.clone())
+    }
+
     /// Counts with this counter, whatever the model. Cache it if it is slow:
     /// [`CachedCounter`](cupel::tokens::CachedCounter).
     #[must_use]
     pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
-        self.counters = Counters::Given(Arc::new(counter));
+        self.counter = Some(Arc::new(counter));
         self
     }
 
@@ -117,10 +129,18 @@ impl RigAdapter {
         self
     }
 
-    /// Sets the rules of the conversation.
+    /// Changes the rules of the conversation, setting by setting. Where answers to calls may stand
+    /// is rig's business and stays as it is.
+    ///
+    /// ```
+    /// use cupel_rig::RigAdapter;
+    ///
+    /// let adapter = RigAdapter::new().rules(|rules| rules.pin_latest(false));
+    /// # let _ = adapter;
+    /// ```
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+    pub fn rules(mut self, change: impl FnOnce(Rules) -> Rules) -> Self {
+        self.rules = change(self.rules).answers(Answers::NextPastSystem);
         self
     }
 
@@ -172,10 +192,10 @@ impl RigAdapter {
     /// The units of a conversation on its own, with all their texts, and without those that no
     /// API would take.
     pub(crate) fn units(&self, messages: &[Message]) -> Result<Vec<ContextItem>, BoxError> {
-        let mut count = Count::new(self.counters.without_request(), self.media);
-        let mut in_sight = InSight::all(messages, |message| self.see(message, &mut count));
+        let mut count = self.count(None);
+        let mut in_sight = InSight::all(messages, |message| self.read(message, &mut count));
         // Whatever comes next, the last exchange is over.
-        in_sight.seen.push(Seen::new(Role::User, "", 0));
+        in_sight.read.push(conversation::Message::new(Role::User, "", 0));
         // What is remembered is older than anything that is said today, unless it has a date.
         let rules = self.rules.clone().newest(DateTime::UNIX_EPOCH).exchanges(Exchanges::Whole);
         let conversation = conversation(messages, &in_sight, &rules, usize::MAX);
@@ -184,25 +204,31 @@ impl RigAdapter {
         Ok(units)
     }
 
+    /// Counts a request's parts, or those of a conversation on its own.
+    fn count(&self, request: Option<&CompletionRequest>) -> Count {
+        let counter = match &self.counter {
+            Some(counter) => Arc::clone(counter),
+            None => self.models.counter(request),
+        };
+        Count::new(counter, self.media, request.is_none_or(fixed::has_tools))
+    }
+
     #[inline]
-    fn see(&self, message: &Message, count: &mut Count) -> (Seen, i64) {
-        let (seen, tokens) = message::seen(message, count);
+    fn read(&self, message: &Message, count: &mut Count) -> conversation::Message {
+        let read = message::read(message, count);
         match &self.message_attributes {
-            Some(attributes) => (seen.attributes(attributes(message)), tokens),
-            None => (seen, tokens),
+            Some(attributes) => read.attributes(attributes(message)),
+            None => read,
         }
     }
 
     fn document_item(&self, document: &Document, count: &Count) -> Result<ContextItem, CupelError> {
         let rendered = document.to_string();
         let tokens = count.document(&rendered);
-        let mut item = ContextItem::builder(rendered, tokens)
-            .kind(ContextKind::document())
-            .source(ContextSource::rag());
-        if let Some(attributes) = &self.document_attributes {
-            item = attributed(item, attributes(document));
-        }
-        item.build()
+        let attributes = self.document_attributes.as_ref();
+        let attributes = attributes.map_or_else(Attributes::new, |of| of(document));
+        let item = attributes.item(rendered, tokens);
+        item.kind(ContextKind::document()).source(ContextSource::rag()).build()
     }
 }
 
@@ -218,7 +244,7 @@ fn conversation(
             text::write(message, text_limit, content);
         }
     };
-    Conversation::with_texts(&in_sight.seen, rules, write)
+    Conversation::with_texts(&in_sight.read, rules, write)
 }
 
 /// The messages beyond the horizon, in one line of the report; nobody has counted their tokens.
@@ -230,29 +256,11 @@ fn out_of_sight(messages: usize) -> Result<Option<Refused>, CupelError> {
     Ok(Some(Refused { item, why: "horizon".to_owned() }))
 }
 
-fn attributed(
-    mut item: cupel::ContextItemBuilder,
-    attributes: Attributes,
-) -> cupel::ContextItemBuilder {
-    item = item.pinned(attributes.pinned.unwrap_or(false)).tags(attributes.tags);
-    item = item.metadata(attributes.metadata);
-    if let Some(priority) = attributes.priority {
-        item = item.priority(priority);
-    }
-    if let Some(relevance) = attributes.relevance {
-        item = item.future_relevance_hint(relevance);
-    }
-    if let Some(timestamp) = attributes.timestamp {
-        item = item.timestamp(timestamp);
-    }
-    item
-}
-
 impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
     type Rest = Rest<R>;
 
     fn split(&self, mut call: R) -> Result<Split<Rest<R>>, BoxError> {
-        let mut count = Count::new(self.counters.of(call.completion()), self.media);
+        let mut count = self.count(Some(call.completion()));
         let fixed_tokens = fixed::tokens(call.completion(), &mut count);
         let uncounted = fixed::uncounted(call.completion());
         let request = call.completion_mut();
@@ -260,10 +268,10 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         let documents = std::mem::take(&mut request.documents);
 
         let mut refused = words::without_broken_results(&mut messages, &mut count)?;
-        let see = |message: &Message| self.see(message, &mut count);
+        let read = |message: &Message| self.read(message, &mut count);
         let in_sight = match self.horizon {
-            None => InSight::all(&messages, see),
-            Some(horizon) => InSight::back_to(horizon, &messages, see),
+            None => InSight::all(&messages, read),
+            Some(horizon) => InSight::back_to(horizon, &messages, read),
         };
         let mut conversation = conversation(&messages, &in_sight, &self.rules, self.report_text)?;
         let mut candidates = conversation.take_candidates();
@@ -306,7 +314,8 @@ impl Default for RigAdapter {
 impl fmt::Debug for RigAdapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RigAdapter")
-            .field("counters", &self.counters)
+            .field("models", &self.models)
+            .field("counter", &self.counter)
             .field("media", &self.media)
             .field("rules", &self.rules)
             .finish_non_exhaustive()

@@ -5,7 +5,7 @@ use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
 use rig_core::message::{Message, UserContent};
 
 use super::count::Count;
-use super::message::tool_result;
+use super::message::{is_result, tool_result};
 
 /// Takes results that would be refused out of messages that have the user's own words in them, so
 /// that the words are not refused with them. All other blocks stay as they are.
@@ -41,10 +41,6 @@ pub(super) fn without_broken_results(
 fn is_mixed(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
     content.iter().any(is_result) && !content.iter().all(is_result)
-}
-
-fn is_result(part: &UserContent) -> bool {
-    matches!(part, UserContent::ToolResult(_))
 }
 
 /// Whether the message is one of those that together answer all calls before them, each once.

@@ -2,7 +2,7 @@
 
 use cupel::Policy;
 use cupel::layer::CupelLayer;
-use cupel_rig::{AgentCall, CatalogBudget, RigAdapter};
+use cupel_rig::{AgentCall, RigAdapter};
 use rig_core::message::AssistantContent;
 
 use crate::run::{ALL, QUESTION, Seen, agent, budget, finish, layer};
@@ -40,15 +40,19 @@ async fn pins_that_do_not_fit_are_an_error_too() {
 async fn an_unknown_model_is_named_with_what_to_set() {
     for (way, mode) in ALL {
         let seen = Seen::default();
+        let adapter = RigAdapter::for_model("local/reader").counter(words());
         let layer = CupelLayer::<AgentCall, _>::builder()
-            .adapter(RigAdapter::new().counter(words()))
+            .budget(adapter.window())
+            .adapter(adapter)
             .policy(Policy::chat())
-            .budget(CatalogBudget::of("local/reader"))
             .build()
             .unwrap();
         let agent = agent(way, never_called(), layer, &seen);
         let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("\"local/reader\"") && text.contains("window(..)"), "{text}");
+        assert!(
+            text.contains("\"local/reader\"") && text.contains("ModelWindow::tokens(..)"),
+            "{text}"
+        );
     }
 }

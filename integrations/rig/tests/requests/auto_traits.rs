@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use cupel_rig::source::{IndexSource, MemorySource, ScoreScale};
 use cupel_rig::{
-    AgentCall, CatalogBudget, CupelHook, MediaTokens, ModelReply, Rest, RigAdapter, RigModel,
-    Streaming, TowerModel,
+    AgentCall, CatalogModels, CupelHook, MediaTokens, ModelReply, ModelWindow, Rest, RigAdapter,
+    RigModel, Streaming, TowerModel,
 };
 use rig_core::completion::CompletionRequest;
 use rig_core::memory::InMemoryConversationMemory;
@@ -19,7 +19,8 @@ fn cloned<T: Clone>() {}
 fn everything_goes_between_threads() {
     shared::<RigModel>();
     shared::<RigAdapter>();
-    shared::<CatalogBudget>();
+    shared::<CatalogModels>();
+    shared::<ModelWindow>();
     shared::<CupelHook>();
     shared::<TowerModel<RigModel>>();
     shared::<MediaTokens>();

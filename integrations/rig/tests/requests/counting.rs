@@ -13,7 +13,12 @@ use crate::select::{adapter, answers, calls, request};
 /// The tokens of the only message, without what a message costs.
 fn tokens_of(adapter: &RigAdapter, message: Message) -> i64 {
     let split = adapter.split(request(vec![message])).unwrap();
-    split.candidates[0].tokens() - 3
+    split.candidates[0].tokens() - 4
+}
+
+fn look() -> ToolDefinition {
+    let parameters = serde_json::json!({ "type": "object" });
+    ToolDefinition::new(ToolName::new("look").unwrap(), "Looks at some thing", parameters)
 }
 
 fn user(part: UserContent) -> Message {
@@ -78,17 +83,31 @@ fn the_estimates_can_be_set() {
 
 #[test]
 fn calls_and_results_count_their_names_arguments_and_texts() {
-    let split = adapter()
-        .split(request(vec![
-            Message::user("Look."),
-            calls(&["a"]),
-            answers(&["a"], "nothing to see"),
-        ]))
-        .unwrap();
-    // The call: message 3, call 3, name 1, arguments 1. The result: message 3, name 1, text 3.
-    assert_eq!(split.candidates[1].tokens(), 8 + 7);
+    let history = vec![Message::user("Look."), calls(&["a"]), answers(&["a"], "nothing to see")];
+    let with_tool = request(history).tool(look());
+    let split = adapter().split(with_tool).unwrap();
+    // The call: message 4, call 1, name 1, arguments 1. The result: message 4, name 1, text 3.
+    assert_eq!(split.candidates[1].tokens(), 7 + 8);
     let content = split.candidates[1].content();
     assert_eq!(content, "[1] assistant: look({\"at\":\"a\"})\n[2] tool: look: nothing to see");
+}
+
+#[test]
+fn without_tools_calls_and_results_are_counted_as_the_text_that_rig_sends() {
+    let history = vec![Message::user("Look."), calls(&["a"]), answers(&["a"], "nothing to see")];
+    let split = adapter().split(request(history)).unwrap();
+    // `[called tool look with {"at":"a"}]`: frame 4 and a bracket 1, arguments 1, message 4.
+    // `[tool look result] nothing to see`: frame 3, text 3, message 4.
+    assert_eq!(split.candidates[1].tokens(), 10 + 10);
+}
+
+#[test]
+fn each_result_is_sent_as_a_message_of_its_own() {
+    let history =
+        vec![Message::user("Look."), calls(&["a", "b"]), answers(&["a", "b"], "nothing to see")];
+    let split = adapter().split(request(history).tool(look())).unwrap();
+    // Message 4 and twice call 1, name 1, arguments 1; twice message 4, name 1, text 3.
+    assert_eq!(split.candidates[1].tokens(), 4 + 2 * 3 + 2 * 8);
 }
 
 #[test]
@@ -96,12 +115,7 @@ fn tools_and_schemas_are_counted_and_not_up_for_selection() {
     let fixed = |request: CompletionRequest| adapter().split(request).unwrap().fixed_tokens;
     let plain = request(vec![Message::user("Hello")]);
     assert_eq!(fixed(plain.clone()), 3, "what primes the answer");
-    let tool = ToolDefinition::new(
-        ToolName::new("look").unwrap(),
-        "Looks at some thing",
-        serde_json::json!({ "type": "object" }),
-    );
-    let with_tool = plain.clone().tool(tool);
+    let with_tool = plain.clone().tool(look());
     // The words of the description, which hold the JSON before and after together.
     assert_eq!(fixed(with_tool), 3 + 3 + 4);
     let params = serde_json::json!({ "tools": [{ "type": "web search" }] });
@@ -132,7 +146,7 @@ fn the_model_decides_how_to_count() {
     let counted = |adapter: RigAdapter, model: Option<&str>| {
         let mut request = request(vec![Message::user(text)]);
         request.model = model.map(str::to_owned);
-        adapter.split(request).unwrap().candidates[0].tokens() - 3
+        adapter.split(request).unwrap().candidates[0].tokens() - 4
     };
     let o200k = BpeCounter::new(Encoding::O200k).count(text);
     let cl100k = BpeCounter::new(Encoding::Cl100k).count(text);

@@ -74,7 +74,7 @@ async fn items_of_sources_follow_as_documents_counted_as_rendered() {
     // `<file id: far>`, two words, `</file>`, and what a document costs.
     let far =
         selection.report.included.iter().find(|i| i.item.content() == "from elsewhere").unwrap();
-    assert_eq!(far.item.tokens(), 3 + 2 + 1 + 3);
+    assert_eq!(far.item.tokens(), 3 + 2 + 1 + 4);
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn what_is_remembered_is_older_than_what_is_said_today() {
     let mut history = said("today");
     history.push(Message::user("And now?"));
     let sources = vec![Source::items("earlier", remembered)];
-    let selected = try_select(request(history.clone()), adapter(), 110, sources).await;
+    let selected = try_select(request(history.clone()), adapter(), 130, sources).await;
     let (sent, selection) = selected.unwrap();
     assert!(!selection.report.excluded.is_empty());
     assert_eq!(sent.chat_history, history);

@@ -1,6 +1,6 @@
 //! Which messages stay, and that they stay as they are.
 
-use cupel::conversation::{Attributes, Exchanges, Rules};
+use cupel::conversation::{Attributes, Exchanges};
 use rig_core::message::{
     AssistantContent, AssistantMessage, Message, Opaque, Origin, Reasoning, StopReason, Text,
     UserContent,
@@ -70,8 +70,8 @@ async fn an_exchange_that_is_over_can_go_as_a_whole() {
         Message::assistant("two"),
         Message::user("third"),
     ];
-    // All but the first exchange: second 4, two 4, third 4, priming 3.
-    let whole = adapter().rules(Rules::new().exchanges(Exchanges::Whole));
+    // All but the first exchange: second 5, two 5, third 5, priming 3.
+    let whole = adapter().rules(|rules| rules.exchanges(Exchanges::Whole));
     let selected = try_select(request(history.clone()), whole, 20, Vec::new()).await;
     let (sent, selection) = selected.unwrap();
     assert_eq!(sent.chat_history, history[4..]);
@@ -94,7 +94,7 @@ async fn answers_never_come_to_stand_next_to_each_other() {
     validate_canonical(&sent.chat_history).unwrap();
     assert_eq!(sent.chat_history, [&history[..2], &history[4..]].concat());
     // Message by message that is what happens, if one asks for it.
-    let single = adapter().rules(Rules::new());
+    let single = adapter().rules(|rules| rules.exchanges(Exchanges::Apart));
     let (sent, _) = try_select(request(history), single, 25, Vec::new()).await.unwrap();
     assert!(validate_canonical(&sent.chat_history).is_err());
 }
@@ -119,14 +119,14 @@ fn interrupted_run() -> Vec<Message> {
 #[tokio::test]
 async fn the_question_and_the_last_words_stay_where_smaller_messages_would_win() {
     let history = interrupted_run();
-    // Pinned are the question (45), the words with their call (8 + 16) and the last step (8 + 5),
-    // and 3 prime the answer. An exchange of 8 has more score to the token, but there is no room.
-    let (sent, selection) = select(request(history.clone()), 45 + 24 + 13 + 3 + 7).await;
+    // Pinned are the question (46), the words with their call (10 + 19) and the last step (10 + 8),
+    // and 3 prime the answer. An exchange of 10 has more score to the token, but there is no room.
+    let (sent, selection) = select(request(history.clone()), 46 + 29 + 18 + 3 + 9).await;
     validate_canonical(&sent.chat_history).unwrap();
     assert_eq!(sent.chat_history, history[12..]);
     assert_eq!(selection.report.excluded.len(), 6);
     // One token more, and one of them fits.
-    let (sent, _) = select(request(history.clone()), 45 + 24 + 13 + 3 + 8).await;
+    let (sent, _) = select(request(history.clone()), 46 + 29 + 18 + 3 + 10).await;
     assert_eq!(sent.chat_history, history[10..]);
 }
 

@@ -1,32 +1,16 @@
-//! What was read of one message.
+//! What was read of one entry of a conversation: a message, or an item of the Responses API.
 
-use cupel::conversation::Role;
+use cupel::conversation::{Message, Role};
 
-use crate::count::{Detail, Meter};
+use crate::count::{Detail, FORMAT, Meter};
 
-/// Tokens around every message, after OpenAI's cookbook.
-pub(crate) const MESSAGE_TOKENS: i64 = 3;
-/// Tokens for a name besides the name itself.
-pub(super) const NAME_TOKENS: i64 = 1;
-/// Tokens for a tool call besides its name and arguments.
-pub(super) const CALL_TOKENS: i64 = 1;
-
-/// A message as the selection needs it.
+/// A message for the selection, and what only this crate needs to know of it.
 #[derive(Debug)]
-pub(crate) struct Seen {
-    pub(crate) role: Role,
+pub(crate) struct Entry {
+    pub(crate) message: Message,
     /// The role's name in the API, or an item's type.
     pub(crate) label: String,
     pub(crate) name: Option<String>,
-    /// What a report shows.
-    pub(crate) text: String,
-    pub(crate) tokens: i64,
-    pub(crate) calls: Vec<String>,
-    pub(crate) answers: Vec<String>,
-    /// Sent on even if the rules would let it go.
-    pub(crate) pinned: bool,
-    /// Why the API would not take it.
-    pub(crate) refused: Option<&'static str>,
     pub(crate) uncounted: Vec<String>,
     /// The model wrote it, as part of a turn.
     pub(crate) output: bool,
@@ -34,65 +18,62 @@ pub(crate) struct Seen {
     pub(crate) reasoning: bool,
     /// Stands for an item on the server.
     pub(crate) reference: bool,
-    pub(crate) with_previous: bool,
-    pub(crate) with_next: bool,
 }
 
-impl Seen {
-    /// A message with nothing in it yet.
+impl Entry {
+    /// An entry with nothing in it yet.
     pub(super) fn new(meter: &Meter, role: Role, label: &str) -> Self {
+        let tokens = meter.message(role_name(role, label));
         Self {
-            role,
+            message: Message::new(role, "", tokens),
             label: label.to_owned(),
             name: None,
-            text: String::new(),
-            tokens: MESSAGE_TOKENS.saturating_add(meter.text(role_name(role, label))),
-            calls: Vec::new(),
-            answers: Vec::new(),
-            pinned: false,
-            refused: None,
             uncounted: Vec::new(),
             output: false,
             reasoning: false,
             reference: false,
-            with_previous: false,
-            with_next: false,
         }
     }
 
     pub(super) fn add_tokens(&mut self, tokens: i64) {
-        self.tokens = self.tokens.saturating_add(tokens);
+        self.message.tokens = self.message.tokens.saturating_add(tokens);
+    }
+
+    /// Says why the API would not take it; the first reason counts.
+    pub(super) fn refuse(&mut self, why: &str) {
+        self.message.refused.get_or_insert_with(|| why.to_owned());
     }
 
     /// Adds a line to what a report shows.
-    pub(super) fn show(&mut self, text: &str) {
-        if !self.text.is_empty() && !text.is_empty() {
-            self.text.push('\n');
+    pub(super) fn add_shown(&mut self, text: &str) {
+        let shown = &mut self.message.text;
+        if !shown.is_empty() && !text.is_empty() {
+            shown.push('\n');
         }
-        self.text.push_str(text);
+        shown.push_str(text);
     }
 
     /// Adds text that the model reads.
-    pub(super) fn say(&mut self, meter: &Meter, text: &str) {
+    pub(super) fn add_text(&mut self, meter: &Meter, text: &str) {
         self.add_tokens(meter.text(text));
-        self.show(text);
+        self.add_shown(text);
     }
 
     /// Adds something that is known only as JSON. Data in it is no text: it counts as an image, the
     /// dearest thing it can be.
-    pub(super) fn say_json(&mut self, meter: &Meter, json: &str) {
+    pub(super) fn add_json(&mut self, meter: &Meter, json: &str) {
         let (text, data) = without_data(json);
         for _ in 0..data {
             self.add_tokens(meter.image(None, Detail::High));
         }
-        self.say(meter, &text);
+        self.add_text(meter, &text);
     }
 
     /// Adds a call: the tool's name and what it is called with.
-    pub(super) fn call(&mut self, meter: &Meter, name: &str, arguments: &str) {
-        self.add_tokens(CALL_TOKENS.saturating_add(meter.text(name)));
+    pub(super) fn add_call(&mut self, meter: &Meter, name: &str, arguments: &str) {
+        self.add_tokens(FORMAT.per_call.saturating_add(meter.text(name)));
         self.add_tokens(meter.text(arguments));
-        self.show(&format!("{name}({arguments})"));
+        self.add_shown(&format!("{name}({arguments})"));
     }
 }
 

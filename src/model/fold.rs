@@ -1,0 +1,64 @@
+//! Several parts that are kept or dropped together, as one item.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::{ContextItem, ContextItemBuilder};
+
+/// What the parts of an item are worth together: the sum of their tokens, pinned when one of them
+/// is, as new as the newest, as important and as relevant as the most important and relevant, with
+/// all their tags.
+#[derive(Debug, Default)]
+pub(crate) struct Fold {
+    tokens: i64,
+    pinned: bool,
+    timestamp: Option<DateTime<Utc>>,
+    priority: Option<i64>,
+    relevance: Option<f64>,
+    tags: Vec<String>,
+}
+
+impl Fold {
+    /// Adds a part. A negative count is not valid, and must not make the others look cheaper: it
+    /// becomes the count of all.
+    pub(crate) fn add(&mut self, tokens: i64, pinned: bool, timestamp: Option<DateTime<Utc>>) {
+        self.tokens = match (self.tokens < 0, tokens < 0) {
+            (true, _) => self.tokens,
+            (false, true) => tokens,
+            (false, false) => self.tokens.saturating_add(tokens),
+        };
+        self.pinned |= pinned;
+        self.timestamp = self.timestamp.max(timestamp);
+    }
+
+    /// Adds what somebody has said about a part.
+    pub(crate) fn add_hints(
+        &mut self,
+        priority: Option<i64>,
+        relevance: Option<f64>,
+        tags: &[String],
+    ) {
+        self.priority = self.priority.max(priority);
+        self.relevance = [self.relevance, relevance].into_iter().flatten().max_by(f64::total_cmp);
+        self.tags.extend_from_slice(tags);
+    }
+
+    /// The item, but for its kind, its source and its metadata.
+    pub(crate) fn into_item(self, content: impl Into<Arc<str>>) -> ContextItemBuilder {
+        let mut item = ContextItem::builder(content, self.tokens).pinned(self.pinned);
+        if !self.tags.is_empty() {
+            item = item.tags(self.tags);
+        }
+        if let Some(timestamp) = self.timestamp {
+            item = item.timestamp(timestamp);
+        }
+        if let Some(priority) = self.priority {
+            item = item.priority(priority);
+        }
+        match self.relevance {
+            Some(relevance) => item.future_relevance_hint(relevance),
+            None => item,
+        }
+    }
+}

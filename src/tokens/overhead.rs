@@ -1,0 +1,67 @@
+//! What the format of a chat adds to the text in it.
+
+use super::TokenCounter;
+
+/// What the format of a chat adds to the text: separators, roles, the start of the answer.
+///
+/// ```
+/// use cupel::tokens::{FormatOverhead, counter_fn};
+///
+/// let words = counter_fn("words", |text| text.split_whitespace().count() as i64);
+/// assert_eq!(FormatOverhead::CHAT.message(&words, "user"), 3 + 1);
+/// assert_eq!(FormatOverhead::new(5, 2).message(&words, "user"), 5);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormatOverhead {
+    /// Tokens around each message.
+    pub per_message: i64,
+    /// Whether a message's role is written out, and so costs what its text costs.
+    pub roles: bool,
+    /// Tokens beside the name of whoever speaks, where one is given.
+    pub per_name: i64,
+    /// Tokens of a tool call beside its name and arguments.
+    pub per_call: i64,
+    /// Tokens that start the answer.
+    pub answer: i64,
+}
+
+impl FormatOverhead {
+    /// Chat completions, as OpenAI's
+    /// [cookbook](https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken) counts
+    /// them: three tokens and the role for each message, one for a name, one for a tool call,
+    /// three for the start of the answer.
+    pub const CHAT: Self =
+        Self { per_message: 3, roles: true, per_name: 1, per_call: 1, answer: 3 };
+
+    /// So many tokens for each message, its role included, and for the start of the answer.
+    #[must_use]
+    pub fn new(per_message: i64, answer: i64) -> Self {
+        Self {
+            per_message: per_message.max(0),
+            roles: false,
+            per_name: 0,
+            per_call: 0,
+            answer: answer.max(0),
+        }
+    }
+
+    /// No overhead: for counters that count it, or models that take plain text.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(0, 0)
+    }
+
+    /// What a message in this role costs beside what is in it.
+    pub fn message<C: TokenCounter + ?Sized>(&self, counter: &C, role: &str) -> i64 {
+        let role = if self.roles { counter.count(role).max(0) } else { 0 };
+        self.per_message.saturating_add(role)
+    }
+}
+
+impl Default for FormatOverhead {
+    /// That of [chat completions](Self::CHAT).
+    fn default() -> Self {
+        Self::CHAT
+    }
+}
