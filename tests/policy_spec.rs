@@ -113,8 +113,8 @@ fn samples() -> Vec<Value> {
         .into_iter()
         .zip(overflows.into_iter().cycle())
         .zip([true, false].into_iter().cycle())
-        .map(|((slicer, overflow), deduplication)| {
-            let placer = if deduplication { "u_shaped" } else { "age" };
+        .zip(["u_shaped", "chronological", "age"].into_iter().cycle())
+        .map(|(((slicer, overflow), deduplication), placer)| {
             json!({
                 "scorers": scorers, "slicer": slicer, "placer": { "type": placer },
                 "overflow": overflow, "deduplication": deduplication

@@ -198,6 +198,11 @@ impl ContextItem {
             (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
     }
 
+    /// Takes the pin off; the handle stays one of the same item.
+    pub(crate) fn unpin(&mut self) {
+        self.hash_and_flags &= !PINNED;
+    }
+
     /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
         self.hash_and_flags & !FLAGS
@@ -207,19 +212,19 @@ impl ContextItem {
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&*self.fields, &*other.fields);
-        Self::same(self, other)
-            || (self.tokens == other.tokens
-                // Where a handle came from is no field of the item.
-                && self.hash_and_flags | GATHERED == other.hash_and_flags | GATHERED
-                && a.content == b.content
-                && a.kind == b.kind
-                && a.source == b.source
-                && a.priority == b.priority
-                && a.tags == b.tags
-                && a.metadata == b.metadata
-                && a.timestamp == b.timestamp
-                && a.future_relevance_hint == b.future_relevance_hint
-                && a.original_tokens == b.original_tokens)
+        self.tokens == other.tokens
+            // Where a handle came from is no field of the item.
+            && self.hash_and_flags | GATHERED == other.hash_and_flags | GATHERED
+            && (Self::same(self, other)
+                || a.content == b.content
+                    && a.kind == b.kind
+                    && a.source == b.source
+                    && a.priority == b.priority
+                    && a.tags == b.tags
+                    && a.metadata == b.metadata
+                    && a.timestamp == b.timestamp
+                    && a.future_relevance_hint == b.future_relevance_hint
+                    && a.original_tokens == b.original_tokens)
     }
 }
 
