@@ -38,11 +38,14 @@ async fn selecting_while_items_arrive_places_them_as_a_batch_does() {
     };
     let mut outcomes = Vec::new();
     for streaming in [false, true] {
-        let layer = CupelLayer::builder()
+        let mut layer = CupelLayer::builder()
             .adapter(ContextRequestAdapter)
             .pipeline(pipeline())
-            .budget(budget(1_000))
-            .streaming(streaming);
+            .budget(budget(1_000));
+        if streaming {
+            // Somebody watches, so that items are taken one by one although all are there.
+            layer = layer.streaming(true).on_progress(|_| {});
+        }
         let asked = request().item(item("first", 10)).item(item("question", 10));
         let (sent, _) = report(sources(layer), asked).await.unwrap();
         assert_eq!(sent.len(), 23);
