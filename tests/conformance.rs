@@ -4,6 +4,7 @@
 //! not know are warned about and ignored; with `CUPEL_CONFORMANCE_STRICT` they fail their vector.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::print_stderr)]
 
 mod conformance {
     pub(crate) mod build;

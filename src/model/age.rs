@@ -12,12 +12,13 @@ pub(crate) type Age = (Option<DateTime<Utc>>, u32);
 /// The age of every item of a list in its order; none for items that have no place in time.
 ///
 /// What a source gave stands after the request's own candidates in the list, but is older.
-pub(crate) fn ages<'a>(items: impl Iterator<Item = &'a ContextItem> + Clone) -> Vec<Option<Age>> {
-    let mut ages: Vec<Option<Age>> = items.clone().map(|_| None).collect();
+pub(crate) fn ages<'a>(items: impl Iterator<Item = &'a ContextItem>) -> Vec<Option<Age>> {
+    let items: Vec<&ContextItem> = items.collect();
+    let mut ages: Vec<Option<Age>> = vec![None; items.len()];
     let mut newest = None;
     let mut undated = 0;
     for gathered in [true, false] {
-        for (item, age) in items.clone().zip(&mut ages) {
+        for (item, age) in items.iter().zip(&mut ages) {
             if item.is_gathered() != gathered {
                 continue;
             }

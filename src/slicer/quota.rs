@@ -116,6 +116,7 @@ pub struct QuotaSetBuilder {
 
 impl QuotaSetBuilder {
     /// Guarantees a kind at least this share of the budget.
+    #[allow(clippy::needless_pass_by_value)] // kinds are made where they are passed
     pub fn require(mut self, kind: ContextKind, percent: f64) -> Self {
         if let Some(quota) = self.set.quotas.get_or_insert(&kind, FREE) {
             quota.require = percent;
@@ -124,6 +125,7 @@ impl QuotaSetBuilder {
     }
 
     /// Limits a kind to this share of the budget.
+    #[allow(clippy::needless_pass_by_value)] // as above
     pub fn cap(mut self, kind: ContextKind, percent: f64) -> Self {
         if let Some(quota) = self.set.quotas.get_or_insert(&kind, FREE) {
             quota.cap = percent;
