@@ -149,7 +149,7 @@ pub(crate) fn request() -> Request {
 
 /// A streaming layer that selects as [`run`] does, and has to wait for a source that has nothing.
 pub(crate) fn streaming() -> Builder {
-    layer().streaming(true).source(Source::list("empty", |_: &Request| async {
+    layer().select_while_gathering(true).source(Source::list("empty", |_: &Request| async {
         tokio::time::sleep(ms(10)).await;
         Ok::<_, CupelError>(Vec::new())
     }))
