@@ -80,7 +80,7 @@ async fn spans_keep_their_parents_across_threads() {
                     models += 1;
                 }
                 stage => {
-                    assert_eq!(path, format!("turn > cupel.selection > cupel.pipeline > {stage}"))
+                    assert_eq!(path, format!("turn > cupel.selection > cupel.pipeline > {stage}"));
                 }
             }
         }
