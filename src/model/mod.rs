@@ -28,6 +28,7 @@ mod item;
 #[cfg(feature = "serde")]
 mod item_wire;
 mod kind_map;
+mod label;
 mod open_string;
 mod overflow;
 mod placed;

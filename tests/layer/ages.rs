@@ -44,7 +44,7 @@ async fn selecting_while_items_arrive_places_them_as_a_batch_does() {
             .budget(budget(1_000));
         if streaming {
             // Somebody watches, so that items are taken one by one although all are there.
-            layer = layer.streaming(true).on_progress(|_| {});
+            layer = layer.select_while_gathering(true).on_progress(|_| {});
         }
         let asked = request().item(item("first", 10)).item(item("question", 10));
         let (sent, _) = report(sources(layer), asked).await.unwrap();
