@@ -26,7 +26,7 @@ use crate::{AgentCall, ModelReply, RigModel};
 ///     .adapter(RigAdapter::new())
 ///     .policy(Policy::tool_use())
 ///     .budget(ContextBudget::builder(8_192).output_reserve(1_024).build()?)
-///     .on_selection(|s: &Selection| println!("{} left out", s.excluded.len()))
+///     .on_selection(|s: &Selection| println!("{} left out", s.report.excluded.len()))
 ///     .build()?;
 /// let model = MockCompletionModel::text("It closes at six.");
 /// let agent = AgentBuilder::new(model.clone()).preamble("Be brief.").build_through(layer, model);
