@@ -48,16 +48,16 @@ pub struct ContextItem {
     fields: Arc<Fields>,
 }
 
-struct Fields {
+pub(super) struct Fields {
     content: Arc<str>,
     kind: ContextKind,
     source: ContextSource,
-    priority: Option<i64>,
+    pub(super) priority: Option<i64>,
     tags: Vec<String>,
     metadata: BTreeMap<String, String>,
-    timestamp: Option<DateTime<Utc>>,
-    future_relevance_hint: Option<f64>,
-    original_tokens: Option<i64>,
+    pub(super) timestamp: Option<DateTime<Utc>>,
+    pub(super) future_relevance_hint: Option<f64>,
+    pub(super) original_tokens: Option<i64>,
 }
 
 const PINNED: u64 = 1;
@@ -182,6 +182,11 @@ impl ContextItem {
         self.tokens = tokens;
     }
 
+    /// Takes the pin off; the handle stays one of the same item.
+    pub(crate) fn unpin(&mut self) {
+        self.hash_and_pin &= !PINNED;
+    }
+
     /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
         self.hash_and_pin & !PINNED
@@ -191,18 +196,18 @@ impl ContextItem {
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&*self.fields, &*other.fields);
-        Self::same(self, other)
-            || (self.tokens == other.tokens
-                && self.hash_and_pin == other.hash_and_pin
-                && a.content == b.content
-                && a.kind == b.kind
-                && a.source == b.source
-                && a.priority == b.priority
-                && a.tags == b.tags
-                && a.metadata == b.metadata
-                && a.timestamp == b.timestamp
-                && a.future_relevance_hint == b.future_relevance_hint
-                && a.original_tokens == b.original_tokens)
+        self.tokens == other.tokens
+            && self.hash_and_pin == other.hash_and_pin
+            && (Self::same(self, other)
+                || a.content == b.content
+                    && a.kind == b.kind
+                    && a.source == b.source
+                    && a.priority == b.priority
+                    && a.tags == b.tags
+                    && a.metadata == b.metadata
+                    && a.timestamp == b.timestamp
+                    && a.future_relevance_hint == b.future_relevance_hint
+                    && a.original_tokens == b.original_tokens)
     }
 }
 
@@ -241,7 +246,7 @@ impl Fields {
 pub struct ContextItemBuilder {
     tokens: i64,
     pinned: bool,
-    fields: Fields,
+    pub(super) fields: Fields,
 }
 
 // A builder is a few hundred bytes: inlined, its steps write into one place instead of each
