@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
 use tower::Service;
+use tracing::Span;
 
 use super::call::{Call, Step};
 use super::{ContextAdapter, ContextError, Error, Selection};
@@ -63,14 +64,13 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for ReportedFuture<S, 
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let span = this.call.span.clone();
-        let _entered = span.enter();
         if let StateProjection::Before(before) = this.state.as_mut().project() {
             // Taken out, so that a call that fails or panics is over, and its service with it.
             let Some((mut service, step)) = before.take() else {
                 return Poll::Ready(Err(ContextError::Finished.into()));
             };
-            let request = match this.call.advance(step, cx) {
+            let span = this.call.span.clone();
+            let request = match span.in_scope(|| this.call.advance(step, cx)) {
                 Ok(Step::Ready(request)) => request,
                 Ok(step) => {
                     *before = Some((service, step));
@@ -78,10 +78,14 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for ReportedFuture<S, 
                 }
                 Err(error) => {
                     drop(service); // with it goes the place it held
-                    this.call.fail(&error);
+                    span.in_scope(|| this.call.fail(&error));
                     return Poll::Ready(Err(error.into()));
                 }
             };
+            // The span is over with the selection. Around the service's call it would be taken for
+            // the caller's own, to which what the service records belongs.
+            this.call.span = Span::none();
+            drop(span);
             if this.call.shared.ready_after_gathering {
                 match service.poll_ready(cx) {
                     Poll::Ready(ready) => ready.map_err(Error::Inner)?,

@@ -62,11 +62,8 @@ async fn calls_that_take_turns_do_not_end_up_inside_each_other() {
             let path = recorded.path(parent);
             let from_model =
                 event.fields["message"] == crate::recorder::Value::Debug("model".into());
-            let expected = if from_model {
-                "turn > cupel.call"
-            } else {
-                "turn > cupel.call > cupel.gather > cupel.source"
-            };
+            let expected =
+                if from_model { "turn" } else { "turn > cupel.call > cupel.gather > cupel.source" };
             assert_eq!(path, expected);
         }
         let calls = recorded.spans.iter().filter(|span| span.name == "cupel.call").count();

@@ -43,7 +43,7 @@ fn slow() -> Source<Request> {
 const STAGES: [&str; 5] = ["classify", "score", "deduplicate", "slice", "place"];
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_a_tree_of_gathering_selecting_and_the_models_own_span() {
+async fn a_call_is_a_tree_of_gathering_and_selecting_and_the_models_span_stands_beside_it() {
     let (recorder, _guard) = Recorder::on_this_thread();
     let service = layer_with([slow(), quick()]).build().unwrap().layer(model!());
     service.oneshot(request().item(pinned("question", 2))).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_call_is_a_tree_of_gathering_selecting_and_the_models_own_span() {
     ];
     expected
         .extend(STAGES.map(|stage| format!("cupel.call > cupel.pipeline > cupel.stage.{stage}")));
-    expected.push("cupel.call > model".to_owned());
+    expected.push("model".to_owned());
     assert_eq!(recorder.paths(), expected);
     recorder.assert_all_closed();
     recorder.read(|recorded| {
@@ -86,8 +86,8 @@ async fn each_span_ends_with_its_work() {
     let stages =
         STAGES.iter().flat_map(|stage| ["+", "-"].map(|sign| format!("{sign}cupel.stage.{stage}")));
     expected.extend(stages);
-    // The pipeline's span is over before the model's begins.
-    expected.extend(["-cupel.pipeline", "+model", "-model", "-cupel.call"].map(str::to_owned));
+    // The selection's span is over before the model's begins.
+    expected.extend(["-cupel.pipeline", "-cupel.call", "+model", "-model"].map(str::to_owned));
     assert_eq!(log, expected);
 }
 
@@ -211,7 +211,7 @@ async fn what_sources_and_models_say_is_said_inside_their_spans() {
             recorded.path(event.unwrap().parent.unwrap())
         };
         assert_eq!(said("half-way"), "cupel.call > cupel.gather > cupel.source");
-        assert_eq!(said("answered"), "cupel.call > model");
+        assert_eq!(said("answered"), "model");
     });
 }
 

@@ -73,8 +73,8 @@ async fn tracing_alone_without_the_companion() {
     turn(layer().source(slow("rag", ms(1))).build().unwrap()).await;
     let wanted = [
         "turn",
+        "turn > chat model",
         "turn > cupel.call",
-        "turn > cupel.call > chat model",
         "turn > cupel.call > cupel.gather",
         "turn > cupel.call > cupel.gather > cupel.source",
         "turn > cupel.call > cupel.pipeline",
