@@ -61,6 +61,12 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// Whatever makes the request impossible; the call fails with it.
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError>;
 
+    /// The name of the model that a request is for, where it is known: telemetry shows it.
+    fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
+        let _ = request;
+        None
+    }
+
     /// Which of the placed items cannot be sent after all, because they need others that were not
     /// selected: their positions in `placed`, which ascend, and why.
     ///
@@ -90,6 +96,10 @@ impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
 
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError> {
         (**self).join(rest, placed)
+    }
+
+    fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
+        (**self).model(request)
     }
 
     fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {

@@ -7,7 +7,6 @@ use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
 use tower::Service;
-use tracing::Span;
 
 use super::call::{Call, Step};
 use super::{ContextAdapter, ContextError, Error, Selection};
@@ -69,8 +68,7 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for ReportedFuture<S, 
             let Some((mut service, step)) = before.take() else {
                 return Poll::Ready(Err(ContextError::Finished.into()));
             };
-            let span = this.call.span.clone();
-            let request = match span.in_scope(|| this.call.advance(step, cx)) {
+            let request = match this.call.advance(step, cx) {
                 Ok(Step::Ready(request)) => request,
                 Ok(step) => {
                     *before = Some((service, step));
@@ -78,14 +76,10 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for ReportedFuture<S, 
                 }
                 Err(error) => {
                     drop(service); // with it goes the place it held
-                    span.in_scope(|| this.call.fail(&error));
+                    this.call.fail(&error);
                     return Poll::Ready(Err(error.into()));
                 }
             };
-            // The span is over with the selection. Around the service's call it would be taken for
-            // the caller's own, to which what the service records belongs.
-            this.call.span = Span::none();
-            drop(span);
             if this.call.shared.ready_after_gathering {
                 match service.poll_ready(cx) {
                     Poll::Ready(ready) => ready.map_err(Error::Inner)?,
