@@ -126,10 +126,10 @@ async fn outcome(server: &LocalServer, stack: &Stack, call: AgentCall) -> Outcom
             };
         }
     };
-    if let ModelReply::Stream(stream) = reply {
-        if let Err(error) = stream.finish().await {
-            return Outcome::Failed(error.to_string());
-        }
+    if let ModelReply::Stream(stream) = reply
+        && let Err(error) = stream.finish().await
+    {
+        return Outcome::Failed(error.to_string());
     }
     Outcome::of(server.take_arrived().pop().and_then(|arrived| arrived.refused))
 }
