@@ -22,6 +22,8 @@ pub struct Message {
     pub with_previous: bool,
     /// Whether it is kept together with the message after it.
     pub with_next: bool,
+    /// The earlier message, by index, without which it is not sent. That one may be sent without it.
+    pub needs: Option<usize>,
     /// Whether it is sent whatever rules and attributes say.
     pub required: bool,
     /// Why the API would not take it.
@@ -58,6 +60,7 @@ impl Message {
             answers: Vec::new(),
             with_previous: false,
             with_next: false,
+            needs: None,
             required: false,
             refused: None,
             attributes: None,
@@ -91,6 +94,14 @@ impl Message {
     #[must_use]
     pub fn with_next(mut self) -> Self {
         self.with_next = true;
+        self
+    }
+
+    /// Sends this message only with an earlier one, given by its index. That one may be sent without
+    /// it, and is pinned when this one is.
+    #[must_use]
+    pub fn needs(mut self, index: usize) -> Self {
+        self.needs = Some(index);
         self
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
+
 use crate::gather::BoxError;
 use crate::model::{ContextItem, Placed, Refused};
 
@@ -47,6 +49,14 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// What is left of a request without its candidates.
     type Rest: Send;
 
+    /// Work that would hold the executor for long and has to be done before [`split`](Self::split),
+    /// such as loading a vocabulary: the call waits for it, and time-outs around the call hold
+    /// meanwhile. Nothing by default.
+    fn before_split(&self, request: &Req) -> Option<BoxFuture<'static, ()>> {
+        let _ = request;
+        None
+    }
+
     /// Takes the candidates out.
     ///
     /// # Errors
@@ -89,6 +99,10 @@ pub trait ContextAdapter<Req>: Send + Sync {
 
 impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
     type Rest = A::Rest;
+
+    fn before_split(&self, request: &Req) -> Option<BoxFuture<'static, ()>> {
+        (**self).before_split(request)
+    }
 
     fn split(&self, request: Req) -> Result<Split<Self::Rest>, BoxError> {
         (**self).split(request)

@@ -81,7 +81,7 @@ fn steps_of_an_exchange_that_is_over_go_only_with_its_question() {
         };
         units.iter().map(place).collect()
     };
-    let why = || "its question was not selected".to_owned();
+    let why = || "what it needs was not selected".to_owned();
     assert_eq!(conversation.withdrawn(&placed(&[5, 2, 4, 1, 3])), [(1, why()), (3, why())]);
     assert!(conversation.withdrawn(&placed(&[5, 2, 0, 4, 3])).is_empty());
 }

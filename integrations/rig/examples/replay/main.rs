@@ -115,8 +115,7 @@ async fn outcome(server: &LocalServer, stack: &Stack, call: AgentCall) -> Outcom
         Err(error) => return Outcome::Panicked(error.to_string()),
         Ok(Ok(reply)) => reply,
         Ok(Err(LayerError::Context(
-            ContextError::FixedTokens { .. }
-            | ContextError::Selection(CupelError::PinnedExceedsBudget { .. }),
+            ContextError::FixedTokens { .. } | ContextError::Pinned { .. },
         ))) => return Outcome::NoRoom,
         Ok(Err(error)) => {
             let refused = server.take_arrived().pop().and_then(|arrived| arrived.refused);
