@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use auto_impl::auto_impl;
 use chrono::{DateTime, Utc};
 
 use super::Scorer;
@@ -11,6 +12,7 @@ use crate::error::CupelError;
 use crate::model::ContextItem;
 
 /// Tells a [`DecayScorer`] what time it is.
+#[auto_impl(Arc, Box)]
 pub trait TimeProvider: Send + Sync {
     /// The current time.
     fn now(&self) -> DateTime<Utc>;
@@ -41,18 +43,6 @@ impl FixedTimeProvider {
 impl TimeProvider for FixedTimeProvider {
     fn now(&self) -> DateTime<Utc> {
         self.0
-    }
-}
-
-impl<T: TimeProvider + ?Sized> TimeProvider for Arc<T> {
-    fn now(&self) -> DateTime<Utc> {
-        (**self).now()
-    }
-}
-
-impl<T: TimeProvider + ?Sized> TimeProvider for Box<T> {
-    fn now(&self) -> DateTime<Utc> {
-        (**self).now()
     }
 }
 
