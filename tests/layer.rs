@@ -19,8 +19,6 @@ mod cancellation;
 mod common;
 #[path = "layer/concurrency.rs"]
 mod concurrency;
-#[path = "layer/groups.rs"]
-mod groups;
 #[path = "layer/hooks.rs"]
 mod hooks;
 #[path = "layer/observers.rs"]
@@ -39,3 +37,5 @@ mod stacks_above;
 mod stacks_below;
 #[path = "layer/streaming_response.rs"]
 mod streaming_response;
+#[path = "layer/units.rs"]
+mod units;

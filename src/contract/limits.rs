@@ -3,7 +3,7 @@
 /// The safety margin of a pipeline that sets none.
 pub const DEFAULT_SAFETY_MARGIN_TOKENS: i64 = 128;
 
-/// No limit may be larger: beyond a trillion a number is a slip, and below it sums are exact.
+/// The largest limit that is accepted. A larger number is taken for a typing error.
 pub const MAX_TOKENS: i64 = 1_000_000_000_000;
 
 /// What the model can take and give: `config.json`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::numbers::Grouped;
 
-/// What one step needs in the worst case, beside the window it has.
+/// What one step needs in the worst case, and the window it has to fit.
 ///
 /// Its text is the arithmetic:
 /// `router: 412 fixed + 0 + 6,000 + 4,096 + 128 = 10,636 > 9,600, over by 1,036`.

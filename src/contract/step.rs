@@ -63,14 +63,15 @@ impl GenerationStep {
         self
     }
 
-    /// Sets the longest answer, before [`max_tokens`](Self::max_tokens) and the model's own limit.
+    /// Sets the longest answer. It comes before [`max_tokens`](Self::max_tokens) and before the
+    /// model's own limit.
     #[must_use]
     pub fn max_output_tokens(mut self, tokens: i64) -> Self {
         self.max_output_tokens = Some(tokens);
         self
     }
 
-    /// Sets the longest answer, unless [`max_output_tokens`](Self::max_output_tokens) does.
+    /// Sets the longest answer if [`max_output_tokens`](Self::max_output_tokens) is not set.
     #[must_use]
     pub fn max_tokens(mut self, tokens: i64) -> Self {
         self.max_tokens = Some(tokens);

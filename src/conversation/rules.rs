@@ -29,33 +29,34 @@ pub enum Answers {
     /// In the messages right after it.
     #[default]
     Next,
-    /// In the messages right after it, instructions between them aside.
+    /// In the messages right after it; instructions may stand between them.
     NextPastSystem,
     /// Anywhere after it.
     Later,
 }
 
-/// What is joined of an exchange that is over.
+/// Which messages of an exchange that is over are one unit.
 ///
 /// An exchange is a user's message and all that follows it up to the next one: calls, results, the
-/// answer. Selected one by one, two answers can come to stand next to each other, which some APIs
-/// refuse, and an answer can lose its question. In the exchange that is under way nothing is
-/// joined; unless exchanges are apart, its first message is pinned.
+/// answer. Selected one by one, an answer can be sent without its question, and two answers in a
+/// row, which some APIs refuse. In the exchange that is under way nothing is joined; its first
+/// message is pinned unless exchanges are [apart](Self::Apart).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Exchanges {
-    /// Nothing.
+    /// None: they are selected one by one.
     #[default]
     Apart,
-    /// The question and the answer. Tool calls between them are units of their own, which are
+    /// The question and the answer. Tool calls between them are units of their own; they are
     /// [withdrawn](super::Conversation::withdrawn) when the question is not selected.
     StepsApart,
-    /// All of it.
+    /// All of them.
     Whole,
 }
 
 impl Rules {
-    /// Answers come next, the latest unit is pinned, messages are a second apart.
+    /// The defaults: answers stand right after their call, the latest unit is pinned, and messages
+    /// without a timestamp are dated a second apart.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -77,14 +78,14 @@ impl Rules {
     /// Sets whether the unit with the last message is pinned; it is unless set.
     ///
     /// In a tool loop that is what the model has just asked for. A model that does not get it asks
-    /// again. With `false` it takes its chances with the rest.
+    /// again. With `false` it competes with the rest.
     #[must_use]
     pub fn pin_latest(mut self, enabled: bool) -> Self {
         self.pin_latest = enabled;
         self
     }
 
-    /// Sets what is joined of an exchange that is over; nothing unless set.
+    /// Sets which messages of an exchange that is over are one unit; none unless set.
     #[must_use]
     pub fn exchanges(mut self, exchanges: Exchanges) -> Self {
         self.exchanges = exchanges;

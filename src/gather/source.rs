@@ -1,4 +1,4 @@
-//! Where candidates come from, and the conditions a source is asked under.
+//! A source of candidates: what it yields, how long it may take, and what happens when it fails.
 
 use std::fmt;
 use std::future::Future;
@@ -45,7 +45,10 @@ pub enum FailurePolicy {
     DiscardOnError,
 }
 
-/// A source with its name and conditions. Required unless it says otherwise.
+/// A source of candidates with its name, its limits, and what happens when it fails.
+///
+/// A source is required, and the call fails when it does, unless it is made
+/// [optional](Self::optional).
 pub struct Source<Req> {
     pub(crate) name: Arc<str>,
     pub(crate) origin: Arc<dyn CandidateSource<Req>>,
@@ -218,14 +221,14 @@ impl<Req> Source<Req> {
         self
     }
 
-    /// Gives items that are plain messages this kind.
+    /// Sets the kind of items that have the default one, [`ContextKind::message`].
     #[must_use]
     pub fn default_kind(mut self, kind: ContextKind) -> Self {
         Arc::make_mut(&mut self.defaults).kind = Some(kind);
         self
     }
 
-    /// Gives items that come from the chat by default this source.
+    /// Sets the [`ContextSource`] of items that have the default one, [`ContextSource::chat`].
     #[must_use]
     pub fn default_source(mut self, source: ContextSource) -> Self {
         Arc::make_mut(&mut self.defaults).source = Some(source);

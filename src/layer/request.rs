@@ -9,8 +9,8 @@ use crate::model::{ContextItem, Fold};
 
 /// Items to select from, and a payload that passes through untouched.
 ///
-/// Items that must stay together go in as a group: the group is kept or dropped as a whole, and
-/// its items come out next to each other, in their order.
+/// Items that must stay together go in as a unit: the unit is kept or dropped as a whole, and its
+/// items come out next to each other, in their order.
 ///
 /// ```
 /// use cupel::layer::ContextRequest;
@@ -18,7 +18,7 @@ use crate::model::{ContextItem, Fold};
 ///
 /// let request = ContextRequest::new("gpt-4o")
 ///     .item(ContextItem::builder("What is 6 x 7?", 6).pinned(true).build()?)
-///     .group([ContextItem::new("call multiply(6, 7)", 5)?, ContextItem::new("42", 1)?])?
+///     .unit([ContextItem::new("call multiply(6, 7)", 5)?, ContextItem::new("42", 1)?])?
 ///     .fixed_tokens(12);
 /// assert_eq!(request.items().count(), 3);
 /// assert_eq!(request.payload, "gpt-4o");
@@ -36,7 +36,7 @@ pub struct ContextRequest<T> {
 #[derive(Debug, Clone, PartialEq)]
 enum Unit {
     One(ContextItem),
-    Group {
+    Several {
         folded: ContextItem,
         members: Arc<[ContextItem]>,
     },
@@ -45,12 +45,12 @@ enum Unit {
 }
 
 impl Unit {
-    /// Takes the candidate out. A group stays, to be unfolded again.
+    /// Takes the candidate out. Several items stay, to be unfolded again.
     fn candidate(&mut self) -> Option<ContextItem> {
         match std::mem::replace(self, Self::Out) {
             Self::One(item) => Some(item),
-            Self::Group { folded, members } => {
-                *self = Self::Group { folded: folded.clone(), members };
+            Self::Several { folded, members } => {
+                *self = Self::Several { folded: folded.clone(), members };
                 Some(folded)
             }
             Self::Out => None,
@@ -60,7 +60,7 @@ impl Unit {
     fn items(&self) -> &[ContextItem] {
         match self {
             Self::One(item) => std::slice::from_ref(item),
-            Self::Group { members, .. } => members,
+            Self::Several { members, .. } => members,
             Self::Out => &[],
         }
     }
@@ -88,21 +88,21 @@ impl<T> ContextRequest<T> {
 
     /// Adds items that are kept or dropped together.
     ///
-    /// To the pipeline a group is one item: its tokens are the sum, it is pinned when any member
+    /// To the pipeline a unit is one item: its tokens are the sum, it is pinned when any member
     /// is, it has the latest timestamp, the highest priority and the highest relevance of its
     /// members, all their tags, and the first member's kind, source and metadata. A member with a
-    /// negative token count makes the whole group one that the pipeline excludes.
+    /// negative token count makes the pipeline exclude the whole unit.
     ///
     /// # Errors
     ///
-    /// [`CupelError::InvalidItem`] when the group is empty.
-    pub fn group(
+    /// [`CupelError::InvalidItem`] when there are no items.
+    pub fn unit(
         mut self,
         items: impl IntoIterator<Item = ContextItem>,
     ) -> Result<Self, CupelError> {
         let members: Arc<[ContextItem]> = items.into_iter().collect();
         let folded = fold(&members)?;
-        self.units.push(Unit::Group { folded, members });
+        self.units.push(Unit::Several { folded, members });
         Ok(self)
     }
 
@@ -113,17 +113,17 @@ impl<T> ContextRequest<T> {
         self
     }
 
-    /// The items, those of groups unfolded: after the layer, the selection in its final order.
+    /// The items, those of units one by one: after the layer, the selection in its final order.
     pub fn items(&self) -> impl Iterator<Item = &ContextItem> {
         self.units.iter().flat_map(Unit::items)
     }
 }
 
-/// One item that stands for all of a group's.
+/// One item that stands for all items of a unit.
 fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
     let Some(first) = members.first() else {
         return Err(CupelError::InvalidItem {
-            field: "group",
+            field: "unit",
             problem: "got no items, expected at least one".to_owned(),
         });
     };
@@ -162,7 +162,7 @@ impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
             .into_iter()
             .map(|Placed { item, origin }| match origin {
                 Origin::Request(index) => match units.get_mut(index) {
-                    Some(group @ Unit::Group { .. }) => std::mem::replace(group, Unit::Out),
+                    Some(unit @ Unit::Several { .. }) => std::mem::replace(unit, Unit::Out),
                     _ => Unit::One(item),
                 },
                 Origin::Source { .. } => Unit::One(item),

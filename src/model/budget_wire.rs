@@ -1,10 +1,11 @@
 //! The JSON form of a budget.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::item_wire::is_default;
 use super::{ContextBudget, ContextKind};
 
 #[derive(Serialize, Deserialize)]
@@ -12,16 +13,12 @@ use super::{ContextBudget, ContextKind};
 struct BudgetWire {
     max_tokens: i64,
     target_tokens: i64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     output_reserve: i64,
     /// Sorted, so that the same budget always reads the same.
-    #[serde(
-        default,
-        skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "unique_kinds"
-    )]
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "unique_kinds")]
     reserved_slots: BTreeMap<ContextKind, i64>,
-    #[serde(default, skip_serializing_if = "is_zero_percent")]
+    #[serde(default, skip_serializing_if = "is_default")]
     estimation_safety_margin_percent: f64,
 }
 
@@ -57,16 +54,6 @@ fn unique_kinds<'de, D: Deserializer<'de>>(
     deserializer.deserialize_map(Slots)
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_zero(value: &i64) -> bool {
-    *value == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_zero_percent(value: &f64) -> bool {
-    *value == 0.0
-}
-
 impl Serialize for ContextBudget {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let slots = self.reserved_slots().iter();
@@ -84,12 +71,11 @@ impl Serialize for ContextBudget {
 impl<'de> Deserialize<'de> for ContextBudget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire = BudgetWire::deserialize(deserializer)?;
-        let slots: HashMap<ContextKind, i64> = wire.reserved_slots.into_iter().collect();
         Self::new(
             wire.max_tokens,
             wire.target_tokens,
             wire.output_reserve,
-            slots,
+            wire.reserved_slots.into_iter().collect(),
             wire.estimation_safety_margin_percent,
         )
         .map_err(D::Error::custom)

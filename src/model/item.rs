@@ -48,16 +48,16 @@ pub struct ContextItem {
     fields: Arc<Fields>,
 }
 
-struct Fields {
+pub(super) struct Fields {
     content: Arc<str>,
     kind: ContextKind,
     source: ContextSource,
-    priority: Option<i64>,
+    pub(super) priority: Option<i64>,
     tags: Vec<String>,
     metadata: BTreeMap<String, String>,
-    timestamp: Option<DateTime<Utc>>,
-    future_relevance_hint: Option<f64>,
-    original_tokens: Option<i64>,
+    pub(super) timestamp: Option<DateTime<Utc>>,
+    pub(super) future_relevance_hint: Option<f64>,
+    pub(super) original_tokens: Option<i64>,
 }
 
 const PINNED: u64 = 1;
@@ -241,7 +241,7 @@ impl Fields {
 pub struct ContextItemBuilder {
     tokens: i64,
     pinned: bool,
-    fields: Fields,
+    pub(super) fields: Fields,
 }
 
 // A builder is a few hundred bytes: inlined, its steps write into one place instead of each

@@ -9,11 +9,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ContextItem, ContextKind, ContextSource};
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_false(value: &bool) -> bool {
-    !*value
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
+/// Another spelling of the default is written, so that it reads back as it was.
 fn is_default_source(source: &ContextSource) -> bool {
     source.as_str() == ContextSource::default().as_str()
 }
@@ -28,28 +28,20 @@ struct ItemWire<'a> {
     kind: ContextKind,
     #[serde(default, skip_serializing_if = "is_default_source")]
     source: ContextSource,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     priority: Option<i64>,
-    #[serde(default, skip_serializing_if = "slice_is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     tags: Cow<'a, [String]>,
-    #[serde(default, skip_serializing_if = "map_is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     metadata: Cow<'a, BTreeMap<String, String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     timestamp: Option<DateTime<Utc>>,
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "super::float::option")]
+    #[serde(default, skip_serializing_if = "is_default", with = "super::float::option")]
     future_relevance_hint: Option<f64>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pinned: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     original_tokens: Option<i64>,
-}
-
-fn slice_is_empty(slice: &[String]) -> bool {
-    slice.is_empty()
-}
-
-fn map_is_empty(map: &BTreeMap<String, String>) -> bool {
-    map.is_empty()
 }
 
 impl Serialize for ContextItem {
@@ -80,18 +72,10 @@ impl<'de> Deserialize<'de> for ContextItem {
             .tags(wire.tags.into_owned())
             .metadata(wire.metadata.into_owned())
             .pinned(wire.pinned);
-        if let Some(priority) = wire.priority {
-            builder = builder.priority(priority);
-        }
-        if let Some(timestamp) = wire.timestamp {
-            builder = builder.timestamp(timestamp);
-        }
-        if let Some(hint) = wire.future_relevance_hint {
-            builder = builder.future_relevance_hint(hint);
-        }
-        if let Some(tokens) = wire.original_tokens {
-            builder = builder.original_tokens(tokens);
-        }
+        builder.fields.priority = wire.priority;
+        builder.fields.timestamp = wire.timestamp;
+        builder.fields.future_relevance_hint = wire.future_relevance_hint;
+        builder.fields.original_tokens = wire.original_tokens;
         builder.build().map_err(D::Error::custom)
     }
 }

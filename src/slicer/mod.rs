@@ -103,9 +103,9 @@ impl Sliced {
     }
 }
 
-/// Whether budget simulation may take it that what a budget selects, a larger one selects too.
+/// Whether a larger budget always selects what a smaller one does. Budget simulation relies on it.
 ///
-/// The specification takes it so for [`GreedySlice`] and [`KnapsackSlice`], though both can give
+/// The specification says so of [`GreedySlice`] and [`KnapsackSlice`], though both can give
 /// up an item for a better one that only the larger budget holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -113,9 +113,9 @@ pub enum Monotonicity {
     /// The slicer does not say: budget simulation refuses it.
     #[default]
     Undeclared,
-    /// Budget simulation may rely on it.
+    /// A larger budget selects what a smaller one does, and more.
     Monotonic,
-    /// It may not: budget simulation refuses the slicer.
+    /// A larger budget may leave out what a smaller one selects: budget simulation refuses it.
     NonMonotonic,
 }
 

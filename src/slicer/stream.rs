@@ -85,11 +85,11 @@
 
 mod bounds;
 mod contents;
-mod crowd;
 mod dedup;
 mod item;
 mod node;
 mod reach;
+mod room;
 mod totals;
 mod tree;
 

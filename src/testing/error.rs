@@ -1,7 +1,5 @@
 //! The failure of an assertion.
 
-use std::fmt;
-
 /// Says which assertion about a report failed, what it expected and what it found.
 ///
 /// The `try_` forms return it; the other forms panic with its text.
@@ -25,15 +23,9 @@ pub struct SelectionReportAssertionError {
 }
 
 impl SelectionReportAssertionError {
-    /// `rest` is the message after the assertion's name.
-    pub(super) fn new(assertion: &'static str, rest: fmt::Arguments<'_>) -> Self {
-        Self { assertion, message: format!("{assertion}{rest}") }
-    }
-
-    /// Adds detail after the message, whose own text stays as the vocabulary gives it.
-    pub(super) fn with_details(mut self, details: impl AsRef<str>) -> Self {
-        self.message.push_str(details.as_ref());
-        self
+    /// `problem` is the message after the assertion's name.
+    pub(super) fn new(assertion: &'static str, problem: &str) -> Self {
+        Self { assertion, message: format!("{assertion}{problem}") }
     }
 
     /// The assertion's name in the testing vocabulary, such as `IncludeItemWithKind`.

@@ -45,9 +45,9 @@
 //! failures.
 
 mod aggregate;
+mod assertions;
 mod budget;
 mod chain;
-mod coverage;
 mod error;
 mod exclusion;
 mod inclusion;

@@ -1,55 +1,33 @@
 //! Assertions about where the selected items were placed.
+//!
+//! They say something only about a placer whose order is known. A
+//! [`UShapedPlacer`](crate::UShapedPlacer) puts the highest score first and the second highest
+//! last.
 
 use std::cmp::Ordering;
 use std::iter;
 
-use super::chain::or_panic;
-use super::{Outcome, SelectionReportAssertionChain, SelectionReportAssertionError, text};
+use super::assertions::assertions;
+use super::text;
 use crate::diagnostics::IncludedItem;
 use crate::order;
 
-/// These say something only about a placer whose order is known. A
-/// [`UShapedPlacer`](crate::UShapedPlacer) puts the highest score first and the second highest
-/// last.
-#[allow(clippy::must_use_candidate)] // the last assertion of a chain ends a statement
-impl<'a> SelectionReportAssertionChain<'a> {
-    /// The first or the last included item satisfies the predicate.
-    ///
-    /// # Panics
-    ///
-    /// When neither does. The message tells where the first match is, if there is one.
-    #[track_caller]
-    pub fn place_item_at_edge(self, predicate: impl FnMut(&IncludedItem) -> bool) -> Self {
-        or_panic(self.try_place_item_at_edge(predicate))
-    }
-
-    /// As [`place_item_at_edge`](Self::place_item_at_edge), but returns the failure.
-    ///
-    /// # Errors
-    ///
-    /// When neither the first nor the last included item satisfies the predicate.
-    pub fn try_place_item_at_edge(
-        self,
-        mut predicate: impl FnMut(&IncludedItem) -> bool,
-    ) -> Outcome<'a> {
-        let included = &self.report.included;
-        let (count, last) = (included.len(), included.len().saturating_sub(1));
-        let mut first_match = None;
-        for (index, item) in included.iter().enumerate() {
-            if predicate(item) {
-                if index == 0 || index == last {
-                    return Ok(self);
-                }
-                first_match.get_or_insert(index);
-            }
+assertions! {
+    /// The first or the last included item satisfies the predicate. The message tells where the
+    /// first match is, if there is one.
+    "PlaceItemAtEdge": place_item_at_edge, try_place_item_at_edge
+    |report, predicate: impl FnMut(&IncludedItem) -> bool| {
+        let (count, last) = (report.included.len(), report.included.len().saturating_sub(1));
+        let matches: Vec<bool> = report.included.iter().map(predicate).collect();
+        if matches.first() == Some(&true) || matches.last() == Some(&true) {
+            return None;
         }
-        let fail = |found| SelectionReportAssertionError::new("PlaceItemAtEdge", found);
-        Err(match first_match {
-            Some(actual) => fail(format_args!(
+        Some(match matches.iter().position(|matches| *matches) {
+            Some(actual) => format!(
                 " failed: item matching predicate was at index {actual} (not at edge). \
                  Edge positions: 0 and {last}. Included had {count} items."
-            )),
-            None => fail(format_args!(" failed: no item in Included matched the predicate.")),
+            ),
+            None => " failed: no item in Included matched the predicate.".to_owned(),
         })
     }
 
@@ -57,24 +35,11 @@ impl<'a> SelectionReportAssertionChain<'a> {
     ///
     /// Which of them is at which of these positions does not matter, and of items that tie for
     /// the `n`-th place any will do. When `n` is the number of included items, every position is
-    /// outermost, and the order counts instead: scores may not rise from the edges inward.
-    ///
-    /// # Panics
-    ///
-    /// When some of them are elsewhere, or when fewer than `n` items are included.
-    #[track_caller]
-    pub fn place_top_n_scored_at_edges(self, n: usize) -> Self {
-        or_panic(self.try_place_top_n_scored_at_edges(n))
-    }
-
-    /// As [`place_top_n_scored_at_edges`](Self::place_top_n_scored_at_edges), but returns the
-    /// failure.
-    ///
-    /// # Errors
-    ///
-    /// When some of the best `n` are elsewhere, or when fewer than `n` items are included.
-    pub fn try_place_top_n_scored_at_edges(self, n: usize) -> Outcome<'a> {
-        let inward: Vec<Placed<'_>> = from_the_edges_inward(&self.report.included).collect();
+    /// outermost, and the order counts instead: scores may not rise from the edges inward. When
+    /// `n` is larger, the assertion does not hold.
+    "PlaceTopNScoredAtEdges": place_top_n_scored_at_edges, try_place_top_n_scored_at_edges
+    |report, n: usize| {
+        let inward: Vec<Placed<'_>> = from_the_edges_inward(&report.included).collect();
         let mut ranked = inward.clone();
         // Stable: of equal scores the outermost comes first, so a tie never counts as a failure.
         ranked.sort_by_key(Placed::rank_key);
@@ -97,19 +62,15 @@ impl<'a> SelectionReportAssertionChain<'a> {
             }
         };
         if misplaced == 0 {
-            return Ok(self);
+            return None;
         }
         let items = text::list(ranked.iter().take(n).map(Placed::describe));
         let positions = text::list(inward.iter().take(n).map(|placed| placed.index));
-        let failure = SelectionReportAssertionError::new(
-            "PlaceTopNScoredAtEdges",
-            format_args!(
-                "({n}) failed: {misplaced} of the top-{n} scored items were not at expected edge \
-                 positions. Top-{n} items (by score): [{items}]. \
-                 Expected edge positions: [{positions}]."
-            ),
-        );
-        Err(failure.with_details(details))
+        Some(format!(
+            "({n}) failed: {misplaced} of the top-{n} scored items were not at expected edge \
+             positions. Top-{n} items (by score): [{items}]. \
+             Expected edge positions: [{positions}].{details}"
+        ))
     }
 }
 

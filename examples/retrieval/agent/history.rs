@@ -62,7 +62,7 @@ pub(crate) fn call_id(item: &ContextItem) -> Option<&str> {
 
 /// The conversation as the loop keeps it: nothing is ever thrown away here.
 pub(crate) struct History {
-    /// Past turns: items that only make sense together, each list a group.
+    /// Past turns: items that only make sense together, each list a unit.
     past: Vec<Vec<ContextItem>>,
     /// The tool calls of the current turn with their outputs.
     current: Vec<Vec<ContextItem>>,
@@ -97,7 +97,7 @@ impl History {
         Ok(())
     }
 
-    /// The model answers, which ends the turn: question and answer become one group.
+    /// The model answers, which ends the turn: question and answer become one unit.
     pub(crate) fn answered(&mut self, answer: &str) -> Result<(), CupelError> {
         let asked = self.item(Role::Asked, &self.turn.question);
         let asked = asked.timestamp(self.turn.asked_at).build()?;
@@ -125,14 +125,14 @@ impl History {
             .item(system.build()?)
             .item(question);
         let asked = words(&self.turn.question);
-        for group in &self.past {
+        for unit in &self.past {
             // The past is as relevant as it has words in common with the question.
-            let shares = group.iter().map(|item| share_of(item.content(), &asked));
-            request = request.group(hinted(group, shares.fold(0.0, f64::max))?)?;
+            let shares = unit.iter().map(|item| share_of(item.content(), &asked));
+            request = request.unit(hinted(unit, shares.fold(0.0, f64::max))?)?;
         }
         for pair in &self.current {
             // What was fetched for this very question could not be more relevant.
-            request = request.group(hinted(pair, 1.0)?)?;
+            request = request.unit(hinted(pair, 1.0)?)?;
         }
         Ok(request)
     }

@@ -1,14 +1,14 @@
 //! Reduces items of equal content to the best one while they arrive.
 
 use super::contents::{Contents, StreamContent};
-use super::crowd::CrowdRule;
 use super::item::{Key, StreamItem, StreamPush};
+use super::room::RoomRule;
 use super::tree::Tree;
 
 /// The rule of what to keep, and the contents that are kept.
 #[derive(Debug, Clone)]
 pub(super) struct Deduplication<P> {
-    crowd: CrowdRule,
+    room: RoomRule,
     contents: Contents<P>,
 }
 
@@ -17,7 +17,7 @@ impl<P> Deduplication<P> {
     where
         P: StreamContent,
     {
-        Self { crowd: CrowdRule::new(), contents: Contents::new() }
+        Self { room: RoomRule::new(), contents: Contents::new() }
     }
 
     /// Keeps an item if no kept copy is better and some future could select it.
@@ -34,7 +34,7 @@ impl<P> Deduplication<P> {
             Some(holder) if (holder.score, holder.sequence) <= (key.score, key.sequence) => {
                 return StreamPush::Duplicate(item);
             }
-            None if tokens > budget || self.crowd.is_dead(&key, tokens) => {
+            None if tokens > budget || self.room.is_dead(&key, tokens) => {
                 return StreamPush::Dropped(item);
             }
             _ => {}
@@ -43,12 +43,12 @@ impl<P> Deduplication<P> {
         if let Some(withdrawn) = &withdrawn {
             self.contents.remove(&Key::of(withdrawn), &withdrawn.payload);
             if withdrawn.tokens != item.tokens {
-                self.crowd.distrust();
+                self.room.distrust();
             }
         }
         // Before the item goes in, so that it is not among what the pass takes out.
         let dropped =
-            if self.crowd.is_due(kept.len()) { self.sweep(kept, budget) } else { Vec::new() };
+            if self.room.is_due(kept.len()) { self.sweep(kept, budget) } else { Vec::new() };
         self.contents.add(key, &item.payload);
         kept.insert(&key, item);
         StreamPush::Kept { dropped, withdrawn }
@@ -56,7 +56,7 @@ impl<P> Deduplication<P> {
 
     /// Takes out everything that no future could select.
     pub(super) fn sweep(&mut self, kept: &mut Tree<P>, budget: u64) -> Vec<StreamItem<P>> {
-        let dropped = self.crowd.sweep(kept, budget);
+        let dropped = self.room.sweep(kept, budget);
         self.contents.forget(&dropped);
         dropped
     }

@@ -23,7 +23,7 @@ use super::tree::Tree;
 /// than the pass before left. In the meantime the [`cutoffs`](Self::cutoffs) of that pass tell
 /// what is dead: sums only grow, so they stay true.
 #[derive(Debug, Clone)]
-pub(super) struct CrowdRule {
+pub(super) struct RoomRule {
     /// The sizes there are, ascending.
     sizes: Vec<u64>,
     /// For every size, the key behind which items of at least this size are dead.
@@ -32,7 +32,7 @@ pub(super) struct CrowdRule {
     due: usize,
 }
 
-impl CrowdRule {
+impl RoomRule {
     /// A pass is not worth it for fewer new items.
     const SLACK: usize = 32;
 
