@@ -1,6 +1,11 @@
 //! The one error type of the synchronous core.
 
+mod config;
+
 use crate::model::ContextKind;
+
+pub(crate) use config::Listed;
+pub use config::{ConfigError, ConfigProblem};
 
 /// Everything that can go wrong while building or running a selection.
 ///
@@ -27,9 +32,9 @@ pub enum CupelError {
         problem: String,
     },
 
-    /// A scorer was configured with a value it cannot work with.
+    /// A scorer was configured with values it cannot work with.
     #[error("scorer configuration: {0}")]
-    ScorerConfig(String),
+    ScorerConfig(ConfigError),
 
     /// A scorer is part of its own dependency graph.
     #[error(
@@ -41,9 +46,9 @@ pub enum CupelError {
         scorer: String,
     },
 
-    /// A slicer was configured with a value it cannot work with.
+    /// A slicer was configured with values it cannot work with.
     #[error("slicer configuration: {0}")]
-    SlicerConfig(String),
+    SlicerConfig(ConfigError),
 
     /// A pipeline, policy or analysis was asked for something it cannot do.
     #[error("{0}")]

@@ -37,6 +37,7 @@
 // published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(dead_code, rustdoc::broken_intra_doc_links))]
 
+mod config;
 mod error;
 mod names;
 mod order;
@@ -65,7 +66,7 @@ pub use diagnostics::{
     NullTraceCollector, OverflowEvent, PipelineStage, SelectionReport, TraceCollector,
     TraceDetailLevel, TraceEvent,
 };
-pub use error::CupelError;
+pub use error::{ConfigError, ConfigProblem, CupelError};
 #[cfg(feature = "layer")]
 pub use gather::Source;
 #[cfg(feature = "layer")]

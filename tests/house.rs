@@ -24,8 +24,8 @@ const STEPS: [&[&str]; 9] = [
 ];
 
 /// What a room may use of its own step, or, for `error`, which is one room with `model`, above it.
-const NEIGHBOURS: [(&str, &str); 3] =
-    [("error", "model"), ("analytics", "policy"), ("testing", "analytics")];
+const NEIGHBOURS: [(&str, &str); 4] =
+    [("error", "model"), ("config", "error"), ("analytics", "policy"), ("testing", "analytics")];
 
 /// Where async code may live, and what it is written with.
 const ASYNC_ROOMS: [&str; 2] = ["gather", "layer"];

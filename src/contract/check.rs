@@ -11,6 +11,7 @@ use super::parts::StepBudget;
 use super::policy::LimitsPolicy;
 use super::problem::{ContractError, ContractProblem, Place};
 use super::step::GenerationStep;
+use crate::config::Path;
 use crate::tokens::{FormatOverhead, TokenCounter};
 
 /// The limits of a model, of a pipeline and of its steps, not yet held against each other.
@@ -256,7 +257,7 @@ impl Reader<'_> {
         step: &GenerationStep,
         fallback: Result<Option<i64>, Reported>,
     ) -> Result<i64, Reported> {
-        let key = |key: &str| format!("steps.{}.{key}", step.name);
+        let key = |key: &str| Path::Root.key("steps").key(&step.name).key(key).to_string();
         // A value that is not used must still be valid: somebody meant something by it.
         let own = self.optional(&key("max_output_tokens"), step.max_output_tokens, 1);
         let short = self.optional(&key("max_tokens"), step.max_tokens, 1);

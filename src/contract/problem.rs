@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::parts::StepBudget;
+use crate::error::Listed;
 
 /// Where a value is, or should be: a key, and the file it belongs to if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,13 +168,7 @@ impl From<ContractProblem> for ContractError {
 
 impl fmt::Display for ContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.problems {
-            [only] => only.fmt(f),
-            problems => {
-                write!(f, "{} problems:", problems.len())?;
-                problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
-            }
-        }
+        Listed(&self.problems).fmt(f)
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Policy;
-use crate::model::{ContextKind, OverflowStrategy};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem};
 use crate::pipeline::Pipeline;
 use crate::placer::{ChronologicalPlacer, Placer, UShapedPlacer};
 use crate::scorer::{
@@ -15,29 +16,51 @@ use crate::scorer::{
     PriorityScorer, RecencyScorer, ReflexiveScorer, Scorer, SystemTimeProvider,
 };
 use crate::slicer::{
-    CountQuotaEntry, CountQuotaSlice, GreedySlice, QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
+    CountQuotaEntry, CountQuotaSlice, GreedySlice, QuotaSet, QuotaSlice, ScarcityBehavior, Sliced,
+    Slicer,
 };
 
 /// Parts of a weighted average.
 type Parts = Vec<(Arc<dyn Scorer>, f64)>;
 
-fn preset(parts: Parts, slicer: impl Slicer + 'static, placer: impl Placer + 'static) -> Policy {
-    Policy {
+fn preset(
+    parts: Parts,
+    slicer: impl Slicer + 'static,
+    placer: impl Placer + 'static,
+) -> Result<Policy, CupelError> {
+    let scorer = CompositeScorer::new(parts)?;
+    let policy = Policy::builder().scorer(scorer).slicer(slicer).placer(placer);
+    policy.overflow_strategy(OverflowStrategy::Truncate).build()
+}
+
+/// Answers every selection with an error.
+#[derive(Debug)]
+struct Refuse(CupelError);
+
+impl Slicer for Refuse {
+    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+        Err(self.0.clone())
+    }
+}
+
+/// A preset whose numbers broke a rule would say so when it is used. None does: there is a test.
+fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
+    preset().unwrap_or_else(|error| Policy {
         pipeline: Pipeline::from_parts(
-            CompositeScorer::unchecked(parts),
-            slicer,
-            placer,
+            ReflexiveScorer,
+            Refuse(error),
+            ChronologicalPlacer,
             OverflowStrategy::Truncate,
         ),
-    }
+    })
 }
 
 /// Trust of an item that says nothing about it: neither for nor against.
 const NEUTRAL_TRUST: f64 = 0.5;
 
 /// Tool outputs first, then what was said about them; instructions are pinned in practice.
-fn kinds_for_tools() -> KindScorer {
-    KindScorer::unchecked(vec![
+fn kinds_for_tools() -> Result<KindScorer, CupelError> {
+    KindScorer::new([
         (ContextKind::system_prompt(), 1.0),
         (ContextKind::tool_output(), 0.9),
         (ContextKind::message(), 0.6),
@@ -47,9 +70,9 @@ fn kinds_for_tools() -> KindScorer {
 }
 
 /// At least `count` tool outputs, however they score, and no upper limit.
-fn at_least_tool_outputs(count: usize) -> CountQuotaSlice {
-    CountQuotaSlice::unchecked(
-        vec![CountQuotaEntry::unchecked(ContextKind::tool_output(), count, usize::MAX)],
+fn at_least_tool_outputs(count: usize) -> Result<CountQuotaSlice, CupelError> {
+    CountQuotaSlice::new(
+        vec![CountQuotaEntry::new(ContextKind::tool_output(), count, usize::MAX)?],
         GreedySlice,
         ScarcityBehavior::Degrade,
     )
@@ -64,12 +87,14 @@ impl Policy {
     /// - Greedy, in chronological order: a conversation reads forwards.
     #[must_use]
     pub fn chat() -> Self {
-        let parts: Parts = vec![
-            (Arc::new(RecencyScorer), 3.0),
-            (Arc::new(PriorityScorer), 1.0),
-            (Arc::new(KindScorer::default()), 1.0),
-        ];
-        preset(parts, GreedySlice, ChronologicalPlacer)
+        built(|| {
+            let parts: Parts = vec![
+                (Arc::new(RecencyScorer), 3.0),
+                (Arc::new(PriorityScorer), 1.0),
+                (Arc::new(KindScorer::default()), 1.0),
+            ];
+            preset(parts, GreedySlice, ChronologicalPlacer)
+        })
     }
 
     /// Retrieval: what the retriever found relevant.
@@ -83,12 +108,14 @@ impl Policy {
     /// Every part is absolute, so this policy also works while items still arrive.
     #[must_use]
     pub fn rag() -> Self {
-        let parts: Parts = vec![
-            (Arc::new(ReflexiveScorer), 7.0),
-            (Arc::new(MetadataTrustScorer::unchecked(NEUTRAL_TRUST)), 2.0),
-            (Arc::new(KindScorer::default()), 1.0),
-        ];
-        preset(parts, GreedySlice, UShapedPlacer)
+        built(|| {
+            let parts: Parts = vec![
+                (Arc::new(ReflexiveScorer), 7.0),
+                (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 2.0),
+                (Arc::new(KindScorer::default()), 1.0),
+            ];
+            preset(parts, GreedySlice, UShapedPlacer)
+        })
     }
 
     /// An agent that works through tools.
@@ -99,12 +126,14 @@ impl Policy {
     /// - Chronological: a call makes sense only before its consequences.
     #[must_use]
     pub fn tool_use() -> Self {
-        let parts: Parts = vec![
-            (Arc::new(RecencyScorer), 4.0),
-            (Arc::new(kinds_for_tools()), 4.0),
-            (Arc::new(PriorityScorer), 2.0),
-        ];
-        preset(parts, at_least_tool_outputs(2), ChronologicalPlacer)
+        built(|| {
+            let parts: Parts = vec![
+                (Arc::new(RecencyScorer), 4.0),
+                (Arc::new(kinds_for_tools()?), 4.0),
+                (Arc::new(PriorityScorer), 2.0),
+            ];
+            preset(parts, at_least_tool_outputs(2)?, ChronologicalPlacer)
+        })
     }
 
     /// A review of a change: the diff, the files around it, and what the checks said.
@@ -117,18 +146,20 @@ impl Policy {
     /// - Best at both ends.
     #[must_use]
     pub fn code_review() -> Self {
-        let parts: Parts = vec![
-            (Arc::new(ReflexiveScorer), 4.0),
-            (Arc::new(PriorityScorer), 3.0),
-            (Arc::new(KindScorer::default()), 2.0),
-            (Arc::new(RecencyScorer), 1.0),
-        ];
-        let quotas = QuotaSet::unchecked(vec![
-            (ContextKind::document(), 50.0, 100.0),
-            (ContextKind::tool_output(), 15.0, 100.0),
-            (ContextKind::message(), 0.0, 25.0),
-        ]);
-        preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+        built(|| {
+            let parts: Parts = vec![
+                (Arc::new(ReflexiveScorer), 4.0),
+                (Arc::new(PriorityScorer), 3.0),
+                (Arc::new(KindScorer::default()), 2.0),
+                (Arc::new(RecencyScorer), 1.0),
+            ];
+            let quotas = QuotaSet::new([
+                (ContextKind::document(), 50.0, 100.0),
+                (ContextKind::tool_output(), 15.0, 100.0),
+                (ContextKind::message(), 0.0, 25.0),
+            ])?;
+            preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+        })
     }
 
     /// Questions about documents: relevance, and little else.
@@ -141,16 +172,18 @@ impl Policy {
     /// - Best at both ends.
     #[must_use]
     pub fn document_qa() -> Self {
-        let parts: Parts = vec![
-            (Arc::new(ReflexiveScorer), 8.0),
-            (Arc::new(MetadataTrustScorer::unchecked(NEUTRAL_TRUST)), 1.0),
-            (Arc::new(FrequencyScorer), 1.0),
-        ];
-        let quotas = QuotaSet::unchecked(vec![
-            (ContextKind::document(), 60.0, 100.0),
-            (ContextKind::message(), 0.0, 20.0),
-        ]);
-        preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+        built(|| {
+            let parts: Parts = vec![
+                (Arc::new(ReflexiveScorer), 8.0),
+                (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 1.0),
+                (Arc::new(FrequencyScorer), 1.0),
+            ];
+            let quotas = QuotaSet::new([
+                (ContextKind::document(), 60.0, 100.0),
+                (ContextKind::message(), 0.0, 20.0),
+            ])?;
+            preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+        })
     }
 
     /// An agent that runs for hours or days.
@@ -164,17 +197,19 @@ impl Policy {
     /// - Chronological.
     #[must_use]
     pub fn long_running() -> Self {
-        let half_life = DecayCurve::half_life_unchecked(Duration::from_secs(6 * 60 * 60));
-        let parts: Parts = vec![
-            (Arc::new(DecayScorer::new(SystemTimeProvider, half_life)), 4.0),
-            (Arc::new(PriorityScorer), 3.0),
-            (Arc::new(KindScorer::default()), 3.0),
-        ];
-        let quotas = QuotaSet::unchecked(vec![
-            (ContextKind::memory(), 10.0, 100.0),
-            (ContextKind::message(), 0.0, 60.0),
-        ]);
-        preset(parts, QuotaSlice::new(quotas, GreedySlice), ChronologicalPlacer)
+        built(|| {
+            let half_life = DecayCurve::exponential(Duration::from_secs(6 * 60 * 60))?;
+            let parts: Parts = vec![
+                (Arc::new(DecayScorer::new(SystemTimeProvider, half_life)), 4.0),
+                (Arc::new(PriorityScorer), 3.0),
+                (Arc::new(KindScorer::default()), 3.0),
+            ];
+            let quotas = QuotaSet::new([
+                (ContextKind::memory(), 10.0, 100.0),
+                (ContextKind::message(), 0.0, 60.0),
+            ])?;
+            preset(parts, QuotaSlice::new(quotas, GreedySlice), ChronologicalPlacer)
+        })
     }
 
     /// A hunt for a fault: the latest outputs, and what they have in common.
@@ -187,27 +222,25 @@ impl Policy {
     /// - Chronological: causes before effects.
     #[must_use]
     pub fn debugging() -> Self {
-        let parts: Parts = vec![
-            (Arc::new(RecencyScorer), 4.0),
-            (Arc::new(FrequencyScorer), 2.0),
-            (Arc::new(ReflexiveScorer), 2.0),
-            (Arc::new(kinds_for_tools()), 2.0),
-        ];
-        preset(parts, at_least_tool_outputs(3), ChronologicalPlacer)
+        built(|| {
+            let parts: Parts = vec![
+                (Arc::new(RecencyScorer), 4.0),
+                (Arc::new(FrequencyScorer), 2.0),
+                (Arc::new(ReflexiveScorer), 2.0),
+                (Arc::new(kinds_for_tools()?), 2.0),
+            ];
+            preset(parts, at_least_tool_outputs(3)?, ChronologicalPlacer)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContextBudget, ContextItem};
+    use crate::ContextItem;
 
-    /// The presets skip validation, so their parts must pass it.
     #[test]
-    fn every_preset_is_what_the_validating_constructors_accept() {
-        let composite = CompositeScorer::new(vec![(Arc::new(RecencyScorer), 3.0)]).unwrap();
-        let unchecked = CompositeScorer::unchecked(vec![(Arc::new(RecencyScorer), 3.0)]);
-        assert_eq!(format!("{composite:?}"), format!("{unchecked:?}"));
+    fn every_preset_is_what_the_constructors_accept() {
         let item = ContextItem::builder("x", 3).build().unwrap();
         let budget = ContextBudget::builder(10).build().unwrap();
         for policy in [

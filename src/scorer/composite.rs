@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Scorer, detect_cycles};
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
 
@@ -42,38 +43,20 @@ impl CompositeScorer {
     /// above zero, or the weights add up to infinity; [`CupelError::ScorerCycle`] when a scorer
     /// is part of its own dependency graph.
     pub fn new(entries: Vec<(Arc<dyn Scorer>, f64)>) -> Result<Self, CupelError> {
-        let problem =
-            |text: String| Err(CupelError::ScorerConfig(format!("CompositeScorer: {text}")));
+        let path = Path::Root.key("scorers");
+        let mut problems = Problems::default();
         if entries.is_empty() {
-            return problem("at least one scorer entry is required, got none".to_owned());
+            problems.add(&path, "must have at least one scorer, got none");
         }
-        let mut total = 0.0;
-        for (position, (scorer, weight)) in entries.iter().enumerate() {
-            if !weight.is_finite() || *weight <= 0.0 {
-                return problem(format!(
-                    "the weight of entry {position} ({}) must be finite and positive, got {weight}",
-                    scorer.name()
-                ));
-            }
-            total += weight;
+        for (index, (_, weight)) in entries.iter().enumerate() {
+            problems.positive(&path.index(index).key("weight"), *weight);
         }
-        if !total.is_finite() {
-            return problem(format!("the weights must add up to a finite number, got {total}"));
-        }
-        let composite = Self::unchecked(entries);
+        let total = problems.finite_sum(&path, entries.iter().map(|(_, weight)| *weight));
+        problems.scorer("CompositeScorer")?;
+        let child = |(scorer, weight)| Child { scorer, weight, share: weight / total };
+        let composite = Self { children: entries.into_iter().map(child).collect() };
         detect_cycles(&composite)?;
         Ok(composite)
-    }
-
-    /// For entries that are known to be valid.
-    pub(crate) fn unchecked(entries: Vec<(Arc<dyn Scorer>, f64)>) -> Self {
-        let total = entries.iter().fold(0.0, |total, (_, weight)| total + weight);
-        let children = entries.into_iter().map(|(scorer, weight)| Child {
-            scorer,
-            weight,
-            share: weight / total,
-        });
-        Self { children: children.collect() }
     }
 
     /// Starts a composite.

@@ -8,7 +8,8 @@ use auto_impl::auto_impl;
 use chrono::{DateTime, Utc};
 
 use super::Scorer;
-use crate::error::CupelError;
+use crate::config::{Path, Problems};
+use crate::error::{ConfigError, CupelError};
 use crate::model::ContextItem;
 
 /// Tells a [`DecayScorer`] what time it is.
@@ -57,15 +58,6 @@ pub(crate) enum Shape {
     Window { max_age: Duration },
 }
 
-fn positive(parameter: &str, duration: Duration) -> Result<Duration, CupelError> {
-    if duration.is_zero() {
-        return Err(CupelError::ScorerConfig(format!(
-            "DecayScorer: {parameter} must be greater than zero, got {duration:?}"
-        )));
-    }
-    Ok(duration)
-}
-
 impl DecayCurve {
     /// `2^(-age / half_life)`: 1.0 when fresh, 0.5 after one half-life.
     ///
@@ -73,13 +65,13 @@ impl DecayCurve {
     ///
     /// [`CupelError::ScorerConfig`] when `half_life` is zero.
     pub fn exponential(half_life: Duration) -> Result<Self, CupelError> {
-        let half_life = positive("halfLife", half_life)?;
+        if half_life.is_zero() {
+            // The specification wants its own name of the parameter in the message.
+            let message = "the halfLife must be greater than 0, got 0";
+            let error = ConfigError::new("DecayCurve", "half_life_secs", message);
+            return Err(CupelError::ScorerConfig(error));
+        }
         Ok(Self(Shape::Exponential { half_life }))
-    }
-
-    /// For a half-life that is known not to be zero.
-    pub(crate) fn half_life_unchecked(half_life: Duration) -> Self {
-        Self(Shape::Exponential { half_life })
     }
 
     /// The score of the first window whose `max_age` is above the age; the last one's beyond.
@@ -91,26 +83,21 @@ impl DecayCurve {
     /// [`CupelError::ScorerConfig`] when there is no window, a `max_age` is zero or not above
     /// the one before, or a score is outside `[0.0, 1.0]`.
     pub fn step(windows: Vec<(Duration, f64)>) -> Result<Self, CupelError> {
-        let problem = |text: String| Err(CupelError::ScorerConfig(format!("DecayScorer: {text}")));
+        let path = Path::Root.key("windows");
+        let mut problems = Problems::default();
         if windows.is_empty() {
-            return problem("windows must contain at least one entry, got none".to_owned());
+            problems.add(&path, "must have at least one window, got none");
         }
-        let mut previous = Duration::ZERO;
-        for (position, (max_age, score)) in windows.iter().enumerate() {
-            positive(&format!("windows[{position}].maxAge"), *max_age)?;
-            if *max_age <= previous {
-                return problem(format!(
-                    "windows must go from the youngest to the oldest, but \
-                     windows[{position}].maxAge is {max_age:?} after {previous:?}"
-                ));
-            }
-            if !(0.0..=1.0).contains(score) {
-                return problem(format!(
-                    "windows[{position}].score must be between 0 and 1, got {score}"
-                ));
-            }
-            previous = *max_age;
+        let mut oldest = Duration::ZERO;
+        for (index, (max_age, score)) in windows.iter().enumerate() {
+            let path = path.index(index);
+            let valid = format!("greater than {}", oldest.as_secs_f64());
+            let is_older = *max_age > oldest;
+            problems.require(is_older, &path.key("max_age_secs"), &valid, max_age.as_secs_f64());
+            problems.score(&path.key("score"), *score);
+            oldest = oldest.max(*max_age);
         }
+        problems.scorer("DecayCurve")?;
         Ok(Self(Shape::Step { windows }))
     }
 
@@ -120,7 +107,9 @@ impl DecayCurve {
     ///
     /// [`CupelError::ScorerConfig`] when `max_age` is zero.
     pub fn window(max_age: Duration) -> Result<Self, CupelError> {
-        let max_age = positive("maxAge", max_age)?;
+        let mut problems = Problems::default();
+        problems.require(!max_age.is_zero(), &Path::Root.key("max_age_secs"), "greater than 0", 0);
+        problems.scorer("DecayCurve")?;
         Ok(Self(Shape::Window { max_age }))
     }
 
@@ -184,11 +173,9 @@ impl DecayScorer {
     ///
     /// [`CupelError::ScorerConfig`] when `score` is outside `[0.0, 1.0]`.
     pub fn null_timestamp_score(mut self, score: f64) -> Result<Self, CupelError> {
-        if !(0.0..=1.0).contains(&score) {
-            return Err(CupelError::ScorerConfig(format!(
-                "DecayScorer: nullTimestampScore must be between 0 and 1, got {score}"
-            )));
-        }
+        let mut problems = Problems::default();
+        problems.score(&Path::Root.key("null_timestamp_score"), score);
+        problems.scorer("DecayScorer")?;
         self.null_timestamp_score = score;
         Ok(self)
     }

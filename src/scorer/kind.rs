@@ -1,6 +1,9 @@
 //! Scores by what an item is.
 
+use std::collections::HashSet;
+
 use super::Scorer;
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind};
 
@@ -32,26 +35,19 @@ impl KindScorer {
     ///
     /// [`CupelError::ScorerConfig`] when a weight is negative or not finite, or a kind has two.
     pub fn new(weights: impl IntoIterator<Item = (ContextKind, f64)>) -> Result<Self, CupelError> {
-        let mut table: Vec<(ContextKind, f64)> = Vec::new();
-        for (kind, weight) in weights {
-            if !weight.is_finite() || weight < 0.0 {
-                return Err(CupelError::ScorerConfig(format!(
-                    "KindScorer: the weight for kind {kind} must be finite and at least 0, got {weight}"
-                )));
+        let weights: Vec<(ContextKind, f64)> = weights.into_iter().collect();
+        let path = Path::Root.key("weights");
+        let mut problems = Problems::default();
+        let mut seen = HashSet::with_capacity(weights.len());
+        for (kind, weight) in &weights {
+            let path = path.key(kind.as_str());
+            problems.not_negative(&path, *weight);
+            if !seen.insert(kind) {
+                problems.add(&path, "has two weights, expected one (kinds ignore case)");
             }
-            if table.iter().any(|(known, _)| *known == kind) {
-                return Err(CupelError::ScorerConfig(format!(
-                    "KindScorer: kind {kind} has two weights, expected one (kinds ignore case)"
-                )));
-            }
-            table.push((kind, weight));
         }
-        Ok(Self { weights: table })
-    }
-
-    /// For weights that are known to be valid.
-    pub(crate) fn unchecked(weights: Vec<(ContextKind, f64)>) -> Self {
-        Self { weights }
+        problems.scorer("KindScorer")?;
+        Ok(Self { weights })
     }
 
     /// The table, in the order it was given.

@@ -1,6 +1,7 @@
 //! Boosts items that carry a certain metadata value.
 
 use super::Scorer;
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
 
@@ -33,11 +34,9 @@ impl MetadataKeyScorer {
         value: impl Into<String>,
         boost: f64,
     ) -> Result<Self, CupelError> {
-        if !boost.is_finite() || boost <= 0.0 {
-            return Err(CupelError::ScorerConfig(format!(
-                "MetadataKeyScorer: boost must be finite and greater than 0, got {boost}"
-            )));
-        }
+        let mut problems = Problems::default();
+        problems.positive(&Path::Root.key("boost"), boost);
+        problems.scorer("MetadataKeyScorer")?;
         Ok(Self { key: key.into(), value: value.into(), boost })
     }
 

@@ -1,6 +1,7 @@
 //! Passes a trust value from the metadata through.
 
 use super::Scorer;
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
 
@@ -32,17 +33,10 @@ impl MetadataTrustScorer {
     ///
     /// [`CupelError::ScorerConfig`] when `default_score` is outside `[0.0, 1.0]`.
     pub fn new(default_score: f64) -> Result<Self, CupelError> {
-        if !(0.0..=1.0).contains(&default_score) {
-            return Err(CupelError::ScorerConfig(format!(
-                "MetadataTrustScorer: defaultScore must be between 0 and 1, got {default_score}"
-            )));
-        }
+        let mut problems = Problems::default();
+        problems.score(&Path::Root.key("default_score"), default_score);
+        problems.scorer("MetadataTrustScorer")?;
         Ok(Self { default_score })
-    }
-
-    /// For a default that is known to be valid.
-    pub(crate) fn unchecked(default_score: f64) -> Self {
-        Self { default_score }
     }
 
     /// The score of items without a usable trust value.

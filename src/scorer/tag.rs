@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Scorer;
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
 
@@ -54,27 +55,21 @@ impl TagScorer {
     }
 
     fn build(mut weights: Vec<(String, f64)>, ignore_case: bool) -> Result<Self, CupelError> {
-        if let Some((tag, weight)) = weights.iter().find(|(_, w)| !w.is_finite() || *w < 0.0) {
-            return Err(CupelError::ScorerConfig(format!(
-                "TagScorer: the weight for tag {tag:?} must be finite and at least 0, got {weight}"
-            )));
-        }
         weights.sort_by(|(a, _), (b, _)| compare(a, b, ignore_case));
-        let twice = weights
-            .iter()
-            .zip(weights.iter().skip(1))
-            .find(|((a, _), (b, _))| compare(a, b, ignore_case).is_eq());
-        if let Some(((tag, _), _)) = twice {
-            return Err(CupelError::ScorerConfig(format!(
-                "TagScorer: tag {tag:?} has two weights, expected one"
-            )));
+        let path = Path::Root.key("weights");
+        let mut problems = Problems::default();
+        let mut before: Option<&str> = None;
+        for (tag, weight) in &weights {
+            let path = path.key(tag);
+            problems.not_negative(&path, *weight);
+            if before.is_some_and(|before| compare(before, tag, ignore_case).is_eq()) {
+                let note = if ignore_case { " (ignore_case)" } else { "" };
+                problems.add(&path, format!("the tag is given twice, expected once{note}"));
+            }
+            before = Some(tag);
         }
-        let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
-        if !total.is_finite() {
-            return Err(CupelError::ScorerConfig(format!(
-                "TagScorer: the weights must add up to a finite number, got {total}"
-            )));
-        }
+        let total = problems.finite_sum(&path, weights.iter().map(|(_, weight)| *weight));
+        problems.scorer("TagScorer")?;
         Ok(Self { weights, total, ignore_case })
     }
 

@@ -1,6 +1,7 @@
 //! Item counts per kind: the configuration and the phases both count slicers share.
 
 use super::{KindQuota, QuotaUnit, Sliced, Slicer};
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{
     ContextBudget, ContextKind, CountRequirementShortfall, ExclusionReason, ScoredItem,
@@ -35,18 +36,12 @@ impl CountQuotaEntry {
         require_count: usize,
         cap_count: usize,
     ) -> Result<Self, CupelError> {
-        if require_count > cap_count {
-            return Err(CupelError::SlicerConfig(format!(
-                "CountQuotaEntry: requireCount for kind {kind} must not exceed its capCount of \
-                 {cap_count}, got {require_count}"
-            )));
-        }
+        let mut problems = Problems::default();
+        let valid = format!("at most its cap_count of {cap_count}");
+        let (ok, path) = (require_count <= cap_count, Path::Root.key("require_count"));
+        problems.require(ok, &path, &valid, require_count);
+        problems.slicer(&format!("CountQuotaEntry for {kind}"))?;
         Ok(Self { kind, require_count, cap_count })
-    }
-
-    /// For counts that are known to be valid.
-    pub(crate) fn unchecked(kind: ContextKind, require_count: usize, cap_count: usize) -> Self {
-        Self { kind, require_count, cap_count }
     }
 
     pub(super) fn as_quota(&self) -> KindQuota {
@@ -89,16 +84,10 @@ pub enum ScarcityBehavior {
 }
 
 /// Rejects two entries for one kind, since it is not clear which one should hold.
-pub(super) fn check_entries(slicer: &str, entries: &[CountQuotaEntry]) -> Result<(), CupelError> {
-    for (position, entry) in entries.iter().enumerate() {
-        if entries.iter().take(position).any(|earlier| earlier.kind == entry.kind) {
-            return Err(CupelError::SlicerConfig(format!(
-                "{slicer}: kind {} has two entries, expected one (kinds ignore case)",
-                entry.kind
-            )));
-        }
-    }
-    Ok(())
+pub(super) fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
+    let mut problems = Problems::default();
+    problems.kinds_once(&Path::Root.key("entries"), entries.iter().map(|entry| &entry.kind));
+    problems
 }
 
 /// The phases both count slicers go through; they differ in what fills the rest of the budget.

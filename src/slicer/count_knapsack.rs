@@ -49,7 +49,7 @@ impl CountConstrainedKnapsackSlice {
         knapsack: KnapsackSlice,
         scarcity: ScarcityBehavior,
     ) -> Result<Self, CupelError> {
-        check_entries(NAME, &entries)?;
+        check_entries(&entries).slicer(NAME)?;
         Ok(Self { entries, knapsack, scarcity })
     }
 

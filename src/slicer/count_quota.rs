@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::count::{CountPhases, check_entries};
 use super::{CountQuotaEntry, KindQuota, Monotonicity, ScarcityBehavior, Sliced, Slicer};
+use crate::config::Path;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 
@@ -48,23 +49,14 @@ impl CountQuotaSlice {
         inner: impl Slicer + 'static,
         scarcity: ScarcityBehavior,
     ) -> Result<Self, CupelError> {
+        let mut problems = check_entries(&entries);
         if inner.is_knapsack() {
-            return Err(CupelError::SlicerConfig(format!(
-                "{NAME} does not support KnapsackSlice as its inner slicer; use GreedySlice, or \
-                 CountConstrainedKnapsackSlice instead of {NAME}"
-            )));
+            let message = "must not be a knapsack (KnapsackSlice); use greedy, or \
+                           count_constrained_knapsack instead of count_quota";
+            problems.add(&Path::Root.key("inner"), message);
         }
-        check_entries(NAME, &entries)?;
+        problems.slicer(NAME)?;
         Ok(Self { entries, inner: Arc::new(inner), scarcity })
-    }
-
-    /// For an inner slicer and entries that are known to be valid.
-    pub(crate) fn unchecked(
-        entries: Vec<CountQuotaEntry>,
-        inner: impl Slicer + 'static,
-        scarcity: ScarcityBehavior,
-    ) -> Self {
-        Self { entries, inner: Arc::new(inner), scarcity }
     }
 
     /// The entries, in configuration order.

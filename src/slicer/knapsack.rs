@@ -1,6 +1,7 @@
 //! The best total score for a discretised budget, by dynamic programming.
 
 use super::{Monotonicity, Sliced, Slicer};
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 
@@ -42,11 +43,14 @@ impl KnapsackSlice {
     ///
     /// [`CupelError::SlicerConfig`] when `bucket_size` is not positive.
     pub fn new(bucket_size: i64) -> Result<Self, CupelError> {
-        if bucket_size <= 0 {
-            return Err(CupelError::SlicerConfig(format!(
-                "KnapsackSlice: bucketSize must be at least 1, got {bucket_size}"
-            )));
-        }
+        let mut problems = Problems::default();
+        problems.require(
+            bucket_size >= 1,
+            &Path::Root.key("bucket_size"),
+            "at least 1",
+            bucket_size,
+        );
+        problems.slicer("KnapsackSlice")?;
         Ok(Self { bucket_size })
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer};
+use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ScoredItem};
 
@@ -37,10 +38,45 @@ impl QuotaSet {
         QuotaSetBuilder::default()
     }
 
-    /// For kinds with required and largest shares that are known to be valid.
-    pub(crate) fn unchecked(quotas: Vec<(ContextKind, f64, f64)>) -> Self {
+    /// A set of kinds with their required and largest shares.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::SlicerConfig`] when a percentage is outside 0 to 100, a kind requires more
+    /// than its cap or is there twice, or the required shares add up to more than 100.
+    pub fn new(
+        quotas: impl IntoIterator<Item = (ContextKind, f64, f64)>,
+    ) -> Result<Self, CupelError> {
         let quota = |(kind, require, cap)| Quota { kind, require, cap };
-        Self { quotas: quotas.into_iter().map(quota).collect() }
+        Self { quotas: quotas.into_iter().map(quota).collect() }.checked()
+    }
+
+    fn checked(self) -> Result<Self, CupelError> {
+        let path = Path::Root.key("quotas");
+        let mut problems = Problems::default();
+        problems.kinds_once(&path, self.quotas.iter().map(|quota| &quota.kind));
+        for (index, Quota { kind, require, cap }) in self.quotas.iter().enumerate() {
+            let path = path.index(index);
+            let percent = 0.0..=100.0;
+            for (key, share) in [("require", require), ("cap", cap)] {
+                let (ok, got) = (percent.contains(share), format_args!("{share} ({kind})"));
+                problems.require(ok, &path.key(key), "between 0 and 100 percent", got);
+            }
+            if percent.contains(require) && percent.contains(cap) {
+                let valid = format!("at most its cap of {cap}");
+                let got = format_args!("{require} ({kind})");
+                problems.require(require <= cap, &path.key("require"), &valid, got);
+            }
+        }
+        let total: f64 = self.quotas.iter().map(|quota| quota.require).sum();
+        // Decimal percentages such as 33.3 + 33.3 + 33.4 may add up to a hair above 100.
+        if total > 100.0 + 1e-9 {
+            let message =
+                format!("the required shares must not add up to more than 100, got {total}");
+            problems.add(&path, message);
+        }
+        problems.slicer("QuotaSet")?;
+        Ok(self)
     }
 
     fn find(&self, kind: &ContextKind) -> Option<&Quota> {
@@ -102,33 +138,9 @@ impl QuotaSetBuilder {
     ///
     /// # Errors
     ///
-    /// [`CupelError::SlicerConfig`] when a percentage is outside 0 to 100, a kind requires more
-    /// than its cap, or the required shares add up to more than 100.
+    /// As [`QuotaSet::new`].
     pub fn build(self) -> Result<QuotaSet, CupelError> {
-        let problem = |text: String| Err(CupelError::SlicerConfig(format!("QuotaSlice: {text}")));
-        let mut total = 0.0;
-        for Quota { kind, require, cap } in &self.set.quotas {
-            for (what, percent) in [("require", require), ("cap", cap)] {
-                if !(0.0..=100.0).contains(percent) {
-                    return problem(format!(
-                        "{what} for kind {kind} must be between 0 and 100 percent, got {percent}"
-                    ));
-                }
-            }
-            if require > cap {
-                return problem(format!(
-                    "require for kind {kind} must not exceed its cap of {cap} percent, got {require}"
-                ));
-            }
-            total += require;
-        }
-        // Decimal percentages such as 33.3 + 33.3 + 33.4 may add up to a hair above 100.
-        if total > 100.0 + 1e-9 {
-            return problem(format!(
-                "the required shares must not add up to more than 100 percent, got {total}"
-            ));
-        }
-        Ok(self.set)
+        self.set.checked()
     }
 }
 

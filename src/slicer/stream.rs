@@ -95,7 +95,7 @@ mod tree;
 
 use std::fmt;
 
-use crate::error::CupelError;
+use crate::error::{ConfigError, CupelError};
 
 pub use bounds::SourceBounds;
 pub use contents::StreamContent;
@@ -235,10 +235,9 @@ impl<P> StreamSlice<P> {
     /// would have fitted.
     pub fn shrink_budget(&mut self, budget: i64) -> Result<Vec<StreamItem<P>>, CupelError> {
         if budget > self.budget {
-            return Err(CupelError::SlicerConfig(format!(
-                "StreamSlice: the budget can only shrink, from {} to at most that, got {budget}",
-                self.budget
-            )));
+            let message = format!("can only shrink, must be at most {}, got {budget}", self.budget);
+            let error = ConfigError::new("StreamSlice", "budget", message);
+            return Err(CupelError::SlicerConfig(error));
         }
         Ok(self.set_smaller(budget.max(0)))
     }

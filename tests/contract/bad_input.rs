@@ -37,11 +37,22 @@ fn a_config_that_is_not_json() {
 
 #[test]
 fn a_key_that_is_there_twice() {
-    let error = config(r#"{"model_context_window": 1, "model_context_window": 2}"#);
-    let expected = "config.json: is not JSON: key \"model_context_window\" is there twice";
-    assert!(error.starts_with(expected), "{error}");
-    let error = replaced("  max_history_tokens: 1200", "  max_context_tokens: 1200");
-    assert!(error.contains("key \"max_context_tokens\" is there twice"), "{error}");
+    assert_eq!(
+        config(format!("{}, \"model_max_tokens\": 700}}", CONFIG.trim_end_matches('}'))),
+        "config.json: model_max_tokens: got the key twice, expected it once",
+    );
+    assert_eq!(
+        replaced(
+            "  max_history_tokens: 1200",
+            "  max_history_tokens: 1200\n  max_history_tokens: 1"
+        ),
+        "pipelines/chat.yaml: settings.max_history_tokens: got the key twice, expected it once",
+    );
+    let twice = "evidence: again\n      evidence: { source";
+    assert_eq!(
+        replaced("evidence: { source", twice),
+        "pipelines/chat.yaml: steps.answer.user_parts.evidence: got the key twice, expected it once",
+    );
 }
 
 #[test]
@@ -51,7 +62,7 @@ fn a_pipeline_that_is_not_yaml() {
     assert!(error.contains("line 2"), "{error}");
     assert_eq!(
         pipeline("- a\n- b"),
-        "pipelines/chat.yaml: holds a list, expected a map with settings and steps",
+        "pipelines/chat.yaml: holds a list, expected a table with settings and steps",
     );
 }
 
@@ -88,7 +99,7 @@ fn values_of_the_wrong_type() {
     assert_eq!(
         pipeline("settings: 5\nsteps: many"),
         "3 problems:\n  \
-         pipelines/chat.yaml: settings: got 5, expected a map\n  \
+         pipelines/chat.yaml: settings: got 5, expected a table\n  \
          pipelines/chat.yaml: steps: got \"many\", expected a list of steps\n  \
          pipelines/chat.yaml: settings.max_context_tokens is missing, expected a whole number of at least 1",
     );
@@ -103,12 +114,12 @@ steps:
 "
         ),
         "8 problems:\n  \
-         pipelines/chat.yaml: settings.max_context_tokens: got a map, expected a whole number of tokens\n  \
+         pipelines/chat.yaml: settings.max_context_tokens: got a table, expected a whole number of tokens\n  \
          pipelines/chat.yaml: steps.a.action: got 5, expected a text\n  \
          pipelines/chat.yaml: steps.b.use_history: got \"yes\", expected true or false\n  \
          pipelines/chat.yaml: steps.b.prompt_key: got 7, expected a text\n  \
-         pipelines/chat.yaml: steps.b.user_parts: got \"x\", expected a map of parts with templates\n  \
-         pipelines/chat.yaml: steps.c.user_parts.p: got 1, expected a template, or a map with one\n  \
+         pipelines/chat.yaml: steps.b.user_parts: got \"x\", expected a table of parts with templates\n  \
+         pipelines/chat.yaml: steps.c.user_parts.p: got 1, expected a template, or a table with one\n  \
          pipelines/chat.yaml: steps.c.user_parts.q.template: got 2, expected a text\n  \
          pipelines/chat.yaml: steps.c.user_parts.r.template is missing, expected a text with {} for the value",
     );
@@ -191,7 +202,7 @@ fn steps_without_name_or_action() {
         ),
         "4 problems:\n  \
          pipelines/chat.yaml: steps[0].id is missing, expected the step's name\n  \
-         pipelines/chat.yaml: steps[1]: got 7, expected a map with id and action\n  \
+         pipelines/chat.yaml: steps[1]: got 7, expected a table with id and action\n  \
          pipelines/chat.yaml: steps[2].id: got \"\", expected the step's name\n  \
          pipelines/chat.yaml: steps: got a step named \"a\" twice, expected a name of its own for each step",
     );
@@ -301,8 +312,8 @@ fn keys_with_a_slip_or_in_the_wrong_place() {
          pipelines/chat.yaml: steps.router.Max-Output-Token is not read here; did you mean max_output_tokens?\n  \
          pipelines/chat.yaml: steps.router.max_context_tokens is not read here; did you mean max_context_tokens in settings?\n  \
          pipelines/chat.yaml: steps.answer.use_historie is not read here; did you mean use_history?\n  \
-         pipelines/chat.yaml: steps.answer.user_parts.question.templete is not read here; did you mean template?\n  \
-         pipelines/chat.yaml: steps.answer.user_parts.question.template is missing, expected a text with {} for the value",
+         pipelines/chat.yaml: steps.answer.user_parts.question.template is missing, expected a text with {} for the value\n  \
+         pipelines/chat.yaml: steps.answer.user_parts.question.templete is not read here; did you mean template?",
     );
     let error = config(r#"{"model_contex_window": 1, "max_output_tokens": 2}"#);
     assert!(

@@ -89,7 +89,7 @@ fn an_error_names_the_file_and_what_is_wrong_with_it() {
     assert_eq!(
         message(&file),
         "slicer: got \"gready\", expected one of greedy, knapsack, quota, count_quota, \
-         count_constrained_knapsack"
+         count_constrained_knapsack; did you mean greedy?"
     );
     let error = PolicySpec::from_file(&file).unwrap_err();
     assert!(matches!(&error, PolicySpecError::File { file: named, .. } if *named == file));

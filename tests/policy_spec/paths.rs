@@ -163,17 +163,18 @@ fn all_problems_are_listed_at_once() {
     assert_eq!(
         error.to_string(),
         "\
-10 problems:
+11 problems:
   scorers[0].half_life: unknown key, expected one of weight, type
   scorers[1].weight: must be a number, got \"much\"
   scorers[1].type: got \"recensy\", expected one of recency, priority, frequency, reflexive, \
-kind, tag, metadata_trust, metadata_key, decay, scaled, composite, custom
+kind, tag, metadata_trust, metadata_key, decay, scaled, composite, custom; did you mean recency?
   scorers[2].weight: missing, expected a number
-  scorers[3].scorer.weights.a: must be finite and at least 0, got -2
-  slicer.entries[0].kind: must not be empty or white space only, got \" \"
+  slicer.entries[0].kind: must be a kind, which is a text that is not blank, got \" \"
   slicer.entries[0].cap_count: must be a whole number of at least 0, got -1
   slicer.inner: missing, expected a slicer
   placer: got \"diagonal\", expected one of chronological, u_shaped
-  deduplicate: unknown key, expected one of scorers, scorer, slicer, placer, overflow, deduplication"
+  deduplicate: unknown key, expected one of scorers, scorer, slicer, placer, overflow, deduplication
+  scorers[3].scorer.weights.a: must be finite and at least 0, got -2
+  scorers[0].weight: must be positive, got -1"
     );
 }

@@ -7,6 +7,7 @@ use cupel::{
     Sliced, Slicer, UShapedPlacer,
 };
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::arbitrary::{items, spec};
 use crate::{Brevity, registry, samples};
@@ -84,6 +85,25 @@ proptest! {
             );
         }
     }
+}
+
+/// A part that is declared, but not built or not described, does not come back from a policy.
+#[test]
+fn the_samples_have_every_type_that_a_file_may_name() {
+    let samples: Vec<String> = samples().iter().map(ToString::to_string).collect();
+    let mut types = 0;
+    for part in ["scorer", "slicer", "placer"] {
+        let mut spec = json!({ "scorer": "recency", "slicer": "greedy", "placer": "u_shaped" });
+        spec[part] = json!("?");
+        let error = PolicySpec::from_json_str(&spec.to_string()).unwrap_err().to_string();
+        let (_, known) = error.split_once("expected one of ").unwrap();
+        for name in known.split(", ") {
+            let written = format!("\"type\":\"{name}\"");
+            assert!(samples.iter().any(|sample| sample.contains(&written)), "{part} {name}");
+            types += 1;
+        }
+    }
+    assert!(types >= 19, "{types}");
 }
 
 #[test]

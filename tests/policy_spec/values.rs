@@ -62,7 +62,7 @@ fn settings_of_scorers_have_their_ranges() {
     );
     assert_eq!(
         scorer_problem(&json!({ "type": "kind", "weights": { "Memory": 1, "memory": 2 } })),
-        "scorer.weights.memory: the kind is given twice, expected once (kinds ignore case)"
+        "scorer.weights.memory: the key is given twice, expected once (kinds ignore case)"
     );
     assert_eq!(
         scorer_problem(
@@ -89,7 +89,7 @@ fn decay_needs_ages_above_zero_in_ascending_order() {
     let problem = |curve: Value| scorer_problem(&json!({ "type": "decay", "curve": curve }));
     assert_eq!(
         problem(json!({ "type": "exponential", "half_life_secs": 0 })),
-        "scorer.curve.half_life_secs: must be greater than 0, got 0"
+        "scorer.curve.half_life_secs: the halfLife must be greater than 0, got 0"
     );
     assert_eq!(
         problem(json!({ "type": "window", "max_age_secs": -60 })),
@@ -126,11 +126,11 @@ fn settings_of_slicers_have_their_ranges() {
     };
     assert_eq!(
         quotas(json!([{ "kind": "Memory", "cap": 101 }])),
-        "slicer.quotas[0].cap: must be between 0 and 100 percent, got 101"
+        "slicer.quotas[0].cap: must be between 0 and 100 percent, got 101 (Memory)"
     );
     assert_eq!(
         quotas(json!([{ "kind": "Memory", "require": 30, "cap": 20 }])),
-        "slicer.quotas[0].require: must be at most its cap of 20, got 30"
+        "slicer.quotas[0].require: must be at most its cap of 20, got 30 (Memory)"
     );
     assert_eq!(
         quotas(json!([{ "kind": "Memory", "require": 60 }, { "kind": "Message", "require": 50 }])),
@@ -147,8 +147,8 @@ fn settings_of_slicers_have_their_ranges() {
     );
     assert_eq!(
         slicer_problem(&json!({ "type": "count_quota", "entries": [], "inner": "knapsack" })),
-        "slicer.inner: must not be a knapsack; use greedy, or count_constrained_knapsack instead \
-         of count_quota"
+        "slicer.inner: must not be a knapsack (KnapsackSlice); use greedy, or \
+         count_constrained_knapsack instead of count_quota"
     );
     assert_eq!(
         slicer_problem(&json!({ "type": "quota", "quotas": [], "inner":
@@ -195,9 +195,9 @@ fn a_spec_built_in_code_is_checked_before_it_becomes_a_policy() {
         PlacerSpec::UShaped,
     );
     let problems = "4 problems:\n  \
-        scorer.scorer.scorers[0].weight: must be a finite number, got inf\n  \
-        scorer.scorer.scorers[0].curve.half_life_secs: must be greater than 0, got 0\n  \
+        scorer.scorer.scorers[0].curve.half_life_secs: the halfLife must be greater than 0, got 0\n  \
         scorer.scorer.scorers[0].null_timestamp_score: must be between 0 and 1, got NaN\n  \
+        scorer.scorer.scorers[0].weight: must be a finite number, got inf\n  \
         slicer.inner.bucket_size: must be at least 1, got -3";
     assert_eq!(spec.validate().unwrap_err().to_string(), problems);
     let registry = ScorerRegistry::new(SystemTimeProvider);
@@ -214,7 +214,8 @@ fn a_name_that_is_not_registered_is_named_with_those_that_are() {
     assert_eq!(spec.validate(), Ok(()));
     assert_eq!(
         spec.to_policy(&crate::registry()).unwrap_err().to_string(),
-        "scorer.name: no scorer is registered as \"brevty\", expected one of brevity, newest first"
+        "scorer.name: no scorer is registered as \"brevty\", expected one of brevity, newest \
+         first; did you mean brevity?"
     );
 }
 
@@ -223,8 +224,59 @@ fn names_are_registered_once_and_are_not_blank() {
     let error = crate::registry().register("brevity", cupel::RecencyScorer).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "scorer configuration: ScorerRegistry: the name \"brevity\" is registered already, \
+        "scorer configuration: ScorerRegistry: name: \"brevity\" is registered already, \
          expected a new one"
     );
     assert!(crate::registry().register(" ", cupel::RecencyScorer).is_err());
+}
+
+#[test]
+fn a_value_is_judged_whatever_is_wrong_beside_it() {
+    let spec = json!({
+        "scorers": [
+            { "type": "recency", "weight": -1 },
+            { "type": "recency", "weight": "much" },
+            { "type": "metadata_key", "weight": 1, "key": 5, "value": "v", "boost": -2 },
+            { "type": "tag", "weight": 1, "weights": { "a": -3, "b": "heavy" } },
+            {
+                "type": "decay", "weight": 1, "null_timestamp_score": 4,
+                "curve": {
+                    "type": "step",
+                    "windows": [{ "max_age_secs": 9, "score": 1 }, 7, { "max_age_secs": 5, "score": 6 }]
+                }
+            },
+            { "type": "decay", "weight": 1, "null_timestamp_score": 8, "curve": "wave" }
+        ],
+        "slicer": {
+            "type": "count_quota", "inner": "nothing",
+            "entries": [{ "kind": 1, "require_count": 3, "cap_count": 2 }, { "kind": "Memory" },
+                        { "kind": "memory", "cap_count": "many" }]
+        },
+        "placer": "u_shaped"
+    });
+    let error = PolicySpec::from_json_str(&spec.to_string()).unwrap_err();
+    let mut paths: Vec<&str> = error.problems().iter().map(|problem| &*problem.path).collect();
+    paths.sort_unstable();
+    assert_eq!(
+        paths,
+        [
+            "scorers[0].weight",
+            "scorers[1].weight",
+            "scorers[2].boost",
+            "scorers[2].key",
+            "scorers[3].weights.a",
+            "scorers[3].weights.b",
+            "scorers[4].curve.windows[1]",
+            "scorers[4].curve.windows[2].max_age_secs",
+            "scorers[4].curve.windows[2].score",
+            "scorers[4].null_timestamp_score",
+            "scorers[5].curve",
+            "scorers[5].null_timestamp_score",
+            "slicer.entries[0].kind",
+            "slicer.entries[0].require_count",
+            "slicer.entries[2].cap_count",
+            "slicer.entries[2].kind",
+            "slicer.inner",
+        ]
+    );
 }

@@ -148,18 +148,20 @@ fn the_default_kind_weights_are_exactly_five() {
 #[test]
 fn decay_errors_name_the_parameter() {
     let message = |curve: Result<DecayCurve, CupelError>| match curve {
-        Err(CupelError::ScorerConfig(message)) => message,
+        Err(CupelError::ScorerConfig(error)) => error.to_string(),
         other => panic!("{other:?}"),
     };
     let hour = Duration::from_secs(3_600);
     assert!(message(DecayCurve::exponential(Duration::ZERO)).contains("halfLife"));
-    assert!(message(DecayCurve::window(Duration::ZERO)).contains("maxAge"));
+    assert!(message(DecayCurve::window(Duration::ZERO)).contains("max_age"));
     assert!(message(DecayCurve::step(vec![])).contains("windows"));
-    assert!(message(DecayCurve::step(vec![(hour, 0.5), (Duration::ZERO, 0.1)])).contains("maxAge"));
+    assert!(
+        message(DecayCurve::step(vec![(hour, 0.5), (Duration::ZERO, 0.1)])).contains("max_age")
+    );
     let scorer = || DecayScorer::new(SystemTimeProvider, DecayCurve::window(hour).unwrap());
     for outside in [-0.1, 1.1, f64::NAN] {
         let error = scorer().null_timestamp_score(outside).unwrap_err().to_string();
-        assert!(error.contains("nullTimestampScore"), "{error}");
+        assert!(error.contains("null_timestamp_score"), "{error}");
     }
 }
 

@@ -69,10 +69,13 @@ fn an_empty_budget_selects_nothing_not_even_what_costs_nothing() {
 fn a_budget_only_shrinks() {
     let mut slice = StreamSlice::new(10);
     assert!(slice.push(item(1.0, 4, 0)).is_kept());
-    let Err(CupelError::SlicerConfig(text)) = slice.shrink_budget(11) else {
+    let Err(CupelError::SlicerConfig(error)) = slice.shrink_budget(11) else {
         panic!("the budget grew");
     };
-    assert_eq!(text, "StreamSlice: the budget can only shrink, from 10 to at most that, got 11");
+    assert_eq!(
+        error.to_string(),
+        "StreamSlice: budget: can only shrink, must be at most 10, got 11"
+    );
     slice.reserve(-3);
     assert_eq!((slice.budget(), slice.remaining_tokens()), (10, 6));
     assert!(slice.shrink_budget(10).unwrap().is_empty());

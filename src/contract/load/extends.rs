@@ -1,9 +1,10 @@
 //! A pipeline file with everything it inherits: the child's values over the parent's.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::files::{Files, stays_below};
-use super::node::{Node, Value};
+use crate::config::{Format, Tree, Value};
 use crate::contract::problem::{ContractProblem, Place};
 
 const FOLDER: &str = "pipelines";
@@ -29,7 +30,7 @@ pub(super) fn has_extension(name: &str) -> bool {
 }
 
 /// Reads a pipeline and its ancestors, and merges them.
-pub(super) fn read(files: &mut Files, name: &str) -> Result<Node, Vec<ContractProblem>> {
+pub(super) fn read(files: &mut Files, name: &str) -> Result<Tree, Vec<ContractProblem>> {
     let one = |problem| vec![problem];
     let found = if stays_below(name) { find(files, name).map_err(one)? } else { None };
     let Some((path, text)) = found else {
@@ -77,8 +78,8 @@ impl Parent {
     }
 }
 
-pub(super) fn parent(node: &Node) -> Result<Option<Parent>, ContractProblem> {
-    let Some(extends) = node.get("extends") else { return Ok(None) };
+pub(super) fn parent(tree: &Tree) -> Result<Option<Parent>, ContractProblem> {
+    let Some(extends) = tree.get("extends") else { return Ok(None) };
     let place = Place { file: Some(extends.file.to_string()), key: "extends".to_owned() };
     match &extends.value {
         Value::Text(name) if stays_below(name) => Ok(Some(Parent { name: name.clone(), place })),
@@ -95,29 +96,29 @@ pub(super) fn parse(
     text: &str,
     file: &str,
     problems: &mut Vec<ContractProblem>,
-) -> Result<Node, ContractProblem> {
+) -> Result<Tree, ContractProblem> {
     let problem = |reason: String| ContractProblem::File { file: file.to_owned(), reason };
-    let mut node = Node::from_yaml(text, file).map_err(problem)?;
-    match &mut node.value {
-        Value::Map(entries) => {
+    let tree = Format::Yaml.parse(text, file);
+    let mut tree = tree.map_err(|message| problem(format!("is not YAML: {message}")))?;
+    match &mut tree.value {
+        Value::Table(entries) => {
             for (_, steps) in entries.iter_mut().filter(|(key, _)| key == "steps") {
                 by_name(steps, problems);
             }
-            Ok(node)
+            Ok(tree)
         }
-        Value::Null => Err(problem("is empty, expected settings and steps".to_owned())),
-        _ => Err(problem(format!("holds {node}, expected a map with settings and steps"))),
+        Value::Nothing => Err(problem("is empty, expected settings and steps".to_owned())),
+        _ => Err(problem(format!("holds {tree}, expected a table with settings and steps"))),
     }
 }
 
-fn by_name(steps: &mut Node, problems: &mut Vec<ContractProblem>) {
+fn by_name(steps: &mut Tree, problems: &mut Vec<ContractProblem>) {
     let Value::List(list) = &mut steps.value else { return };
-    let mut named: Vec<(String, Node)> = Vec::with_capacity(list.len());
+    let mut named: Vec<(String, Tree)> = Vec::with_capacity(list.len());
+    let mut seen = HashSet::new();
     for (position, step) in std::mem::take(list).into_iter().enumerate() {
         match name(&step, position) {
-            Ok(name) if named.iter().all(|(earlier, _)| *earlier != name) => {
-                named.push((name, step));
-            }
+            Ok(name) if seen.insert(name.clone()) => named.push((name, step)),
             Ok(name) => problems.push(ContractProblem::Invalid {
                 place: Place { file: Some(step.file.to_string()), key: "steps".to_owned() },
                 value: format!("a step named {name:?} twice"),
@@ -126,24 +127,24 @@ fn by_name(steps: &mut Node, problems: &mut Vec<ContractProblem>) {
             Err(problem) => problems.push(problem),
         }
     }
-    steps.value = Value::Map(named);
+    steps.value = Value::Table(named);
 }
 
-fn name(step: &Node, position: usize) -> Result<String, ContractProblem> {
+fn name(step: &Tree, position: usize) -> Result<String, ContractProblem> {
     let place = |key: String| Place {
         file: Some(step.file.to_string()),
         key: format!("steps[{position}]{key}"),
     };
-    if !matches!(step.value, Value::Map(_)) {
+    if !matches!(step.value, Value::Table(_)) {
         return Err(ContractProblem::Invalid {
             place: place(String::new()),
             value: step.to_string(),
-            expected: "a map with id and action".to_owned(),
+            expected: "a table with id and action".to_owned(),
         });
     }
     let expected = "the step's name".to_owned();
     match step.get("id").or_else(|| step.get("name")) {
-        Some(Node { value: Value::Text(name), .. }) if !name.is_empty() => Ok(name.clone()),
+        Some(Tree { value: Value::Text(name), .. }) if !name.is_empty() => Ok(name.clone()),
         Some(other) => Err(ContractProblem::Invalid {
             place: place(".id".to_owned()),
             value: other.to_string(),
@@ -154,21 +155,29 @@ fn name(step: &Node, position: usize) -> Result<String, ContractProblem> {
 }
 
 /// Adds what the child does not have itself: key by key in maps, anything else as a whole.
-fn merge(child: &mut Node, parent: Node) {
-    let Value::Map(theirs) = parent.value else { return };
-    let Value::Map(own) = &mut child.value else { return };
+fn merge(child: &mut Tree, parent: Tree) {
+    let (Value::Table(own), Value::Table(theirs)) = (&mut child.value, parent.value) else {
+        return;
+    };
     // The parent's order first: its steps come before those a child adds.
-    let mut merged = Vec::with_capacity(theirs.len() + own.len());
-    for (key, theirs) in theirs {
-        match own.iter().position(|(name, _)| *name == key) {
-            Some(position) => {
-                let (key, mut node) = own.remove(position);
-                merge(&mut node, theirs);
-                merged.push((key, node));
-            }
-            None => merged.push((key, theirs)),
+    let positions: HashMap<&str, usize> =
+        theirs.iter().enumerate().map(|(position, (key, _))| (&**key, position)).collect();
+    let (mut over, mut added) = (HashMap::new(), Vec::new());
+    for (key, tree) in std::mem::take(own) {
+        match positions.get(&*key) {
+            Some(position) if !over.contains_key(position) => drop(over.insert(*position, tree)),
+            _ => added.push((key, tree)),
         }
     }
-    merged.append(own);
-    *own = merged;
+    for (position, (key, theirs)) in theirs.into_iter().enumerate() {
+        let tree = match over.remove(&position) {
+            Some(mut own) => {
+                merge(&mut own, theirs);
+                own
+            }
+            None => theirs,
+        };
+        own.push((key, tree));
+    }
+    own.append(&mut added);
 }

@@ -133,10 +133,10 @@ impl ContractFolder {
         let mut reading = Reading::new(files);
         let config = reading.config();
         let contract = match merged {
-            Ok(merged) => reading.contract(&merged, config),
+            Ok(merged) => reading.contract(merged, config),
             Err(problems) => {
-                reading.problems.extend(problems);
-                return Err(ContractError::of(reading.problems));
+                reading.noted.problems.extend(problems);
+                return Err(ContractError::of(reading.noted.problems));
             }
         };
         Ok(match self.policy {

@@ -4,10 +4,8 @@ mod cache;
 mod extends;
 mod files;
 mod folder;
-mod keys;
-mod node;
+mod noted;
 mod read;
-mod spelling;
 
 pub use cache::ContractCache;
 pub use folder::ContractFolder;

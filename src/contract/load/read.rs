@@ -1,295 +1,228 @@
 //! From a tree of values to a contract: types, required keys, prompt files.
 
-use std::path::Path;
+use std::path::Path as FilePath;
+use std::sync::Arc;
 
 use super::files::{Files, stays_below};
-use super::keys::{Section, Unread};
-use super::node::{Node, Value};
-use super::spelling::is_slip;
+use super::noted::{Name, Noted, Tokens};
+use crate::config::{Fields, Format, Path, Tree, Value, meant};
 use crate::contract::check::{BudgetContract, Origins};
 use crate::contract::limits::{ModelLimits, PipelineSettings};
 use crate::contract::policy::LimitsPolicy;
-use crate::contract::problem::{ContractProblem, Place};
+use crate::contract::problem::ContractProblem;
 use crate::contract::step::GenerationStep;
 
 const CONFIG: &str = "config.json";
 const PROMPTS: &str = "prompts";
 const ACTION: &str = "call_model";
+const ROOT: &Path<'_> = &Path::Root;
 
 /// Reads values of the right type and collects what is wrong.
 pub(super) struct Reading<'f> {
     files: &'f mut Files,
-    pub(super) problems: Vec<ContractProblem>,
-    notes: Vec<String>,
+    pub(super) noted: Noted,
     origins: Origins,
     model_name: Option<String>,
 }
 
 impl<'f> Reading<'f> {
     pub(super) fn new(files: &'f mut Files) -> Self {
-        Self {
-            files,
-            problems: Vec::new(),
-            notes: Vec::new(),
-            origins: Origins::default(),
-            model_name: None,
-        }
+        let (noted, origins) = (Noted::default(), Origins::default());
+        Self { files, noted, origins, model_name: None }
     }
 
     /// The model's limits, and whether clamping is allowed.
     pub(super) fn config(&mut self) -> (ModelLimits, bool) {
-        let file = self.files.display(Path::new(CONFIG));
-        self.origins.config = Some(file.clone());
-        let problem =
-            |reason: &str| ContractProblem::File { file: file.clone(), reason: reason.to_owned() };
-        let node = match self.files.text(Path::new(CONFIG)) {
-            Ok(Some(text)) => Node::from_json(&text, &file).map_err(|reason| problem(&reason)),
-            Ok(None) => {
-                Err(problem("there is no such file, expected one with model_context_window"))
-            }
-            Err(problem) => Err(problem),
-        };
-        let node = node.and_then(|node| match node.value {
-            Value::Map(_) => Ok(node),
-            _ => {
-                Err(problem(&format!("holds {node}, expected an object with model_context_window")))
-            }
-        });
-        let node = match node {
-            Ok(node) => node,
+        let tree = match self.config_tree() {
+            Ok(tree) => tree,
             Err(problem) => {
-                self.problems.push(problem);
-                return (ModelLimits::default(), false);
+                self.noted.problems.push(problem);
+                return Default::default();
             }
         };
-        self.unread(Section::Config, &node, "");
-        self.model_name = self.text(&node, "", "model");
-        let limits = ModelLimits {
-            context_window: self.integer(&node, "", "model_context_window"),
-            max_tokens: self.integer(&node, "", "model_max_tokens"),
+        let Some(mut fields) = Fields::open(tree, ROOT, &mut self.noted, "") else {
+            return Default::default();
         };
-        (limits, self.boolean(&node, "", "allow_auto_clamp"))
+        self.model_name = fields.maybe("model");
+        let mut limit = |key| limit(&mut fields, &mut self.origins, ROOT, key);
+        let limits = ModelLimits {
+            context_window: limit("model_context_window"),
+            max_tokens: limit("model_max_tokens"),
+        };
+        let allow_auto_clamp = fields.or("allow_auto_clamp", false);
+        fields.close();
+        (limits, allow_auto_clamp)
+    }
+
+    fn config_tree(&mut self) -> Result<Tree, ContractProblem> {
+        let name = FilePath::new(CONFIG);
+        let file = self.files.display(name);
+        self.origins.config = Some(file.clone());
+        let problem = |reason: String| ContractProblem::File { file: file.clone(), reason };
+        let text = self.files.text(name)?.ok_or_else(|| {
+            problem("there is no such file, expected one with model_context_window".to_owned())
+        })?;
+        let tree = Format::Json.parse(&text, &file);
+        let tree = tree.map_err(|message| problem(format!("is not JSON: {message}")))?;
+        match tree.value {
+            Value::Table(_) => Ok(tree),
+            _ => {
+                let expected = "an object with model_context_window";
+                Err(problem(format!("holds {tree}, expected {expected}")))
+            }
+        }
     }
 
     /// The contract of a merged pipeline, with everything that is wrong with it.
     pub(super) fn contract(
         mut self,
-        pipeline: &Node,
+        pipeline: Tree,
         (model, allow_auto_clamp): (ModelLimits, bool),
     ) -> BudgetContract {
-        self.origins.pipeline = Some(pipeline.file.to_string());
-        self.unread(Section::Pipeline, pipeline, "");
-        let mut settings = PipelineSettings::default();
-        if let Some(node) = self.map(pipeline, "", "settings") {
-            self.unread(Section::Settings, node, "settings.");
-            let mut read = |key| self.integer(node, "settings.", key);
-            settings.max_context_tokens = read("max_context_tokens");
-            settings.max_history_tokens = read("max_history_tokens");
-            settings.safety_margin_tokens = read("budget_safety_margin_tokens");
+        let file = Arc::clone(&pipeline.file);
+        self.origins.pipeline = Some(file.to_string());
+        let (mut settings, mut steps) = (None, None);
+        if let Some(mut fields) = Fields::open(pipeline, ROOT, &mut self.noted, "a table") {
+            fields.skip(&["name", "description", "extends"]);
+            (settings, steps) = (fields.take("settings"), fields.take("steps"));
+            fields.close();
         }
-        let steps = self.steps(pipeline);
+        let settings = settings.map(|tree| self.settings(tree)).unwrap_or_default();
         let mut contract = BudgetContract::new(model, settings);
-        contract.steps = steps;
+        contract.steps = self.steps(steps, &file);
         contract.policy =
             if allow_auto_clamp { LimitsPolicy::AutoClamp } else { LimitsPolicy::FailFast };
         contract.origins = self.origins;
-        contract.notes = self.notes;
+        contract.notes = self.noted.notes;
         contract.model_name = self.model_name;
-        contract.problems = self.problems;
+        contract.problems = self.noted.problems;
         contract
     }
 
-    fn steps(&mut self, pipeline: &Node) -> Vec<GenerationStep> {
-        let steps = self.map(pipeline, "", "steps");
-        let entries = steps.map(Node::entries).unwrap_or_default();
-        if entries.is_empty() && !self.reported("steps".to_owned()) {
-            let place = Place { file: Some(pipeline.file.to_string()), key: "steps".to_owned() };
-            let expected = format!("at least one step, with an id and an action such as {ACTION}");
-            self.problems.push(ContractProblem::Missing { place, expected });
+    fn settings(&mut self, tree: Tree) -> PipelineSettings {
+        let mut settings = PipelineSettings::default();
+        let path = ROOT.key("settings");
+        if let Some(mut fields) = Fields::open(tree, &path, &mut self.noted, "a table") {
+            let mut limit = |key| limit(&mut fields, &mut self.origins, &path, key);
+            settings.max_context_tokens = limit("max_context_tokens");
+            settings.max_history_tokens = limit("max_history_tokens");
+            settings.safety_margin_tokens = limit("budget_safety_margin_tokens");
+            fields.close();
         }
-        let generating: Vec<_> =
-            entries.iter().filter_map(|(name, step)| self.step(name, step)).collect();
-        if generating.is_empty() && !entries.is_empty() {
-            self.notes.push(format!("{}: no step has the action {ACTION}", pipeline.file));
+        settings
+    }
+
+    fn steps(&mut self, steps: Option<Tree>, pipeline: &Arc<str>) -> Vec<GenerationStep> {
+        let path = ROOT.key("steps");
+        let entries = match steps {
+            None => Vec::new(),
+            Some(steps) => {
+                let fields = Fields::open(steps, &path, &mut self.noted, "a list of steps");
+                let Some(mut fields) = fields else { return Vec::new() };
+                fields.rest()
+            }
+        };
+        if entries.is_empty() {
+            let expected = format!("at least one step, with an id and an action such as {ACTION}");
+            self.noted.missing(pipeline, &path, &expected);
+            return Vec::new();
+        }
+        let step = |(name, step): (String, Tree)| self.step(&name, step, &path.key(&name));
+        let generating: Vec<_> = entries.into_iter().filter_map(step).collect();
+        if generating.is_empty() {
+            self.noted.notes.push(format!("{pipeline}: no step has the action {ACTION}"));
         }
         generating
     }
 
-    fn step(&mut self, name: &str, node: &Node) -> Option<GenerationStep> {
-        let prefix = &format!("steps.{name}.");
-        if !matches!(node.value, Value::Map(_)) {
-            self.invalid(node, format!("steps.{name}"), "a map with an action");
+    fn step(&mut self, name: &str, tree: Tree, path: &Path<'_>) -> Option<GenerationStep> {
+        let mut fields = Fields::open(tree, path, &mut self.noted, "a table with an action")?;
+        let expected = "what the step does, such as call_model";
+        let Name(action, file) = fields.needed("action", expected)?;
+        if action != ACTION {
+            // A slip here would leave the step unchecked.
+            if meant(&action, &[ACTION]).is_some() {
+                let (path, value) = (path.key("action"), format!("{action:?}"));
+                self.noted.invalid(&file, &path, value, "another action, or \"call_model\"");
+            }
             return None;
         }
-        let action = self.text(node, prefix, "action");
-        match action.as_deref() {
-            Some(ACTION) => {}
-            Some(other) => {
-                // A slip here would leave the step unchecked.
-                if is_slip(other, ACTION) {
-                    let node = node.get("action").unwrap_or(node);
-                    self.invalid(
-                        node,
-                        format!("{prefix}action"),
-                        "another action, or \"call_model\"",
-                    );
-                }
-                return None;
-            }
-            None if self.reported(format!("{prefix}action")) => return None,
-            None => {
-                self.missing(
-                    node,
-                    format!("{prefix}action"),
-                    "what the step does, such as call_model",
-                );
-                return None;
-            }
-        }
-        self.unread(Section::Step, node, prefix);
+        fields.skip(&["id", "name"]);
         let mut step = GenerationStep::new(name);
-        step.max_output_tokens = self.integer(node, prefix, "max_output_tokens");
-        step.max_tokens = self.integer(node, prefix, "max_tokens");
-        step.use_history = self.boolean(node, prefix, "use_history");
-        step.system_prompt = self.prompt(node, prefix).map(Into::into);
-        step.user_parts = self.user_parts(node, prefix);
+        step.max_output_tokens = limit(&mut fields, &mut self.origins, path, "max_output_tokens");
+        step.max_tokens = limit(&mut fields, &mut self.origins, path, "max_tokens");
+        step.use_history = fields.or("use_history", false);
+        let prompt = fields.maybe("prompt_key");
+        let parts = fields.take("user_parts");
+        fields.close();
+        step.system_prompt =
+            prompt.and_then(|name| self.prompt(&name, &path.key("prompt_key"))).map(Into::into);
+        step.user_parts =
+            parts.map(|tree| self.user_parts(tree, &path.key("user_parts"))).unwrap_or_default();
         Some(step)
     }
 
     /// The text of the prompt file that `prompt_key` names.
-    fn prompt(&mut self, step: &Node, prefix: &str) -> Option<String> {
-        let name = self.text(step, prefix, "prompt_key")?;
-        let key = format!("{prefix}prompt_key");
-        let node = step.get("prompt_key")?;
-        if !stays_below(&name) {
-            self.invalid(node, key, "the name of a file below prompts");
+    fn prompt(&mut self, Name(name, file): &Name, path: &Path<'_>) -> Option<String> {
+        let shown = format!("{name:?}");
+        if !stays_below(name) {
+            self.noted.invalid(file, path, shown, "the name of a file below prompts");
             return None;
         }
         let candidates = ["", ".txt", ".md"].map(|extension| {
             // A key is the file's name without its extension, or all of it.
-            Path::new(PROMPTS).join(format!("{name}{extension}"))
+            FilePath::new(PROMPTS).join(format!("{name}{extension}"))
         });
         for candidate in &candidates {
             match self.files.text(candidate) {
                 Ok(Some(text)) => return Some(text),
                 Ok(None) => {}
                 Err(problem) => {
-                    self.problems.push(problem);
+                    self.noted.problems.push(problem);
                     return None;
                 }
             }
         }
         let [_, text, markdown] = candidates.map(|candidate| self.files.display(&candidate));
-        self.invalid(node, key, &format!("a prompt file; there is no {text} and no {markdown}"));
+        let expected = format!("a prompt file; there is no {text} and no {markdown}");
+        self.noted.invalid(file, path, shown, expected);
         None
     }
 
-    /// The templates of `user_parts`: a map or list of templates, or of maps with a template.
-    fn user_parts(&mut self, step: &Node, prefix: &str) -> Vec<String> {
-        let Some(parts) = step.get("user_parts") else { return Vec::new() };
-        let parts: Vec<(String, &Node)> = match &parts.value {
-            Value::Map(parts) => parts
-                .iter()
-                .map(|(name, part)| (format!("{prefix}user_parts.{name}"), part))
-                .collect(),
-            Value::List(parts) => parts
-                .iter()
-                .enumerate()
-                .map(|(position, part)| (format!("{prefix}user_parts[{position}]"), part))
-                .collect(),
-            _ => {
-                self.invalid(parts, format!("{prefix}user_parts"), "a map of parts with templates");
-                return Vec::new();
-            }
-        };
-        parts.into_iter().filter_map(|(key, part)| self.template(part, key)).collect()
-    }
-
-    fn template(&mut self, part: &Node, key: String) -> Option<String> {
-        match &part.value {
-            Value::Text(template) => Some(template.clone()),
-            Value::Map(_) => {
-                let prefix = format!("{key}.");
-                self.unread(Section::UserPart, part, &prefix);
-                let template = self.text(part, &prefix, "template");
-                if template.is_none() && !self.reported(format!("{prefix}template")) {
-                    self.missing(part, format!("{prefix}template"), "a text with {} for the value");
-                }
-                template
-            }
-            _ => {
-                self.invalid(part, key, "a template, or a map with one");
-                None
-            }
+    /// The templates of `user_parts`: a table or list of templates, or of tables with a template.
+    fn user_parts(&mut self, tree: Tree, path: &Path<'_>) -> Vec<String> {
+        if let Value::List(parts) = tree.value {
+            let part = |(index, part)| self.template(part, &path.index(index));
+            return parts.into_iter().enumerate().filter_map(part).collect();
         }
+        let expected = "a table of parts with templates";
+        let parts = Fields::open(tree, path, &mut self.noted, expected);
+        let parts = parts.map(|mut fields| fields.rest()).unwrap_or_default();
+        let part = |(name, part): (String, Tree)| self.template(part, &path.key(&name));
+        parts.into_iter().filter_map(part).collect()
     }
 
-    fn map<'n>(&mut self, parent: &'n Node, prefix: &str, key: &str) -> Option<&'n Node> {
-        let node = parent.get(key)?;
-        if matches!(node.value, Value::Map(_)) {
-            return Some(node);
+    fn template(&mut self, part: Tree, path: &Path<'_>) -> Option<String> {
+        if let Value::Text(template) = part.value {
+            return Some(template);
         }
-        let expected = if key == "steps" { "a list of steps" } else { "a map" };
-        self.invalid(node, format!("{prefix}{key}"), expected);
-        None
+        let expected = "a template, or a table with one";
+        let mut fields = Fields::open(part, path, &mut self.noted, expected)?;
+        fields.skip(&["source"]);
+        let template = fields.needed("template", "a text with {} for the value");
+        fields.close();
+        template
     }
+}
 
-    fn integer(&mut self, parent: &Node, prefix: &str, key: &str) -> Option<i64> {
-        let node = parent.get(key)?;
-        let key = format!("{prefix}{key}");
-        if let Value::Integer(number) = node.value {
-            if let Ok(number) = i64::try_from(number) {
-                self.origins.keys.insert(key, node.file.to_string());
-                return Some(number);
-            }
-        }
-        self.invalid(node, key, "a whole number of tokens");
-        None
-    }
-
-    fn boolean(&mut self, parent: &Node, prefix: &str, key: &str) -> bool {
-        let Some(node) = parent.get(key) else { return false };
-        if let Value::Bool(value) = node.value {
-            return value;
-        }
-        self.invalid(node, format!("{prefix}{key}"), "true or false");
-        false
-    }
-
-    fn text(&mut self, parent: &Node, prefix: &str, key: &str) -> Option<String> {
-        let node = parent.get(key)?;
-        if let Value::Text(text) = &node.value {
-            return Some(text.clone());
-        }
-        self.invalid(node, format!("{prefix}{key}"), "a text");
-        None
-    }
-
-    fn unread(&mut self, section: Section, map: &Node, prefix: &str) {
-        let mut unread = Unread::default();
-        unread.look(section, map, prefix);
-        self.problems.append(&mut unread.problems);
-        self.notes.append(&mut unread.notes);
-    }
-
-    fn invalid(&mut self, node: &Node, key: String, expected: &str) {
-        self.problems.push(ContractProblem::Invalid {
-            place: Place { file: Some(node.file.to_string()), key },
-            value: node.to_string(),
-            expected: expected.to_owned(),
-        });
-    }
-
-    fn missing(&mut self, node: &Node, key: String, expected: &str) {
-        self.problems.push(ContractProblem::Missing {
-            place: Place { file: Some(node.file.to_string()), key },
-            expected: expected.to_owned(),
-        });
-    }
-
-    /// Whether something was already said of a value.
-    fn reported(&self, key: String) -> bool {
-        let place = Place { file: None, key };
-        self.problems.iter().any(|problem| problem.explains(&place))
-    }
+/// A number of tokens; which file it came from is kept for later.
+fn limit<'a>(
+    fields: &mut Fields<'a>,
+    origins: &mut Origins,
+    path: &Path<'_>,
+    key: &'a str,
+) -> Option<i64> {
+    let Tokens(tokens, file) = fields.maybe(key)?;
+    origins.keys.insert(path.key(key).to_string(), file.to_string());
+    Some(tokens)
 }

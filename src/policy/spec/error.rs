@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::SpecProblem;
+use crate::error::{ConfigProblem, Listed};
 
 /// Why a spec could not be read, or not be turned into a policy or back.
 ///
@@ -20,8 +20,8 @@ use super::SpecProblem;
 #[non_exhaustive]
 pub enum PolicySpecError {
     /// The spec says something it cannot mean. Every problem is listed, each with its path.
-    #[error("{}", list(.0))]
-    Invalid(Vec<SpecProblem>),
+    #[error("{}", Listed(.0))]
+    Invalid(Vec<ConfigProblem>),
 
     /// The text is not what its format allows.
     #[error("not valid {format}: {message}")]
@@ -65,22 +65,11 @@ pub enum PolicySpecError {
 impl PolicySpecError {
     /// The problems with the content, with their paths; none when it never got that far.
     #[must_use]
-    pub fn problems(&self) -> &[SpecProblem] {
+    pub fn problems(&self) -> &[ConfigProblem] {
         match self {
             Self::Invalid(problems) => problems,
             Self::File { error, .. } => error.problems(),
             _ => &[],
-        }
-    }
-}
-
-/// One problem on its own line of text, several below their number.
-fn list(problems: &[SpecProblem]) -> String {
-    match problems {
-        [only] => only.to_string(),
-        all => {
-            let lines: String = all.iter().map(|problem| format!("\n  {problem}")).collect();
-            format!("{} problems:{lines}", all.len())
         }
     }
 }

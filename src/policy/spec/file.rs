@@ -2,57 +2,19 @@
 
 use std::path::Path;
 
-use super::read::read;
-use super::tree::Tree;
 use super::{PolicySpec, PolicySpecError};
+use crate::config::Format;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Json,
-    Toml,
-    Yaml,
+fn parse(format: Format, text: &str) -> Result<PolicySpec, PolicySpecError> {
+    let tree = format.parse(text, "");
+    let tree =
+        tree.map_err(|message| PolicySpecError::Syntax { format: format.name(), message })?;
+    PolicySpec::read(tree)
 }
 
-impl Format {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Json => "JSON",
-            Self::Toml => "TOML",
-            Self::Yaml => "YAML",
-        }
-    }
-
-    fn of(file: &Path) -> Result<Self, PolicySpecError> {
-        let extension = file.extension().map(|extension| extension.to_string_lossy().into_owned());
-        match extension.as_deref().map(str::to_ascii_lowercase).as_deref() {
-            Some("json") => Ok(Self::Json),
-            Some("toml") => Ok(Self::Toml),
-            Some("yaml" | "yml") => Ok(Self::Yaml),
-            _ => Err(PolicySpecError::UnknownFormat { extension }),
-        }
-    }
-
-    fn parse(self, text: &str) -> Result<PolicySpec, PolicySpecError> {
-        let tree = match self {
-            Self::Json => serde_json::from_str::<Tree>(text).map_err(|error| error.to_string()),
-            Self::Toml => toml::from_str::<Tree>(text).map_err(|error| error.to_string()),
-            Self::Yaml => yaml_serde::from_str::<Tree>(text).map_err(|error| error.to_string()),
-        };
-        let tree = tree.map_err(|message| PolicySpecError::Syntax {
-            format: self.name(),
-            message: message.trim_end().to_owned(),
-        })?;
-        read(tree)
-    }
-
-    fn write(self, spec: &PolicySpec) -> Result<String, PolicySpecError> {
-        let text = match self {
-            Self::Json => serde_json::to_string_pretty(spec).map_err(|error| error.to_string()),
-            Self::Toml => toml::to_string(spec).map_err(|error| error.to_string()),
-            Self::Yaml => yaml_serde::to_string(spec).map_err(|error| error.to_string()),
-        };
-        text.map_err(|message| PolicySpecError::Unwritable { format: self.name(), message })
-    }
+fn write(format: Format, spec: &PolicySpec) -> Result<String, PolicySpecError> {
+    let text = format.write(spec);
+    text.map_err(|message| PolicySpecError::Unwritable { format: format.name(), message })
 }
 
 /// Files, with the feature `config`.
@@ -72,10 +34,13 @@ impl PolicySpec {
     pub fn from_file(file: impl AsRef<Path>) -> Result<Self, PolicySpecError> {
         let file = file.as_ref();
         let read = || {
-            let format = Format::of(file)?;
+            let extension = file.extension();
+            let format = Format::of(extension).ok_or_else(|| PolicySpecError::UnknownFormat {
+                extension: extension.map(|name| name.to_string_lossy().into_owned()),
+            })?;
             let text = std::fs::read_to_string(file)
                 .map_err(|error| PolicySpecError::Unreadable(error.to_string()))?;
-            format.parse(&text)
+            parse(format, &text)
         };
         read().map_err(|error| PolicySpecError::File {
             file: file.to_owned(),
@@ -89,7 +54,7 @@ impl PolicySpec {
     ///
     /// [`PolicySpecError::Syntax`] or [`PolicySpecError::Invalid`].
     pub fn from_json_str(text: &str) -> Result<Self, PolicySpecError> {
-        Format::Json.parse(text)
+        parse(Format::Json, text)
     }
 
     /// Reads TOML.
@@ -120,7 +85,7 @@ impl PolicySpec {
     ///
     /// As [`from_json_str`](Self::from_json_str).
     pub fn from_toml_str(text: &str) -> Result<Self, PolicySpecError> {
-        Format::Toml.parse(text)
+        parse(Format::Toml, text)
     }
 
     /// Reads YAML.
@@ -146,7 +111,7 @@ impl PolicySpec {
     ///
     /// As [`from_json_str`](Self::from_json_str).
     pub fn from_yaml_str(text: &str) -> Result<Self, PolicySpecError> {
-        Format::Yaml.parse(text)
+        parse(Format::Yaml, text)
     }
 
     /// Writes JSON, indented.
@@ -155,7 +120,7 @@ impl PolicySpec {
     ///
     /// [`PolicySpecError::Unwritable`] when the spec holds a value JSON has no form for.
     pub fn to_json_string(&self) -> Result<String, PolicySpecError> {
-        Format::Json.write(self)
+        write(Format::Json, self)
     }
 
     /// Writes TOML.
@@ -164,7 +129,7 @@ impl PolicySpec {
     ///
     /// [`PolicySpecError::Unwritable`] when the spec holds a value TOML has no form for.
     pub fn to_toml_string(&self) -> Result<String, PolicySpecError> {
-        Format::Toml.write(self)
+        write(Format::Toml, self)
     }
 
     /// Writes YAML: a preset written this way is a good start for a policy of your own.
@@ -182,6 +147,6 @@ impl PolicySpec {
     ///
     /// [`PolicySpecError::Unwritable`] when the spec holds a value YAML has no form for.
     pub fn to_yaml_string(&self) -> Result<String, PolicySpecError> {
-        Format::Yaml.write(self)
+        write(Format::Yaml, self)
     }
 }

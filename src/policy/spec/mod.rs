@@ -24,7 +24,8 @@
 //! let typing_error = text.replace("cap_count", "capCount");
 //! assert_eq!(
 //!     serde_json::from_str::<PolicySpec>(&typing_error).unwrap_err().to_string(),
-//!     "slicer.entries[0].capCount: unknown key, expected one of kind, require_count, cap_count",
+//!     "slicer.entries[0].capCount: unknown key, expected one of kind, require_count, cap_count; \
+//!      did you mean cap_count?",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -44,33 +45,7 @@
 //! | (`overflow`) | `throw` (the default), `truncate` or `proceed` |
 //! | (`deduplication`) | `true` (the default) or `false` |
 //!
-//! | scorer | keys |
-//! | --- | --- |
-//! | `recency`, `priority`, `frequency`, `reflexive` | |
-//! | `kind` | (`weights`: a table of kinds and numbers) |
-//! | `tag` | `weights`: a table of tags and numbers, (`ignore_case`) |
-//! | `metadata_trust` | `default_score` |
-//! | `metadata_key` | `key`, `value`, `boost` |
-//! | `decay` | `curve`, (`null_timestamp_score`) |
-//! | `scaled` | `scorer` |
-//! | `composite` | `scorers` |
-//! | `custom` | `name`: what it is called in the [`ScorerRegistry`] |
-//!
-//! | curve of `decay` | keys |
-//! | --- | --- |
-//! | `exponential` | `half_life_secs` |
-//! | `step` | `windows`: a list of `max_age_secs` and `score` |
-//! | `window` | `max_age_secs` |
-//!
-//! | slicer | keys |
-//! | --- | --- |
-//! | `greedy` | |
-//! | `knapsack` | (`bucket_size`) |
-//! | `quota` | `quotas`: a list of `kind`, (`require`), (`cap`); `inner`: a slicer |
-//! | `count_quota` | `entries`: a list of `kind`, (`require_count`), (`cap_count`); `inner`: a slicer; (`scarcity`: `degrade` or `throw`) |
-//! | `count_constrained_knapsack` | `entries`, (`bucket_size`), (`scarcity`) |
-//!
-//! The placers are `chronological` and `u_shaped`.
+//! [`ScorerSpec`], [`SlicerSpec`] and [`PlacerSpec`] list the types and their keys.
 //!
 //! # Composites
 //!
@@ -78,31 +53,29 @@
 //! scorer is `scorer`. `scorer` with a composite in it is the same as `scorers`, and is written as
 //! such.
 
-mod check;
+mod convert;
+mod decay;
 mod error;
-mod fields;
 #[cfg(feature = "config")]
 mod file;
-mod from_policy;
-mod path;
-mod read;
+mod parts;
+mod placer;
+mod policy;
 mod registry;
 mod scorer;
 mod slicer;
-mod to_policy;
-mod tree;
 mod values;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::model::OverflowStrategy;
-use path::Problems;
 
+pub use decay::{DecayCurveSpec, DecayWindowSpec};
 pub use error::PolicySpecError;
-pub use path::SpecProblem;
+pub use placer::PlacerSpec;
 pub use registry::ScorerRegistry;
-pub use scorer::{DecayCurveSpec, DecayWindowSpec, ScorerSpec, WeightedScorer};
-pub use slicer::{CountQuotaSpec, KindQuotaSpec, PlacerSpec, SlicerSpec};
+pub use scorer::{ScorerSpec, WeightedScorer};
+pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 
 /// A policy as data; see the [module](self) for the keys.
 ///
@@ -128,16 +101,18 @@ pub use slicer::{CountQuotaSpec, KindQuotaSpec, PlacerSpec, SlicerSpec};
 ///     "2 problems:\n  scorers[1].weight: must be positive, got -1\n  slicer.bucket_size: must be at least 1, got 0",
 /// );
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PolicySpec {
     /// How items are scored.
+    #[serde(flatten, serialize_with = "policy::write_scorer")]
     pub scorer: ScorerSpec,
     /// How the budget is filled.
     pub slicer: SlicerSpec,
     /// How the selection is ordered.
     pub placer: PlacerSpec,
     /// What happens when the selection exceeds the target.
+    #[serde(serialize_with = "policy::lower_case")]
     pub overflow: OverflowStrategy,
     /// Whether items with equal content are reduced to the best one.
     pub deduplication: bool,
@@ -149,56 +124,4 @@ impl PolicySpec {
     pub fn new(scorer: ScorerSpec, slicer: SlicerSpec, placer: PlacerSpec) -> Self {
         Self { scorer, slicer, placer, overflow: OverflowStrategy::default(), deduplication: true }
     }
-
-    /// Checks every value; whether custom scorers are registered shows in
-    /// [`to_policy`](Self::to_policy).
-    ///
-    /// # Errors
-    ///
-    /// [`PolicySpecError::Invalid`] lists every value that is not allowed, with its path.
-    pub fn validate(&self) -> Result<(), PolicySpecError> {
-        let mut problems = Problems::default();
-        self.check(&mut problems, None);
-        problems.finish(Some(()))
-    }
-}
-
-/// How a spec is written.
-#[derive(Serialize)]
-struct Written<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scorer: Option<&'a ScorerSpec>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scorers: Option<&'a [WeightedScorer]>,
-    slicer: &'a SlicerSpec,
-    placer: PlacerSpec,
-    #[serde(serialize_with = "lower_case")]
-    overflow: OverflowStrategy,
-    deduplication: bool,
-}
-
-impl Serialize for PolicySpec {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (scorer, scorers) = match &self.scorer {
-            ScorerSpec::Composite { scorers } => (None, Some(scorers.as_slice())),
-            scorer => (Some(scorer), None),
-        };
-        let written = Written {
-            scorer,
-            scorers,
-            slicer: &self.slicer,
-            placer: self.placer,
-            overflow: self.overflow,
-            deduplication: self.deduplication,
-        };
-        written.serialize(serializer)
-    }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn lower_case<S: Serializer>(
-    strategy: &OverflowStrategy,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&strategy.to_string().to_ascii_lowercase())
 }

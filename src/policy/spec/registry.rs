@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::CupelError;
+use crate::error::{ConfigError, CupelError};
 use crate::scorer::{Scorer, TimeProvider};
 
 /// The clock and the named scorers that turn a [`PolicySpec`](crate::PolicySpec) into a policy.
@@ -67,7 +67,8 @@ impl ScorerRegistry {
     ) -> Result<Self, CupelError> {
         let name = name.into();
         let problem = |text: &str| {
-            Err(CupelError::ScorerConfig(format!("ScorerRegistry: the name {name:?} {text}")))
+            let message = format!("{name:?} {text}");
+            Err(CupelError::ScorerConfig(ConfigError::new("ScorerRegistry", "name", message)))
         };
         if name.trim().is_empty() {
             return problem("is blank, expected at least one character that is not white space");

@@ -1,98 +1,114 @@
-//! Scorers as data.
+//! Scorers as data: a new one is declared, built and described here, and nowhere else in the spec.
 
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
-
+use super::convert::{Convert, one_of};
+use super::decay::DecayCurveSpec;
+use super::parts::{parts, setting};
+use crate::config::{Fields, FromTree, Path};
 use crate::model::ContextKind;
-use crate::scorer::KindScorer;
+use crate::scorer::{
+    CompositeScorer, DecayScorer, FrequencyScorer, KindScorer, MetadataKeyScorer,
+    MetadataTrustScorer, PriorityScorer, RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer,
+    SystemTimeProvider, TagScorer, TimeProvider,
+};
 
-/// A scorer as data: a built-in one with its settings, or a registered one by name.
-///
-/// ```
-/// use cupel::policy::spec::ScorerSpec;
-///
-/// let spec: ScorerSpec = serde_json::from_str(
-///     r#"{ "type": "scaled", "scorer": { "type": "metadata_trust", "default_score": 0.5 } }"#,
-/// )?;
-/// let inner = ScorerSpec::MetadataTrust { default_score: 0.5 };
-/// assert_eq!(spec, ScorerSpec::Scaled { scorer: Box::new(inner) });
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ScorerSpec {
-    /// [`RecencyScorer`](crate::RecencyScorer).
-    Recency,
-    /// [`PriorityScorer`](crate::PriorityScorer).
-    Priority,
-    /// [`FrequencyScorer`](crate::FrequencyScorer).
-    Frequency,
-    /// [`ReflexiveScorer`](crate::ReflexiveScorer).
-    Reflexive,
-    /// [`KindScorer`](crate::KindScorer).
-    Kind {
-        /// The weight of each kind; the default table where the key is left out.
-        weights: BTreeMap<ContextKind, f64>,
-    },
-    /// [`TagScorer`](crate::TagScorer).
-    Tag {
-        /// The weight of each tag.
-        weights: BTreeMap<String, f64>,
-        /// Whether tags match without regard to ASCII case; false where the key is left out.
-        ignore_case: bool,
-    },
-    /// [`MetadataTrustScorer`](crate::MetadataTrustScorer).
-    MetadataTrust {
-        /// The score of items without a usable trust value.
-        default_score: f64,
-    },
-    /// [`MetadataKeyScorer`](crate::MetadataKeyScorer).
-    MetadataKey {
-        /// The metadata key.
-        key: String,
-        /// The value that is boosted.
-        value: String,
-        /// The score of items that have it; all others score 1.
-        boost: f64,
-    },
-    /// [`DecayScorer`](crate::DecayScorer), on the clock of the
-    /// [`ScorerRegistry`](crate::ScorerRegistry).
-    Decay {
-        /// How the score falls with age.
-        curve: DecayCurveSpec,
-        /// The score of items without a timestamp; 0.5 where the key is left out.
-        null_timestamp_score: f64,
-    },
-    /// [`ScaledScorer`](crate::ScaledScorer).
-    Scaled {
-        /// The scorer whose scores are spread over 0 to 1.
-        scorer: Box<ScorerSpec>,
-    },
-    /// [`CompositeScorer`](crate::CompositeScorer).
-    Composite {
-        /// The parts of the weighted average.
-        scorers: Vec<WeightedScorer>,
-    },
-    /// A scorer of your own, from the [`ScorerRegistry`](crate::ScorerRegistry).
-    Custom {
-        /// The name it is registered under.
-        name: String,
-    },
-}
-
-impl ScorerSpec {
-    /// A kind scorer with the default table.
-    #[must_use]
-    pub fn default_kinds() -> Self {
-        Self::Kind { weights: KindScorer::default().weights().iter().cloned().collect() }
+parts! {
+    /// A scorer as data: a built-in one with its settings, or a registered one by name.
+    ///
+    /// | scorer | keys; those in parentheses may be left out |
+    /// | --- | --- |
+    /// | `recency`, `priority`, `frequency`, `reflexive` | |
+    /// | `kind` | (`weights`: a table of kinds and numbers) |
+    /// | `tag` | `weights`: a table of tags and numbers, (`ignore_case`) |
+    /// | `metadata_trust` | `default_score` |
+    /// | `metadata_key` | `key`, `value`, `boost` |
+    /// | `decay` | `curve`, (`null_timestamp_score`) |
+    /// | `scaled` | `scorer` |
+    /// | `composite` | `scorers` |
+    /// | `custom` | `name`: what it is called in the [`ScorerRegistry`](crate::ScorerRegistry) |
+    ///
+    /// | curve of `decay` | keys |
+    /// | --- | --- |
+    /// | `exponential` | `half_life_secs` |
+    /// | `step` | `windows`: a list of `max_age_secs` and `score` |
+    /// | `window` | `max_age_secs` |
+    ///
+    /// ```
+    /// use cupel::policy::spec::ScorerSpec;
+    ///
+    /// let spec: ScorerSpec = serde_json::from_str(
+    ///     r#"{ "type": "scaled", "scorer": { "type": "metadata_trust", "default_score": 0.5 } }"#,
+    /// )?;
+    /// let inner = ScorerSpec::MetadataTrust { default_score: 0.5 };
+    /// assert_eq!(spec, ScorerSpec::Scaled { scorer: Box::new(inner) });
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub enum ScorerSpec: "a scorer" else Self::Recency => {
+        /// [`RecencyScorer`](crate::RecencyScorer).
+        "recency" Recency,
+        /// [`PriorityScorer`](crate::PriorityScorer).
+        "priority" Priority,
+        /// [`FrequencyScorer`](crate::FrequencyScorer).
+        "frequency" Frequency,
+        /// [`ReflexiveScorer`](crate::ReflexiveScorer).
+        "reflexive" Reflexive,
+        /// [`KindScorer`](crate::KindScorer).
+        "kind" Kind {
+            /// The weight of each kind; the default table where the key is left out.
+            weights: BTreeMap<ContextKind, f64> = default_kinds(),
+        },
+        /// [`TagScorer`](crate::TagScorer).
+        "tag" Tag {
+            /// The weight of each tag.
+            weights: BTreeMap<String, f64>,
+            /// Whether tags match without regard to ASCII case; false where the key is left out.
+            ignore_case: bool = false,
+        },
+        /// [`MetadataTrustScorer`](crate::MetadataTrustScorer).
+        "metadata_trust" MetadataTrust {
+            /// The score of items without a usable trust value.
+            default_score: f64,
+        },
+        /// [`MetadataKeyScorer`](crate::MetadataKeyScorer).
+        "metadata_key" MetadataKey {
+            /// The metadata key.
+            key: String,
+            /// The value that is boosted.
+            value: String,
+            /// The score of items that have it; all others score 1.
+            boost: f64,
+        },
+        /// [`DecayScorer`](crate::DecayScorer), on the clock of the
+        /// [`ScorerRegistry`](crate::ScorerRegistry).
+        "decay" Decay {
+            /// How the score falls with age.
+            curve: DecayCurveSpec,
+            /// The score of items without a timestamp; 0.5 where the key is left out.
+            null_timestamp_score: f64 = 0.5,
+        },
+        /// [`ScaledScorer`](crate::ScaledScorer).
+        "scaled" Scaled {
+            /// The scorer whose scores are spread over 0 to 1.
+            scorer: Box<ScorerSpec>,
+        },
+        /// [`CompositeScorer`](crate::CompositeScorer).
+        "composite" Composite {
+            /// The parts of the weighted average.
+            scorers: Vec<WeightedScorer>,
+        },
+        /// A scorer of your own, from the [`ScorerRegistry`](crate::ScorerRegistry).
+        "custom" Custom {
+            /// The name it is registered under.
+            name: String,
+        },
     }
 }
 
 /// One part of a weighted average; in a file, a scorer's table with one more key `weight`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct WeightedScorer {
     /// The scorer.
     #[serde(flatten)]
@@ -101,44 +117,160 @@ pub struct WeightedScorer {
     pub weight: f64,
 }
 
-/// A [`DecayCurve`](crate::DecayCurve) as data; in a file, ages are in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum DecayCurveSpec {
-    /// [`DecayCurve::exponential`](crate::DecayCurve::exponential).
-    Exponential {
-        /// The age at which half of the score is left; key `half_life_secs`.
-        #[serde(rename = "half_life_secs", serialize_with = "seconds")]
-        half_life: Duration,
-    },
-    /// [`DecayCurve::step`](crate::DecayCurve::step).
-    Step {
-        /// From the youngest to the oldest.
-        windows: Vec<DecayWindowSpec>,
-    },
-    /// [`DecayCurve::window`](crate::DecayCurve::window).
-    Window {
-        /// The age from which on the score is 0; key `max_age_secs`.
-        #[serde(rename = "max_age_secs", serialize_with = "seconds")]
-        max_age: Duration,
-    },
-}
+impl FromTree for WeightedScorer {
+    const EXPECTED: &'static str = "a scorer with a weight";
+    const IS_PART: bool = true;
 
-/// One step of a [`DecayCurveSpec::Step`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DecayWindowSpec {
-    /// The step holds below this age; key `max_age_secs`.
-    #[serde(rename = "max_age_secs", serialize_with = "seconds")]
-    pub max_age: Duration,
-    /// The score within the step.
-    pub score: f64,
-}
-
-fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    if duration.subsec_nanos() == 0 {
-        serializer.serialize_u64(duration.as_secs())
-    } else {
-        serializer.serialize_f64(duration.as_secs_f64())
+    fn from_fields(fields: &mut Fields<'_>) -> Option<Self> {
+        let weight = fields.required("weight");
+        let scorer = ScorerSpec::from_fields(fields).unwrap_or(ScorerSpec::Recency);
+        Some(Self { scorer, weight })
     }
+
+    fn stand_in(path: &Path<'_>) -> Self {
+        Self { scorer: ScorerSpec::stand_in(path), weight: f64::stand_in(path) }
+    }
+}
+
+fn default_kinds() -> BTreeMap<ContextKind, f64> {
+    KindScorer::default().weights().iter().cloned().collect()
+}
+
+impl ScorerSpec {
+    /// A kind scorer with the default table.
+    #[must_use]
+    pub fn default_kinds() -> Self {
+        Self::Kind { weights: default_kinds() }
+    }
+
+    /// The scorer, or one that stands in for it after noting what is wrong.
+    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Scorer> {
+        self.checked(path, convert).unwrap_or_else(|| Arc::new(ReflexiveScorer))
+    }
+
+    fn checked(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Scorer>> {
+        Some(match self {
+            Self::Recency => Arc::new(RecencyScorer),
+            Self::Priority => Arc::new(PriorityScorer),
+            Self::Frequency => Arc::new(FrequencyScorer),
+            Self::Reflexive => Arc::new(ReflexiveScorer),
+            Self::Kind { weights } => {
+                Arc::new(convert.check(path, KindScorer::new(weights.clone()))?)
+            }
+            Self::Tag { weights, ignore_case } => {
+                let new = if *ignore_case { TagScorer::case_insensitive } else { TagScorer::new };
+                Arc::new(convert.check(path, new(weights.clone()))?)
+            }
+            Self::MetadataTrust { default_score } => {
+                Arc::new(convert.check(path, MetadataTrustScorer::new(*default_score))?)
+            }
+            Self::MetadataKey { key, value, boost } => {
+                Arc::new(convert.check(path, MetadataKeyScorer::new(key, value, *boost))?)
+            }
+            Self::Decay { curve, null_timestamp_score } => {
+                let curve = convert.check(&path.key("curve"), curve.build());
+                // The score is judged whether the curve is valid or not.
+                let curve = curve.or_else(|| DecayCurveSpec::stand_in(path).build().ok())?;
+                let clock: Arc<dyn TimeProvider> = match convert.registry {
+                    Some(registry) => registry.clock(),
+                    None => Arc::new(SystemTimeProvider),
+                };
+                let scorer = DecayScorer::new(clock, curve);
+                Arc::new(convert.check(path, scorer.null_timestamp_score(*null_timestamp_score))?)
+            }
+            Self::Scaled { scorer } => {
+                let inner = scorer.build(&path.key("scorer"), convert);
+                Arc::new(convert.check(path, ScaledScorer::new(inner))?)
+            }
+            Self::Composite { scorers } => {
+                let at = path.key("scorers");
+                let part = |(index, part): (usize, &WeightedScorer)| {
+                    (part.scorer.build(&at.index(index), convert), part.weight)
+                };
+                let parts = scorers.iter().enumerate().map(part).collect();
+                Arc::new(convert.check(path, CompositeScorer::new(parts))?)
+            }
+            Self::Custom { name } => registered(name, &path.key("name"), convert)?,
+        })
+    }
+
+    /// The spec of a scorer, or one that stands in for it after noting that there is none.
+    pub(super) fn describe(
+        scorer: &dyn Scorer,
+        path: &Path<'_>,
+        convert: &mut Convert<'_>,
+    ) -> Self {
+        let registered = convert.registry.and_then(|registry| registry.name_of(scorer));
+        if let Some(name) = registered {
+            return Self::Custom { name: name.to_owned() };
+        }
+        let spec = scorer.as_any().and_then(|any| Self::of(any, path, convert));
+        spec.unwrap_or_else(|| {
+            let name = scorer.name();
+            let message = format!(
+                "{name} cannot be written as data: it is neither built in nor registered; build \
+                 the policy with the handle from ScorerRegistry::get"
+            );
+            convert.add(path, message);
+            Self::stand_in(path)
+        })
+    }
+
+    /// The spec of a built-in scorer.
+    fn of(any: &dyn Any, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Self> {
+        let plain = [
+            (any.is::<RecencyScorer>(), Self::Recency),
+            (any.is::<PriorityScorer>(), Self::Priority),
+            (any.is::<FrequencyScorer>(), Self::Frequency),
+            (any.is::<ReflexiveScorer>(), Self::Reflexive),
+        ];
+        if let Some((_, spec)) = plain.into_iter().find(|(is, _)| *is) {
+            return Some(spec);
+        }
+        Some(if let Some(kind) = any.downcast_ref::<KindScorer>() {
+            Self::Kind { weights: kind.weights().iter().cloned().collect() }
+        } else if let Some(tag) = any.downcast_ref::<TagScorer>() {
+            let weights = tag.weights().iter().cloned().collect();
+            Self::Tag { weights, ignore_case: tag.ignores_case() }
+        } else if let Some(trust) = any.downcast_ref::<MetadataTrustScorer>() {
+            Self::MetadataTrust { default_score: trust.default_score() }
+        } else if let Some(scorer) = any.downcast_ref::<MetadataKeyScorer>() {
+            let (key, value) = (scorer.key().to_owned(), scorer.value().to_owned());
+            Self::MetadataKey { key, value, boost: scorer.boost() }
+        } else if let Some(decay) = any.downcast_ref::<DecayScorer>() {
+            let null_timestamp_score = decay.undated_score();
+            Self::Decay { curve: DecayCurveSpec::of(decay.curve()), null_timestamp_score }
+        } else if let Some(scaled) = any.downcast_ref::<ScaledScorer>() {
+            let inner = Self::describe(&**scaled.inner(), &path.key("scorer"), convert);
+            Self::Scaled { scorer: Box::new(inner) }
+        } else {
+            let composite = any.downcast_ref::<CompositeScorer>()?;
+            let at = path.key("scorers");
+            let part =
+                |(index, (child, weight)): (usize, (&Arc<dyn Scorer>, f64))| WeightedScorer {
+                    scorer: Self::describe(&**child, &at.index(index), convert),
+                    weight,
+                };
+            Self::Composite { scorers: composite.children().enumerate().map(part).collect() }
+        })
+    }
+}
+
+/// The scorer of a name; without a registry, any name that could be registered will do.
+fn registered(name: &str, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Scorer>> {
+    if name.trim().is_empty() {
+        convert.add(path, format!("must not be empty or white space only, got {name:?}"));
+        return None;
+    }
+    let registry = convert.registry?;
+    let scorer = registry.get(name).map(Arc::clone);
+    if scorer.is_none() {
+        let known: Vec<&str> = registry.names().collect();
+        let known = match known.as_slice() {
+            [] => "and none is".to_owned(),
+            known => one_of(name, known),
+        };
+        convert.add(path, format!("no scorer is registered as {name:?}, {known}"));
+    }
+    scorer
 }

@@ -1,83 +1,100 @@
-//! Slicers and placers as data.
+//! Slicers as data: a new one is declared, built and described here, and nowhere else in the spec.
 
-use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
+use super::convert::Convert;
+use super::parts::{parts, setting, table};
+use super::policy::lower_case;
+use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
-use crate::slicer::ScarcityBehavior;
+use crate::slicer::{
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, GreedySlice, KnapsackSlice,
+    QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
+};
 
-/// A slicer as data.
-///
-/// ```
-/// use cupel::policy::spec::{CountQuotaSpec, SlicerSpec};
-///
-/// let spec: SlicerSpec = serde_json::from_str(
-///     r#"{ "type": "count_quota", "entries": [{ "kind": "ToolOutput", "require_count": 2 }], "inner": "greedy" }"#,
-/// )?;
-/// let SlicerSpec::CountQuota { entries, .. } = spec else { panic!("not a count quota") };
-/// assert_eq!((entries[0].require_count, entries[0].cap_count), (2, CountQuotaSpec::NO_CAP));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum SlicerSpec {
-    /// [`GreedySlice`](crate::GreedySlice).
-    Greedy,
-    /// [`KnapsackSlice`](crate::KnapsackSlice).
-    Knapsack {
-        /// Tokens in a bucket; 100 where the key is left out.
-        bucket_size: i64,
-    },
-    /// [`QuotaSlice`](crate::QuotaSlice).
-    Quota {
-        /// The shares of the kinds.
-        quotas: Vec<KindQuotaSpec>,
-        /// The slicer that fills each kind's part.
-        inner: Box<SlicerSpec>,
-    },
-    /// [`CountQuotaSlice`](crate::CountQuotaSlice).
-    CountQuota {
-        /// The counts of the kinds.
-        entries: Vec<CountQuotaSpec>,
-        /// What happens when a kind is short of candidates; `degrade` where the key is left out.
-        #[serde(serialize_with = "write_scarcity")]
-        scarcity: ScarcityBehavior,
-        /// The slicer that fills the rest of the budget: any but a knapsack.
-        inner: Box<SlicerSpec>,
-    },
-    /// [`CountConstrainedKnapsackSlice`](crate::CountConstrainedKnapsackSlice).
-    CountConstrainedKnapsack {
-        /// The counts of the kinds.
-        entries: Vec<CountQuotaSpec>,
-        /// What happens when a kind is short of candidates; `degrade` where the key is left out.
-        #[serde(serialize_with = "write_scarcity")]
-        scarcity: ScarcityBehavior,
-        /// Tokens in a bucket of the knapsack; 100 where the key is left out.
-        bucket_size: i64,
-    },
+parts! {
+    /// A slicer as data.
+    ///
+    /// | slicer | keys; those in parentheses may be left out |
+    /// | --- | --- |
+    /// | `greedy` | |
+    /// | `knapsack` | (`bucket_size`) |
+    /// | `quota` | `quotas`: a list of `kind`, (`require`), (`cap`); `inner`: a slicer |
+    /// | `count_quota` | `entries`: a list of `kind`, (`require_count`), (`cap_count`); `inner`: a slicer; (`scarcity`: `degrade` or `throw`) |
+    /// | `count_constrained_knapsack` | `entries`, (`bucket_size`), (`scarcity`) |
+    ///
+    /// ```
+    /// use cupel::policy::spec::{CountQuotaSpec, SlicerSpec};
+    ///
+    /// let spec: SlicerSpec = serde_json::from_str(
+    ///     r#"{ "type": "count_quota", "entries": [{ "kind": "ToolOutput", "require_count": 2 }], "inner": "greedy" }"#,
+    /// )?;
+    /// let SlicerSpec::CountQuota { entries, .. } = spec else { panic!("not a count quota") };
+    /// assert_eq!((entries[0].require_count, entries[0].cap_count), (2, CountQuotaSpec::NO_CAP));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub enum SlicerSpec: "a slicer" else Self::Greedy => {
+        /// [`GreedySlice`](crate::GreedySlice).
+        "greedy" Greedy,
+        /// [`KnapsackSlice`](crate::KnapsackSlice).
+        "knapsack" Knapsack {
+            /// Tokens in a bucket; 100 where the key is left out.
+            bucket_size: i64 = KnapsackSlice::default().bucket_size(),
+        },
+        /// [`QuotaSlice`](crate::QuotaSlice).
+        "quota" Quota {
+            /// The shares of the kinds.
+            quotas: Vec<KindQuotaSpec>,
+            /// The slicer that fills each kind's part.
+            inner: Box<SlicerSpec>,
+        },
+        /// [`CountQuotaSlice`](crate::CountQuotaSlice).
+        "count_quota" CountQuota {
+            /// The counts of the kinds.
+            entries: Vec<CountQuotaSpec>,
+            /// What happens when a kind is short of candidates; `degrade` where the key is left out.
+            #[serde(serialize_with = "lower_case")]
+            scarcity: ScarcityBehavior = ScarcityBehavior::default(),
+            /// The slicer that fills the rest of the budget: any but a knapsack.
+            inner: Box<SlicerSpec>,
+        },
+        /// [`CountConstrainedKnapsackSlice`](crate::CountConstrainedKnapsackSlice).
+        "count_constrained_knapsack" CountConstrainedKnapsack {
+            /// The counts of the kinds.
+            entries: Vec<CountQuotaSpec>,
+            /// What happens when a kind is short of candidates; `degrade` where the key is left out.
+            #[serde(serialize_with = "lower_case")]
+            scarcity: ScarcityBehavior = ScarcityBehavior::default(),
+            /// Tokens in a bucket of the knapsack; 100 where the key is left out.
+            bucket_size: i64 = KnapsackSlice::default().bucket_size(),
+        },
+    }
 }
 
-/// A kind's share of the budget, in percent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KindQuotaSpec {
-    /// The kind.
-    pub kind: ContextKind,
-    /// The share it is guaranteed; 0 where the key is left out.
-    pub require: f64,
-    /// The most it may have; 100 where the key is left out.
-    pub cap: f64,
+table! {
+    /// A kind's share of the budget, in percent.
+    pub struct KindQuotaSpec: "a table with kind, require and cap" {
+        /// The kind.
+        pub kind: ContextKind,
+        /// The share it is guaranteed; 0 where the key is left out.
+        pub require: f64 = 0.0,
+        /// The most it may have; 100 where the key is left out.
+        pub cap: f64 = 100.0,
+    }
 }
 
-/// A kind's number of items.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CountQuotaSpec {
-    /// The kind.
-    pub kind: ContextKind,
-    /// How many are committed first; 0 where the key is left out.
-    pub require_count: usize,
-    /// How many there may be; [`NO_CAP`](Self::NO_CAP) where the key is left out.
-    #[serde(skip_serializing_if = "is_no_cap")]
-    pub cap_count: usize,
+table! {
+    /// A kind's number of items.
+    #[derive(Eq)]
+    pub struct CountQuotaSpec: "a table with kind, require_count and cap_count" {
+        /// The kind.
+        pub kind: ContextKind,
+        /// How many are committed first; 0 where the key is left out.
+        pub require_count: usize = 0,
+        /// How many there may be; [`NO_CAP`](Self::NO_CAP) where the key is left out.
+        #[serde(skip_serializing_if = "is_no_cap")]
+        pub cap_count: usize = Self::NO_CAP,
+    }
 }
 
 impl CountQuotaSpec {
@@ -91,24 +108,97 @@ fn is_no_cap(count: &usize) -> bool {
     *count == CountQuotaSpec::NO_CAP
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn write_scarcity<S: Serializer>(
-    behavior: &ScarcityBehavior,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match behavior {
-        ScarcityBehavior::Degrade => "degrade",
-        ScarcityBehavior::Throw => "throw",
-    })
+impl SlicerSpec {
+    /// The slicer, or one that stands in for it after noting what is wrong.
+    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Slicer> {
+        self.checked(path, convert).unwrap_or_else(|| Arc::new(GreedySlice))
+    }
+
+    fn checked(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Slicer>> {
+        Some(match self {
+            Self::Greedy => Arc::new(GreedySlice),
+            Self::Knapsack { bucket_size } => {
+                Arc::new(convert.check(path, KnapsackSlice::new(*bucket_size))?)
+            }
+            Self::Quota { quotas, inner } => {
+                let quotas = quotas.iter().map(|it| (it.kind.clone(), it.require, it.cap));
+                let quotas = convert.check(path, QuotaSet::new(quotas));
+                let inner = inner.build(&path.key("inner"), convert);
+                Arc::new(QuotaSlice::new(quotas?, inner))
+            }
+            Self::CountQuota { entries, scarcity, inner } => {
+                let entries = counts(entries, &path.key("entries"), convert);
+                let inner = inner.build(&path.key("inner"), convert);
+                Arc::new(convert.check(path, CountQuotaSlice::new(entries, inner, *scarcity))?)
+            }
+            Self::CountConstrainedKnapsack { entries, scarcity, bucket_size } => {
+                let entries = counts(entries, &path.key("entries"), convert);
+                let knapsack = convert.check(path, KnapsackSlice::new(*bucket_size));
+                let knapsack = knapsack.unwrap_or_default();
+                let slicer = CountConstrainedKnapsackSlice::new(entries, knapsack, *scarcity);
+                Arc::new(convert.check(path, slicer)?)
+            }
+        })
+    }
+
+    /// The spec of a slicer, or one that stands in for it after noting that there is none.
+    pub(super) fn describe(
+        slicer: &dyn Slicer,
+        path: &Path<'_>,
+        convert: &mut Convert<'_>,
+    ) -> Self {
+        let any = slicer.as_any();
+        let mut inner = |inner: &Arc<dyn Slicer>| {
+            Box::new(Self::describe(&**inner, &path.key("inner"), convert))
+        };
+        if any.is_some_and(|any| any.is::<GreedySlice>()) {
+            Self::Greedy
+        } else if let Some(knapsack) = is::<KnapsackSlice>(any) {
+            Self::Knapsack { bucket_size: knapsack.bucket_size() }
+        } else if let Some(quota) = is::<QuotaSlice>(any) {
+            let quotas = quota.quotas().iter().map(|(kind, require, cap)| KindQuotaSpec {
+                kind: kind.clone(),
+                require,
+                cap,
+            });
+            Self::Quota { quotas: quotas.collect(), inner: inner(quota.inner()) }
+        } else if let Some(count) = is::<CountQuotaSlice>(any) {
+            let entries = describe_counts(count.entries());
+            Self::CountQuota { entries, scarcity: count.scarcity(), inner: inner(count.inner()) }
+        } else if let Some(count) = is::<CountConstrainedKnapsackSlice>(any) {
+            let entries = describe_counts(count.entries());
+            let bucket_size = count.knapsack().bucket_size();
+            Self::CountConstrainedKnapsack { entries, scarcity: count.scarcity(), bucket_size }
+        } else {
+            convert.not_built_in(path, slicer.name(), "slicers");
+            Self::stand_in(path)
+        }
+    }
 }
 
-/// A placer as data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PlacerSpec {
-    /// [`ChronologicalPlacer`](crate::ChronologicalPlacer).
-    Chronological,
-    /// [`UShapedPlacer`](crate::UShapedPlacer).
-    UShaped,
+fn is<T: 'static>(any: Option<&dyn std::any::Any>) -> Option<&T> {
+    any?.downcast_ref()
+}
+
+/// The entries; one that is not valid keeps its place and its kind.
+fn counts(
+    entries: &[CountQuotaSpec],
+    path: &Path<'_>,
+    convert: &mut Convert<'_>,
+) -> Vec<CountQuotaEntry> {
+    let entry = |(index, spec): (usize, &CountQuotaSpec)| {
+        let new = |require, cap| CountQuotaEntry::new(spec.kind.clone(), require, cap);
+        let entry = new(spec.require_count, spec.cap_count);
+        convert.check(&path.index(index), entry).or_else(|| new(0, 0).ok())
+    };
+    entries.iter().enumerate().filter_map(entry).collect()
+}
+
+fn describe_counts(entries: &[CountQuotaEntry]) -> Vec<CountQuotaSpec> {
+    let entry = |entry: &CountQuotaEntry| CountQuotaSpec {
+        kind: entry.kind().clone(),
+        require_count: entry.require_count(),
+        cap_count: entry.cap_count(),
+    };
+    entries.iter().map(entry).collect()
 }

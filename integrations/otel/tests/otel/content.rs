@@ -10,8 +10,8 @@ use cupel::layer::{
     Refused, Split,
 };
 use cupel::{
-    ContextBudget, ContextItem, ContextKind, ContextSource, CupelError, ExclusionReason,
-    GreedySlice, ScoredItem, Sliced, Slicer,
+    ConfigError, ContextBudget, ContextItem, ContextKind, ContextSource, CupelError,
+    ExclusionReason, GreedySlice, ScoredItem, Sliced, Slicer,
 };
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 use futures::stream;
@@ -196,7 +196,7 @@ async fn errors_export_their_names_and_not_their_texts() {
     struct Refusing;
     impl Slicer for Refusing {
         fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
-            Err(CupelError::SlicerConfig(MARKER.to_owned()))
+            Err(CupelError::SlicerConfig(ConfigError::new(MARKER, MARKER, MARKER)))
         }
         fn name(&self) -> &str {
             MARKER

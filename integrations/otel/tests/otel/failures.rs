@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
-use cupel::{CupelError, ScoredItem, Sliced};
+use cupel::{ConfigError, CupelError, ScoredItem, Sliced};
 use cupel_otel::CupelVerbosity::StageOnly;
 use opentelemetry::trace::Status;
 use tower::{Layer, ServiceExt, service_fn};
@@ -19,7 +19,7 @@ use crate::otel::tree::{expected, tree};
 
 fn refusing() -> cupel::Pipeline {
     let refuse = |_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> {
-        Err(CupelError::SlicerConfig("not today".to_owned()))
+        Err(CupelError::SlicerConfig(ConfigError::new("Refusing", "", "not today")))
     };
     pipeline().slicer(Slices(refuse)).build().unwrap()
 }

@@ -1,0 +1,192 @@
+//! Reads tables key by key and reports everything that is wrong.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use super::{Path, Tree, Value};
+
+/// Something that can be read from a [`Tree`].
+pub(crate) trait FromTree: Sized {
+    /// What a valid value looks like, for messages.
+    const EXPECTED: &'static str;
+
+    /// Whether it is a part with a `type`, whose bare name stands for a table with nothing else.
+    const IS_PART: bool = false;
+
+    /// Reads a table, or reports why not. What is not a table has a `from_tree` of its own.
+    fn from_fields(_: &mut Fields<'_>) -> Option<Self> {
+        None
+    }
+
+    /// The value, or none after reporting why not.
+    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
+        let name_only = Self::IS_PART && tree.text().is_some();
+        let tree = match name_only {
+            true => Tree {
+                file: Arc::clone(&tree.file),
+                value: Value::Table(vec![("type".to_owned(), tree)]),
+            },
+            false => tree,
+        };
+        let mut fields = Fields::open(tree, path, report, Self::EXPECTED)?;
+        fields.name_only = name_only;
+        let value = Self::from_fields(&mut fields);
+        fields.close();
+        value
+    }
+
+    /// Stands in for a value that cannot be read, so that the rest can still be judged.
+    fn stand_in(path: &Path<'_>) -> Self;
+}
+
+/// What can be wrong with a place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Found<'a> {
+    /// Nothing is there; the table is in this file.
+    Missing { expected: &'a str, file: &'a Arc<str> },
+    /// Something else is there.
+    Wrong { tree: &'a Tree, expected: &'a str },
+    /// No part has this name.
+    NoSuchPart { name: &'a str, known: &'a [&'a str], file: &'a Arc<str> },
+    /// Nobody reads this key.
+    Unknown { key: &'a str, tree: &'a Tree, known: &'a [&'a str] },
+    /// The key was there already.
+    Twice { tree: &'a Tree, note: &'a str },
+}
+
+/// Whoever is told what is wrong.
+pub(crate) trait Report {
+    /// Takes note of a problem.
+    fn report(&mut self, path: &Path<'_>, found: Found<'_>);
+
+    /// Whether a key with nothing behind it counts as not there.
+    fn skips_nothing(&self) -> bool {
+        false
+    }
+}
+
+/// A table that is being read.
+pub(crate) struct Fields<'a> {
+    path: &'a Path<'a>,
+    report: &'a mut dyn Report,
+    file: Arc<str>,
+    /// With their positions, for a stable order of what is left.
+    entries: HashMap<String, (usize, Tree)>,
+    /// The keys that were asked for, and so are valid.
+    known: Vec<&'a str>,
+    /// Whether only the part's name was written, without a table around it.
+    name_only: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Opens a table, or reports that there is none.
+    pub(crate) fn open(
+        tree: Tree,
+        path: &'a Path<'a>,
+        report: &'a mut dyn Report,
+        expected: &str,
+    ) -> Option<Self> {
+        let Value::Table(table) = tree.value else {
+            report.report(path, Found::Wrong { tree: &tree, expected });
+            return None;
+        };
+        let mut entries = HashMap::with_capacity(table.len());
+        let skip = report.skips_nothing();
+        let given = table.into_iter().enumerate();
+        for (position, (key, tree)) in given.filter(|(_, (_, tree))| !(skip && tree.is_nothing())) {
+            match entries.entry(key) {
+                Entry::Vacant(free) => {
+                    free.insert((position, tree));
+                }
+                Entry::Occupied(taken) => {
+                    report.report(&path.key(taken.key()), Found::Twice { tree: &tree, note: "" });
+                }
+            }
+        }
+        Some(Self { path, report, file: tree.file, entries, known: Vec::new(), name_only: false })
+    }
+
+    /// Whatever stands behind a key.
+    pub(crate) fn take(&mut self, key: &'a str) -> Option<Tree> {
+        self.known.push(key);
+        self.entries.remove(key).map(|(_, tree)| tree)
+    }
+
+    /// None without the key; none inside after reporting a problem.
+    fn get<T: FromTree>(&mut self, key: &'a str) -> Option<Option<T>> {
+        let tree = self.take(key)?;
+        Some(T::from_tree(tree, &self.path.key(key), self.report))
+    }
+
+    /// The value of a key; none without the key, or after reporting a problem.
+    pub(crate) fn maybe<T: FromTree>(&mut self, key: &'a str) -> Option<T> {
+        self.get(key)?
+    }
+
+    /// Whether a key is there.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// The value of a key that must be there, or none after reporting that it is not.
+    pub(crate) fn needed<T: FromTree>(&mut self, key: &'a str, expected: &str) -> Option<T> {
+        self.get(key).unwrap_or_else(|| {
+            let found = Found::Missing { expected, file: &self.file };
+            self.report.report(&self.path.key(key), found);
+            None
+        })
+    }
+
+    /// The value of a key that must be there, or what stands in for it after reporting a problem.
+    pub(crate) fn required<T: FromTree>(&mut self, key: &'a str) -> T {
+        self.needed(key, T::EXPECTED).unwrap_or_else(|| T::stand_in(&self.path.key(key)))
+    }
+
+    /// The value of a key; `default` without the key, or after reporting a problem.
+    pub(crate) fn or<T: FromTree>(&mut self, key: &'a str, default: T) -> T {
+        self.maybe(key).unwrap_or(default)
+    }
+
+    /// The `type` of this part, which is one of `types`, or none after reporting a problem.
+    pub(crate) fn part<'t>(&mut self, types: &[&'t str]) -> Option<&'t str> {
+        let name: Option<String> = self.needed("type", "a text");
+        let same = |known: &&&str| Some(**known) == name.as_deref();
+        let found = types.iter().find(same).copied();
+        if found.is_none() {
+            if let Some(name) = name {
+                let at = self.path.key("type");
+                let path = if self.name_only { self.path } else { &at };
+                let found = Found::NoSuchPart { name: &name, known: types, file: &self.file };
+                self.report.report(path, found);
+            }
+            // Which other keys are valid is not known, so nothing can be said about them.
+            self.entries.clear();
+        }
+        found
+    }
+
+    /// Lets keys pass that are valid, and read by somebody else.
+    #[cfg(feature = "config")]
+    pub(crate) fn skip(&mut self, keys: &[&'a str]) {
+        self.known.extend(keys);
+        keys.iter().for_each(|key| {
+            self.entries.remove(*key);
+        });
+    }
+
+    /// The entries that nobody has asked for, in their order.
+    pub(crate) fn rest(&mut self) -> Vec<(String, Tree)> {
+        let mut rest: Vec<_> = self.entries.drain().collect();
+        rest.sort_unstable_by_key(|(_, (position, _))| *position);
+        rest.into_iter().map(|(key, (_, tree))| (key, tree)).collect()
+    }
+
+    /// Reports the keys that nobody has asked for.
+    pub(crate) fn close(mut self) {
+        for (key, tree) in &self.rest() {
+            let found = Found::Unknown { key, tree, known: &self.known };
+            self.report.report(&self.path.key(key), found);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The three formats that configuration is written in.
+
+use std::ffi::OsStr;
+
+use serde::Serialize;
+
+use super::Tree;
+
+/// A format of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Json,
+    Toml,
+    Yaml,
+}
+
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Toml => "TOML",
+            Self::Yaml => "YAML",
+        }
+    }
+
+    /// The format that a file's extension says it has.
+    pub(crate) fn of(extension: Option<&OsStr>) -> Option<Self> {
+        match extension?.to_str()?.to_ascii_lowercase().as_str() {
+            "json" => Some(Self::Json),
+            "toml" => Some(Self::Toml),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
+    /// The values of a text, or what the parser said.
+    pub(crate) fn parse(self, text: &str, file: &str) -> Result<Tree, String> {
+        // Editors on Windows put a byte order mark before the text.
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        let tree = match self {
+            Self::Json => {
+                let mut json = serde_json::Deserializer::from_str(text);
+                let tree = Tree::read(&mut json, file);
+                // Something after the value is as wrong as something in it.
+                let tree = tree.and_then(|tree| json.end().map(|()| tree));
+                tree.map_err(|error| error.to_string())
+            }
+            Self::Toml => toml::Deserializer::parse(text)
+                .and_then(|toml| Tree::read(toml, file))
+                .map_err(|error| error.to_string()),
+            Self::Yaml => Tree::read(yaml_serde::Deserializer::from_str(text), file)
+                .map_err(|error| error.to_string()),
+        };
+        tree.map_err(|message| message.trim_end().to_owned())
+    }
+
+    /// The text of a value, or what the writer said.
+    pub(crate) fn write(self, value: &impl Serialize) -> Result<String, String> {
+        match self {
+            Self::Json => serde_json::to_string_pretty(value).map_err(|error| error.to_string()),
+            Self::Toml => toml::to_string(value).map_err(|error| error.to_string()),
+            Self::Yaml => yaml_serde::to_string(value).map_err(|error| error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Settings that a component cannot work with: all of them, each with its place.
+
+use std::fmt;
+
+/// One setting that is wrong, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfigProblem {
+    /// The place, as a policy file spells it: `scorers[1].weight`. Empty for the whole.
+    pub path: String,
+    /// What was found there and what would be valid.
+    pub message: String,
+}
+
+impl ConfigProblem {
+    pub(crate) fn new(path: impl fmt::Display, message: impl Into<String>) -> Self {
+        Self { path: path.to_string(), message: message.into() }
+    }
+}
+
+impl fmt::Display for ConfigProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Everything that is wrong with the settings of one component.
+///
+/// ```
+/// use cupel::{ContextKind, CupelError, KindScorer};
+///
+/// let weights = [(ContextKind::document(), -1.0), (ContextKind::memory(), f64::NAN)];
+/// let Err(CupelError::ScorerConfig(error)) = KindScorer::new(weights) else { panic!() };
+/// assert_eq!((error.component(), error.problems().len()), ("KindScorer", 2));
+/// assert_eq!(error.problems()[0].path, "weights.Document");
+/// assert_eq!(error.problems()[0].message, "must be finite and at least 0, got -1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    component: String,
+    problems: Vec<ConfigProblem>,
+}
+
+impl ConfigError {
+    /// One problem of a component: what scorers and slicers of your own answer with.
+    pub fn new(
+        component: impl Into<String>,
+        path: impl fmt::Display,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::of(component, vec![ConfigProblem::new(path, message)])
+    }
+
+    pub(crate) fn of(component: impl Into<String>, problems: Vec<ConfigProblem>) -> Self {
+        Self { component: component.into(), problems }
+    }
+
+    /// The component, by name.
+    #[must_use]
+    pub fn component(&self) -> &str {
+        &self.component
+    }
+
+    /// Every problem, in the order of the settings.
+    #[must_use]
+    pub fn problems(&self) -> &[ConfigProblem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.component, Listed(&self.problems))
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// One problem as it is, several below their number.
+pub(crate) struct Listed<'a, T>(pub(crate) &'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [only] = self.0 {
+            return only.fmt(f);
+        }
+        write!(f, "{} problems:", self.0.len())?;
+        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}

@@ -1,0 +1,85 @@
+//! What a conversion between specs and parts needs, and everything it finds wrong.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+
+use super::{PolicySpecError, ScorerRegistry};
+use crate::config::{Found, Path, Report, meant};
+use crate::error::{ConfigProblem, CupelError};
+
+/// A conversion that goes on after a problem, so that all of them are found.
+#[derive(Default)]
+pub(super) struct Convert<'r> {
+    /// None where only the values are checked.
+    pub(super) registry: Option<&'r ScorerRegistry>,
+    problems: Vec<ConfigProblem>,
+    /// Places whose values could not be read and have a stand-in, which nobody should judge.
+    unread: HashSet<String>,
+}
+
+impl<'r> Convert<'r> {
+    pub(super) fn with(registry: &'r ScorerRegistry) -> Self {
+        Self { registry: Some(registry), ..Self::default() }
+    }
+
+    /// Notes a problem, unless nobody can know what really stands there.
+    pub(super) fn add(&mut self, path: impl Display, message: impl Into<String>) {
+        let path = path.to_string();
+        let ends = path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
+        let mut around = ends.filter_map(|end| path.get(..end));
+        if !around.any(|place| self.unread.contains(place)) {
+            self.problems.push(ConfigProblem::new(path, message));
+        }
+    }
+
+    /// Notes a part that only its own code knows.
+    pub(super) fn not_built_in(&mut self, path: &Path<'_>, name: &str, what: &str) {
+        self.add(path, format!("{name} cannot be written as data: only the built-in {what} can"));
+    }
+
+    /// What was built, or none after noting under `path` what its constructor says is wrong.
+    pub(super) fn check<T>(&mut self, path: &Path<'_>, built: Result<T, CupelError>) -> Option<T> {
+        match built {
+            Ok(value) => return Some(value),
+            Err(CupelError::ScorerConfig(error) | CupelError::SlicerConfig(error)) => {
+                for problem in error.problems() {
+                    self.add(path.join(&problem.path), &problem.message);
+                }
+            }
+            Err(error) => self.add(path, error.to_string()),
+        }
+        None
+    }
+
+    /// The value, if nothing is wrong; what has no value has noted why.
+    pub(super) fn finish<T>(self, value: Option<T>) -> Result<T, PolicySpecError> {
+        match value {
+            Some(value) if self.problems.is_empty() => Ok(value),
+            _ => Err(PolicySpecError::Invalid(self.problems)),
+        }
+    }
+}
+
+impl Report for Convert<'_> {
+    fn report(&mut self, path: &Path<'_>, found: Found<'_>) {
+        let message = match found {
+            Found::Missing { expected, .. } => format!("missing, expected {expected}"),
+            Found::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
+            Found::NoSuchPart { name, known, .. } => {
+                format!("got {name:?}, {}", one_of(name, known))
+            }
+            Found::Unknown { key, known, .. } => format!("unknown key, {}", one_of(key, known)),
+            Found::Twice { note, .. } => format!("the key is given twice, expected once{note}"),
+        };
+        self.add(path, message);
+        if let Found::Missing { .. } | Found::Wrong { .. } = found {
+            self.unread.insert(path.to_string());
+        }
+    }
+}
+
+/// What would be valid, with the one that was probably meant.
+pub(super) fn one_of(word: &str, known: &[&str]) -> String {
+    let meant = meant(word, known).map(|meant| format!("; did you mean {meant}?"));
+    format!("expected one of {}{}", known.join(", "), meant.unwrap_or_default())
+}

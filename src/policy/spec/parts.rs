@@ -1,0 +1,96 @@
+//! Declares specs: their types, how they are read, and how they are written, in one place.
+
+/// Reads one setting: `key: Type`, `field: Type as "key"`, or `key: Type = default`.
+macro_rules! setting {
+    ($fields:ident, $field:ident) => {
+        $fields.required(stringify!($field))
+    };
+    ($fields:ident, $field:ident as $key:literal) => {
+        $fields.required($key)
+    };
+    ($fields:ident, $field:ident = $default:expr) => {
+        $fields.or(stringify!($field), $default)
+    };
+}
+
+/// Declares an enum whose variants a file names by their `type`. `else` stands in for a part that
+/// cannot be read, and must be valid.
+macro_rules! parts {
+    (
+        $(#[$about:meta])*
+        pub enum $Spec:ident: $expected:literal else $stand_in:expr => {$(
+            $(#[$about_variant:meta])*
+            $name:literal $Variant:ident $({$(
+                $(#[$about_field:meta])*
+                $field:ident: $Type:ty $(as $key:literal)? $(= $default:expr)?,
+            )+})?,
+        )+}
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        #[serde(tag = "type")]
+        #[non_exhaustive]
+        pub enum $Spec {$(
+            $(#[$about_variant])*
+            #[serde(rename = $name)]
+            $Variant $({$(
+                $(#[$about_field])*
+                $(#[serde(rename = $key)])?
+                $field: $Type,
+            )+})?,
+        )+}
+
+        impl $crate::config::FromTree for $Spec {
+            const EXPECTED: &'static str = $expected;
+            const IS_PART: bool = true;
+
+            fn from_fields(fields: &mut $crate::config::Fields<'_>) -> Option<Self> {
+                match fields.part(&[$($name),+])? {
+                    $($name => Some(Self::$Variant $({$(
+                        $field: setting!(fields, $field $(as $key)? $(= $default)?),
+                    )+})?),)+
+                    _ => None,
+                }
+            }
+
+            fn stand_in(_: &$crate::config::Path<'_>) -> Self {
+                $stand_in
+            }
+        }
+    };
+}
+
+/// Declares a struct that a file holds as a table.
+macro_rules! table {
+    (
+        $(#[$about:meta])*
+        pub struct $Spec:ident: $expected:literal {$(
+            $(#[$about_field:meta])*
+            pub $field:ident: $Type:ty $(as $key:literal)? $(= $default:expr)?,
+        )+}
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        pub struct $Spec {$(
+            $(#[$about_field])*
+            $(#[serde(rename = $key)])?
+            pub $field: $Type,
+        )+}
+
+        impl $crate::config::FromTree for $Spec {
+            const EXPECTED: &'static str = $expected;
+
+            fn from_fields(fields: &mut $crate::config::Fields<'_>) -> Option<Self> {
+                Some(Self {
+                    $($field: setting!(fields, $field $(as $key)? $(= $default)?),)+
+                })
+            }
+
+            fn stand_in(path: &$crate::config::Path<'_>) -> Self {
+                Self { $($field: $crate::config::FromTree::stand_in(path),)+ }
+            }
+        }
+    };
+}
+
+pub(super) use {parts, setting, table};

@@ -1,0 +1,44 @@
+//! Placers as data: a new one is declared, built and described here, and nowhere else in the spec.
+
+use std::sync::Arc;
+
+use super::convert::Convert;
+use super::parts::parts;
+use crate::config::{FromTree, Path};
+use crate::placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+
+parts! {
+    /// A placer as data: `chronological` or `u_shaped`.
+    #[derive(Copy, Eq)]
+    pub enum PlacerSpec: "a placer" else Self::Chronological => {
+        /// [`ChronologicalPlacer`](crate::ChronologicalPlacer).
+        "chronological" Chronological,
+        /// [`UShapedPlacer`](crate::UShapedPlacer).
+        "u_shaped" UShaped,
+    }
+}
+
+impl PlacerSpec {
+    pub(super) fn build(self, _: &Path<'_>, _: &mut Convert<'_>) -> Arc<dyn Placer> {
+        match self {
+            Self::Chronological => Arc::new(ChronologicalPlacer),
+            Self::UShaped => Arc::new(UShapedPlacer),
+        }
+    }
+
+    /// The spec of a placer, or one that stands in for it after noting that there is none.
+    pub(super) fn describe(
+        placer: &dyn Placer,
+        path: &Path<'_>,
+        convert: &mut Convert<'_>,
+    ) -> Self {
+        match placer.as_any() {
+            Some(any) if any.is::<ChronologicalPlacer>() => Self::Chronological,
+            Some(any) if any.is::<UShapedPlacer>() => Self::UShaped,
+            _ => {
+                convert.not_built_in(path, placer.name(), "placers");
+                Self::stand_in(path)
+            }
+        }
+    }
+}
