@@ -18,6 +18,7 @@ use crate::tokens::{FormatOverhead, TokenCounter};
 ///
 /// See the [module's example](crate::contract).
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct BudgetContract {
     pub(super) model: ModelLimits,
     pub(super) settings: PipelineSettings,
@@ -52,7 +53,6 @@ impl Origins {
 
 impl BudgetContract {
     /// A contract without steps, under [`LimitsPolicy::FailFast`].
-    #[must_use]
     pub fn new(model: ModelLimits, settings: PipelineSettings) -> Self {
         Self {
             model,
@@ -68,21 +68,18 @@ impl BudgetContract {
     }
 
     /// Adds a step.
-    #[must_use]
     pub fn step(mut self, step: GenerationStep) -> Self {
         self.steps.push(step);
         self
     }
 
     /// Sets what happens to steps that do not fit.
-    #[must_use]
     pub fn policy(mut self, policy: LimitsPolicy) -> Self {
         self.policy = policy;
         self
     }
 
     /// Sets what the message format adds; that of chat completions unless set.
-    #[must_use]
     pub fn format_overhead(mut self, overhead: FormatOverhead) -> Self {
         self.overhead = overhead;
         self

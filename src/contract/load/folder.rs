@@ -49,6 +49,7 @@ use crate::contract::problem::{ContractError, ContractProblem};
 /// # Ok::<(), cupel::contract::ContractError>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct ContractFolder {
     root: PathBuf,
     policy: Option<LimitsPolicy>,
@@ -66,7 +67,6 @@ impl ContractFolder {
     }
 
     /// Sets the policy, whatever the environment and `config.json` say.
-    #[must_use]
     pub fn policy(mut self, policy: LimitsPolicy) -> Self {
         self.policy = Some(policy);
         self
