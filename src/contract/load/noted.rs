@@ -29,12 +29,12 @@ impl Noted {
         &mut self,
         file: &Arc<str>,
         path: &Path<'_>,
-        value: impl ToString,
+        value: impl Into<String>,
         expected: impl Into<String>,
     ) {
         self.problems.push(ContractProblem::Invalid {
             place: place(file, path),
-            value: value.to_string(),
+            value: value.into(),
             expected: expected.into(),
         });
     }
@@ -57,7 +57,9 @@ impl Report for Noted {
     fn report(&mut self, path: &Path<'_>, found: Found<'_>) {
         match found {
             Found::Missing { expected, file } => self.missing(file, path, expected),
-            Found::Wrong { tree, expected } => self.invalid(&tree.file, path, tree, expected),
+            Found::Wrong { tree, expected } => {
+                self.invalid(&tree.file, path, tree.to_string(), expected);
+            }
             Found::NoSuchPart { name, known, file } => {
                 self.invalid(file, path, format!("{name:?}"), known.join(", "));
             }

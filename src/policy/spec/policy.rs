@@ -1,5 +1,6 @@
 //! A policy's own keys: read, written, turned into a policy, and back.
 
+use std::any::Any;
 use std::fmt;
 
 use serde::Serializer;
@@ -107,7 +108,7 @@ impl PolicySpec {
         let pipeline = policy.pipeline();
         let mut convert = Convert::with(registry);
         let scorer = &**pipeline.scorer();
-        let is_average = scorer.as_any().is_some_and(|any| any.is::<CompositeScorer>())
+        let is_average = scorer.as_any().is_some_and(<dyn Any>::is::<CompositeScorer>)
             && registry.name_of(scorer).is_none();
         let spec = Self {
             scorer: ScorerSpec::describe(scorer, &scorer_path(is_average), &mut convert),

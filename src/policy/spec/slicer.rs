@@ -151,7 +151,7 @@ impl SlicerSpec {
         let mut inner = |inner: &Arc<dyn Slicer>| {
             Box::new(Self::describe(&**inner, &path.key("inner"), convert))
         };
-        if any.is_some_and(|any| any.is::<GreedySlice>()) {
+        if is::<GreedySlice>(any).is_some() {
             Self::Greedy
         } else if let Some(knapsack) = is::<KnapsackSlice>(any) {
             Self::Knapsack { bucket_size: knapsack.bucket_size() }
