@@ -23,6 +23,7 @@ pub enum TraceDetailLevel {
 /// decide once it knows the budget; if the answer is `false` then, only
 /// [`end_run`](Self::end_run) follows. Item-level events of a stage come before the stage's own
 /// event.
+#[allow(unused_variables)] // the names are for those who override
 pub trait TraceCollector {
     /// Whether anything should be recorded.
     fn is_enabled(&self) -> bool;
@@ -45,34 +46,22 @@ pub trait TraceCollector {
     }
 
     /// A run begins.
-    fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {
-        let _ = (candidates, budget);
-    }
+    fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {}
 
     /// A stage begins with so many items. Its event follows, unless the run fails in this stage.
-    fn begin_stage(&mut self, stage: &PipelineStage, items_in: usize) {
-        let _ = (stage, items_in);
-    }
+    fn begin_stage(&mut self, stage: &PipelineStage, items_in: usize) {}
 
     /// An item was selected. Called in final order.
-    fn record_included(&mut self, included: IncludedItem) {
-        let _ = included;
-    }
+    fn record_included(&mut self, included: IncludedItem) {}
 
     /// An item was left out by `stage`.
-    fn record_excluded(&mut self, stage: &PipelineStage, excluded: ExcludedItem) {
-        let _ = (stage, excluded);
-    }
+    fn record_excluded(&mut self, stage: &PipelineStage, excluded: ExcludedItem) {}
 
     /// A required count could not be met.
-    fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {
-        let _ = shortfall;
-    }
+    fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {}
 
     /// The run is over.
-    fn end_run(&mut self, outcome: Result<(), &CupelError>) {
-        let _ = outcome;
-    }
+    fn end_run(&mut self, outcome: Result<(), &CupelError>) {}
 }
 
 /// Records nothing, at no cost.

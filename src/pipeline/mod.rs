@@ -63,12 +63,19 @@ pub(crate) struct Ranked<'a> {
     sorted: Vec<ScoredItem<'a>>,
 }
 
-type OverflowObserver = Arc<dyn Fn(&OverflowEvent) + Send + Sync>;
+#[derive(Clone)]
+struct OverflowObserver(Arc<dyn Fn(&OverflowEvent) + Send + Sync>);
+
+impl fmt::Debug for OverflowObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OverflowObserver")
+    }
+}
 
 /// Selects the items that fit a budget. Cheap to clone, and shared between threads.
 ///
 /// The same items, budget and configuration always give the same selection in the same order.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Pipeline {
     scorer: Arc<dyn Scorer>,
     slicer: Arc<dyn Slicer>,
@@ -127,7 +134,7 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
+        let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
         Ok(placed.into_iter().cloned().collect())
     }
 
@@ -138,7 +145,7 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<Vec<usize>, CupelError> {
-        let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
+        let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
         Ok(positions_in(items, placed))
     }
 
@@ -195,7 +202,7 @@ impl Pipeline {
         items: &'a [ContextItem],
         budget: &ContextBudget,
         collector: &mut C,
-        on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
+        on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<&'a ContextItem>, CupelError> {
         check_count(items)?;
         let span = spans::pipeline(items.len(), budget);
@@ -211,7 +218,7 @@ impl Pipeline {
         items: &'a [ContextItem],
         budget: &ContextBudget,
         observer: &mut Observer<'_, C>,
-        on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
+        on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<&'a ContextItem>, CupelError> {
         let classified = classify::classify(items, observer);
         classified.check_pinned(budget)?;
@@ -255,16 +262,4 @@ fn check_count(items: &[ContextItem]) -> Result<(), CupelError> {
         )));
     }
     Ok(())
-}
-
-impl fmt::Debug for Pipeline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipeline")
-            .field("scorer", &self.scorer)
-            .field("slicer", &self.slicer)
-            .field("placer", &self.placer)
-            .field("overflow_strategy", &self.overflow_strategy)
-            .field("deduplication", &self.deduplication)
-            .finish_non_exhaustive()
-    }
 }

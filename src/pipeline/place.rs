@@ -2,7 +2,7 @@
 
 use super::classify::saturated;
 use super::observe::Observer;
-use super::{Pipeline, Ranked};
+use super::{OverflowObserver, Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
@@ -18,7 +18,7 @@ pub(super) struct Place<'p, 'a> {
     pub(super) pipeline: &'p Pipeline,
     pub(super) ranked: &'p Ranked<'a>,
     pub(super) budget: &'p ContextBudget,
-    pub(super) on_overflow: Option<&'p (dyn Fn(&OverflowEvent) + Send + Sync)>,
+    pub(super) on_overflow: Option<&'p OverflowObserver>,
 }
 
 impl<'a> Place<'_, 'a> {
@@ -72,7 +72,7 @@ impl<'a> Place<'_, 'a> {
             OverflowStrategy::Throw => Err(CupelError::Overflow { merged_tokens, target_tokens }),
             OverflowStrategy::Truncate => Ok(self.truncate(merged, observer)),
             OverflowStrategy::Proceed => {
-                if let Some(notify) = self.on_overflow {
+                if let Some(OverflowObserver(notify)) = self.on_overflow {
                     notify(&OverflowEvent {
                         tokens_over_budget: merged_tokens.saturating_sub(target_tokens),
                         overflowing_items: merged.iter().map(|s| s.item().clone()).collect(),

@@ -38,7 +38,7 @@ impl Pipeline {
             pipeline: self,
             ranked: &ranked,
             budget,
-            on_overflow: self.overflow_observer.as_deref(),
+            on_overflow: self.overflow_observer.as_ref(),
         };
         let placed = place.place(sliced.collect(), &mut observer);
         observer.end(placed.as_ref().map(|_| ()));

@@ -19,6 +19,12 @@ pub trait TimeProvider: Send + Sync {
     fn now(&self) -> DateTime<Utc>;
 }
 
+impl fmt::Debug for dyn TimeProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TimeProvider")
+    }
+}
+
 /// The system's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SystemTimeProvider;
@@ -155,6 +161,7 @@ impl DecayCurve {
 /// assert_eq!(scorer.score(&item, &[]), 0.25);
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
+#[derive(Debug)]
 pub struct DecayScorer {
     clock: Box<dyn TimeProvider>,
     curve: DecayCurve,
@@ -233,14 +240,5 @@ impl Scorer for DecayScorer {
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
-    }
-}
-
-impl fmt::Debug for DecayScorer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecayScorer")
-            .field("curve", &self.curve)
-            .field("null_timestamp_score", &self.null_timestamp_score)
-            .finish_non_exhaustive()
     }
 }
