@@ -199,14 +199,15 @@ impl Reader<'_> {
             _ => at_least(least),
         };
         match value {
-            Some(value) => self.problems.push(ContractProblem::Invalid {
-                place: self.origins.place(key),
-                value: value.to_string(),
-                expected,
-            }),
+            Some(value) => self.invalid(key, value.to_string(), expected),
             None => self.missing(key, expected),
         }
         Err(Reported)
+    }
+
+    fn invalid(&mut self, key: &str, value: String, expected: impl Into<String>) {
+        let place = self.origins.place(key);
+        self.problems.push(ContractProblem::invalid(place, value, expected));
     }
 
     /// A value that is there and of no use is not missing as well.
@@ -272,15 +273,9 @@ impl Reader<'_> {
         for (position, step) in steps.iter().enumerate() {
             let twice = steps.iter().take(position).any(|earlier| earlier.name == step.name);
             if twice || step.name.is_empty() {
-                self.problems.push(ContractProblem::Invalid {
-                    place: self.origins.place("steps"),
-                    value: format!(
-                        "a step named {:?}{}",
-                        step.name,
-                        if twice { " twice" } else { "" }
-                    ),
-                    expected: "a name of its own for each step".to_owned(),
-                });
+                let value =
+                    format!("a step named {:?}{}", step.name, if twice { " twice" } else { "" });
+                self.invalid("steps", value, "a name of its own for each step");
             }
         }
     }

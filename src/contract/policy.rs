@@ -48,11 +48,10 @@ impl LimitsPolicy {
         match word {
             "fail_fast" => Ok(Self::FailFast),
             "auto_clamp" => Ok(Self::AutoClamp),
-            word => Err(ContractError::from(ContractProblem::Invalid {
-                place: Place::key(key),
-                value: format!("{word:?}"),
-                expected: "\"fail_fast\" or \"auto_clamp\"".to_owned(),
-            })),
+            word => {
+                let (place, expected) = (Place::key(key), "\"fail_fast\" or \"auto_clamp\"");
+                Err(ContractProblem::invalid(place, format!("{word:?}"), expected).into())
+            }
         }
     }
 }

@@ -19,6 +19,11 @@ impl Place {
     pub(super) fn key(key: impl Into<String>) -> Self {
         Self { file: None, key: key.into() }
     }
+
+    #[cfg(feature = "config")]
+    pub(super) fn in_file(file: &str, key: impl ToString) -> Self {
+        Self { file: Some(file.to_owned()), key: key.to_string() }
+    }
 }
 
 impl fmt::Display for Place {
@@ -111,6 +116,19 @@ pub enum ContractProblem {
 }
 
 impl ContractProblem {
+    pub(super) fn invalid(
+        place: Place,
+        value: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Invalid { place, value: value.into(), expected: expected.into() }
+    }
+
+    #[cfg(feature = "config")]
+    pub(super) fn file(file: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::File { file: file.into(), reason: reason.into() }
+    }
+
     /// Whether it already says why there is no value here.
     pub(super) fn explains(&self, place: &Place) -> bool {
         match self {

@@ -46,7 +46,8 @@ impl Fold {
 
     /// The item, but for its kind, its source and its metadata.
     pub(crate) fn into_item(self, content: impl Into<Arc<str>>) -> ContextItemBuilder {
-        let mut item = ContextItem::builder(content, self.tokens).pinned(self.pinned).tags(self.tags);
+        let mut item =
+            ContextItem::builder(content, self.tokens).pinned(self.pinned).tags(self.tags);
         item.fields.timestamp = self.timestamp;
         item.fields.priority = self.priority;
         item.fields.future_relevance_hint = self.relevance;

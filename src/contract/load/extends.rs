@@ -34,10 +34,9 @@ pub(super) fn read(files: &mut Files, name: &str) -> Result<Tree, Vec<ContractPr
     let one = |problem| vec![problem];
     let found = if stays_below(name) { find(files, name).map_err(one)? } else { None };
     let Some((path, text)) = found else {
-        return Err(one(ContractProblem::File {
-            file: files.display(&Path::new(FOLDER).join(name)),
-            reason: "there is no such pipeline, as .yaml or as .yml".to_owned(),
-        }));
+        let file = files.display(&Path::new(FOLDER).join(name));
+        let reason = "there is no such pipeline, as .yaml or as .yml";
+        return Err(one(ContractProblem::file(file, reason)));
     };
     let mut chain = vec![files.display(&path)];
     let mut problems = Vec::new();
@@ -70,24 +69,20 @@ impl Parent {
     fn missing(self, files: &Files) -> ContractProblem {
         let extension = if has_extension(&self.name) { "" } else { ".yaml" };
         let path = Path::new(FOLDER).join(format!("{}{extension}", self.name));
-        ContractProblem::Invalid {
-            place: self.place,
-            value: format!("{:?}", self.name),
-            expected: format!("the name of a pipeline; there is no {}", files.display(&path)),
-        }
+        let expected = format!("the name of a pipeline; there is no {}", files.display(&path));
+        ContractProblem::invalid(self.place, format!("{:?}", self.name), expected)
     }
 }
 
 pub(super) fn parent(tree: &Tree) -> Result<Option<Parent>, ContractProblem> {
     let Some(extends) = tree.get("extends") else { return Ok(None) };
-    let place = Place { file: Some(extends.file.to_string()), key: "extends".to_owned() };
+    let place = Place::in_file(&extends.file, "extends");
     match &extends.value {
         Value::Text(name) if stays_below(name) => Ok(Some(Parent { name: name.clone(), place })),
-        _ => Err(ContractProblem::Invalid {
-            place,
-            value: extends.to_string(),
-            expected: "the name of one pipeline in the same folder".to_owned(),
-        }),
+        _ => {
+            let expected = "the name of one pipeline in the same folder";
+            Err(ContractProblem::invalid(place, extends.to_string(), expected))
+        }
     }
 }
 
@@ -97,7 +92,7 @@ pub(super) fn parse(
     file: &str,
     problems: &mut Vec<ContractProblem>,
 ) -> Result<Tree, ContractProblem> {
-    let problem = |reason: String| ContractProblem::File { file: file.to_owned(), reason };
+    let problem = |reason: String| ContractProblem::file(file, reason);
     let tree = Format::Yaml.parse(text, file);
     let mut tree = tree.map_err(|message| problem(format!("is not YAML: {message}")))?;
     match &mut tree.value {
@@ -119,11 +114,11 @@ fn by_name(steps: &mut Tree, problems: &mut Vec<ContractProblem>) {
     for (position, step) in std::mem::take(list).into_iter().enumerate() {
         match name(&step, position) {
             Ok(name) if seen.insert(name.clone()) => named.push((name, step)),
-            Ok(name) => problems.push(ContractProblem::Invalid {
-                place: Place { file: Some(step.file.to_string()), key: "steps".to_owned() },
-                value: format!("a step named {name:?} twice"),
-                expected: "a name of its own for each step".to_owned(),
-            }),
+            Ok(name) => problems.push(ContractProblem::invalid(
+                Place::in_file(&step.file, "steps"),
+                format!("a step named {name:?} twice"),
+                "a name of its own for each step",
+            )),
             Err(problem) => problems.push(problem),
         }
     }
@@ -131,26 +126,16 @@ fn by_name(steps: &mut Tree, problems: &mut Vec<ContractProblem>) {
 }
 
 fn name(step: &Tree, position: usize) -> Result<String, ContractProblem> {
-    let place = |key: String| Place {
-        file: Some(step.file.to_string()),
-        key: format!("steps[{position}]{key}"),
-    };
+    let place = |key: &str| Place::in_file(&step.file, format!("steps[{position}]{key}"));
     if !matches!(step.value, Value::Table(_)) {
-        return Err(ContractProblem::Invalid {
-            place: place(String::new()),
-            value: step.to_string(),
-            expected: "a table with id and action".to_owned(),
-        });
+        let expected = "a table with id and action";
+        return Err(ContractProblem::invalid(place(""), step.to_string(), expected));
     }
     let expected = "the step's name".to_owned();
     match step.get("id").or_else(|| step.get("name")) {
         Some(Tree { value: Value::Text(name), .. }) if !name.is_empty() => Ok(name.clone()),
-        Some(other) => Err(ContractProblem::Invalid {
-            place: place(".id".to_owned()),
-            value: other.to_string(),
-            expected,
-        }),
-        None => Err(ContractProblem::Missing { place: place(".id".to_owned()), expected }),
+        Some(other) => Err(ContractProblem::invalid(place(".id"), other.to_string(), expected)),
+        None => Err(ContractProblem::Missing { place: place(".id"), expected }),
     }
 }
 

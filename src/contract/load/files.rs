@@ -30,15 +30,13 @@ impl Files {
     pub(super) fn text(&mut self, name: &Path) -> Result<Option<String>, ContractProblem> {
         let path = self.root.join(name);
         let file = path.display().to_string();
-        let content = content(&path).map_err(|error| ContractProblem::File {
-            file: file.clone(),
-            reason: format!("cannot be read: {error}"),
-        })?;
+        let problem = |reason: String| ContractProblem::file(&file, reason);
+        let content =
+            content(&path).map_err(|error| problem(format!("cannot be read: {error}")))?;
         self.read.push((path, content.clone()));
         let Some(bytes) = content else { return Ok(None) };
-        let text = std::str::from_utf8(&bytes).map_err(|error| ContractProblem::File {
-            file,
-            reason: format!("is not UTF-8: byte {} is not valid", error.valid_up_to()),
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            problem(format!("is not UTF-8: byte {} is not valid", error.valid_up_to()))
         })?;
         Ok(Some(text.to_owned()))
     }

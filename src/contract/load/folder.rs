@@ -80,10 +80,7 @@ impl ContractFolder {
     pub fn pipelines(&self) -> Result<Vec<String>, ContractError> {
         let folder = self.root.join("pipelines");
         let problem = |reason: String| {
-            ContractError::from(ContractProblem::File {
-                file: folder.display().to_string(),
-                reason,
-            })
+            ContractError::from(ContractProblem::file(folder.display().to_string(), reason))
         };
         let entries = std::fs::read_dir(&folder)
             .map_err(|error| problem(format!("cannot be read: {error}")))?;

@@ -58,7 +58,7 @@ impl<'f> Reading<'f> {
         let name = FilePath::new(CONFIG);
         let file = self.files.display(name);
         self.origins.config = Some(file.clone());
-        let problem = |reason: String| ContractProblem::File { file: file.clone(), reason };
+        let problem = |reason: String| ContractProblem::file(&file, reason);
         let text = self.files.text(name)?.ok_or_else(|| {
             problem("there is no such file, expected one with model_context_window".to_owned())
         })?;
