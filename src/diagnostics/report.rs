@@ -51,22 +51,33 @@ impl SelectionReport {
     pub fn new(
         events: Vec<TraceEvent>,
         included: Vec<IncludedItem>,
-        mut excluded: Vec<ExcludedItem>,
+        excluded: Vec<ExcludedItem>,
         count_requirement_shortfalls: Vec<CountRequirementShortfall>,
     ) -> Self {
-        excluded.sort_by_key(|excluded| order::descending(excluded.score));
         let items = included.iter().map(|included| &included.item);
         let total_tokens_considered = items
             .chain(excluded.iter().map(|excluded| &excluded.item))
             .fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
-        Self {
+        let mut report = Self {
             total_candidates: included.len() + excluded.len(),
             total_tokens_considered,
             events,
             included,
             excluded,
             count_requirement_shortfalls,
-        }
+        };
+        report.sort_excluded();
+        report
+    }
+
+    /// Lists items among the excluded ones, in the order they were excluded; the totals stay.
+    pub(crate) fn exclude(&mut self, items: impl IntoIterator<Item = ExcludedItem>) {
+        self.excluded.extend(items);
+        self.sort_excluded();
+    }
+
+    fn sort_excluded(&mut self) {
+        self.excluded.sort_by_key(|excluded| order::descending(excluded.score));
     }
 }
 

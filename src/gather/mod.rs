@@ -36,22 +36,25 @@
 //! source that is always ready starves nobody. A source that blocks its thread inside `poll`
 //! cannot be interrupted by anybody; give it to `spawn_blocking`.
 
+mod candidates;
+mod caught;
 mod channel;
 mod conversation;
-mod merge;
 mod report;
 mod run;
 mod source;
 mod spans;
 mod stream;
+mod turn;
 
+pub(crate) use candidates::{Candidates, PinRoom, SourceFacts, facts_of, origin};
+pub(crate) use caught::{caught, message_of};
 pub use channel::{ChannelClosed, ChannelSender, channel};
 pub use conversation::ConversationStore;
-pub(crate) use merge::{Gathered, pin_limit};
 pub use report::{GatherReport, SourceOutcome, SourceReport, StopReason};
-pub(crate) use run::{Arrived, Gather, RequiredSourceFailed, Sink};
+pub(crate) use run::{Gather, GatherError, Sink};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
-pub(crate) use stream::panic_message;
+pub(crate) use turn::{Pace, Turn};
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.
 pub use tower::BoxError;

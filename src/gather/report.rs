@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::ContextItem;
+
 /// How gathering went, source by source.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
@@ -47,9 +49,9 @@ pub struct SourceReport {
     pub name: Arc<str>,
     /// How many of its items became candidates.
     pub items: usize,
-    /// Their tokens together.
+    /// Their tokens together; an item with a negative count adds none.
     pub tokens: i64,
-    /// From the first poll to its end, or to the deadline that cut it off.
+    /// From the start of gathering to its end, or to the deadline that cut it off.
     pub elapsed: Duration,
     /// How it ended.
     pub outcome: SourceOutcome,
@@ -57,6 +59,26 @@ pub struct SourceReport {
     pub broke_promise: bool,
     /// Pinned items of an optional source that did not fit the budget and lost their pin.
     pub pins_lifted: usize,
+}
+
+impl SourceReport {
+    pub(super) fn new(name: Arc<str>) -> Self {
+        Self {
+            name,
+            items: 0,
+            tokens: 0,
+            elapsed: Duration::ZERO,
+            outcome: SourceOutcome::Abandoned,
+            broke_promise: false,
+            pins_lifted: 0,
+        }
+    }
+
+    pub(super) fn count(&mut self, items: &[ContextItem]) {
+        self.items += items.len();
+        self.tokens =
+            items.iter().fold(self.tokens, |sum, item| sum.saturating_add(item.tokens().max(0)));
+    }
 }
 
 /// How a source ended. "Nothing found" is [`Completed`](Self::Completed) with no items, which is
@@ -104,7 +126,12 @@ impl SourceOutcome {
     /// Whether a required source that ends this way fails the call.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        matches!(self, Self::TimedOut | Self::Failed { .. } | Self::Panicked { .. })
+        *self == Self::TimedOut || self.is_error()
+    }
+
+    /// Whether the source did something wrong, rather than take too long.
+    pub(super) fn is_error(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::Panicked { .. })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Polls all sources of one call until they end or the deadline passes.
+//! Polls all sources of one call until they end or their time is up.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,103 +7,107 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::{SelectAll, Stream};
+use tokio::runtime::Handle;
+use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tracing::Span;
 
+use super::caught::caught;
 use super::source::{FailurePolicy, Source};
 use super::stream::{Batch, End, SourceStream};
+use super::turn::{Pace, Turn};
 use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason, spans};
 use crate::model::ContextItem;
 
 /// How many batches one poll takes before it lets the executor run something else.
 const BATCHES_PER_POLL: usize = 32;
 
-/// A required source that did not deliver.
+/// Why a call cannot go on.
 #[derive(Debug)]
-pub(crate) struct RequiredSourceFailed {
-    pub(crate) name: Arc<str>,
-    pub(crate) outcome: SourceOutcome,
-    pub(crate) cause: Option<BoxError>,
+pub(crate) enum GatherError {
+    /// A required source did not deliver.
+    Required { name: Arc<str>, outcome: SourceOutcome, cause: Option<BoxError> },
+    /// A source has to be waited for, and nothing would end the wait.
+    NoTimer,
 }
 
 /// Where items go when they arrive.
 pub(crate) trait Sink {
-    /// Takes items of a source, in its order, and notes on its report what became of them.
-    fn accept(&mut self, source: usize, items: Vec<ContextItem>, report: &mut SourceReport);
+    /// Takes items of a source, in its order.
+    fn accept(&mut self, source: usize, items: Vec<ContextItem>);
 
     /// Whether nothing that the open sources can still yield matters.
-    fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
-        let _ = is_open;
-        false
-    }
-}
-
-/// Keeps everything: one list a source, in the order the sources were added.
-#[derive(Debug, Default)]
-pub(crate) struct Arrived(pub(crate) Vec<Vec<ContextItem>>);
-
-impl Arrived {
-    pub(crate) fn new(sources: usize) -> Self {
-        Self(vec![Vec::new(); sources])
-    }
-}
-
-impl Sink for Arrived {
-    fn accept(&mut self, source: usize, items: Vec<ContextItem>, _report: &mut SourceReport) {
-        match self.0.get_mut(source) {
-            Some(slot) if slot.is_empty() => *slot = items,
-            Some(slot) => slot.extend(items),
-            None => {}
-        }
-    }
+    fn is_settled(&mut self, is_open: &dyn Fn(usize) -> bool) -> bool;
 }
 
 /// All sources of one call.
 pub(crate) struct Gather {
     streams: SelectAll<SourceStream>,
-    slots: Vec<Slot>,
+    sources: Vec<OpenSource>,
+    open: usize,
+    /// Whether nothing was ready any more when the last poll ended.
+    waiting: bool,
     deadline: Duration,
-    started: Option<Instant>,
+    started: Option<Started>,
+    /// Wakes the call when the next deadline passes. Made when there is something to wait for.
     timer: Option<Pin<Box<Sleep>>>,
+    report: GatherReport,
     span: Span,
 }
 
-/// What one source has given so far.
-struct Slot {
-    report: SourceReport,
+/// When gathering began, and when it has to end.
+#[derive(Clone, Copy)]
+struct Started {
+    at: Instant,
+    /// None when the deadline is beyond the clock's range.
+    deadline: Option<Instant>,
+}
+
+/// What is needed of one source besides its stream and its report.
+struct OpenSource {
     failure: FailurePolicy,
+    limit: Option<Duration>,
     /// Items of a source that may yet be discarded wait here for its end.
     held: Vec<ContextItem>,
     ended: bool,
     span: Span,
 }
 
+impl OpenSource {
+    fn deadline(&self, started: Started) -> Option<Instant> {
+        let own = self.limit.and_then(|limit| started.at.checked_add(limit));
+        own.into_iter().chain(started.deadline).min()
+    }
+}
+
 impl Gather {
     /// Opens the sources for a request; nothing is polled yet.
     pub(crate) fn open<Req>(sources: &[Source<Req>], request: &Req, deadline: Duration) -> Self {
         let span = spans::gather(sources.len());
-        let mut slots = Vec::with_capacity(sources.len());
-        let mut streams = SelectAll::new();
+        let mut gather = Self {
+            streams: SelectAll::new(),
+            sources: Vec::with_capacity(sources.len()),
+            open: sources.len(),
+            waiting: false,
+            deadline,
+            started: None,
+            timer: None,
+            report: GatherReport::default(),
+            span,
+        };
         for (number, source) in sources.iter().enumerate() {
-            let source_span = spans::source(&span, &source.name);
-            streams.push(SourceStream::open(number, source, request, source_span.clone()));
-            slots.push(Slot {
-                report: SourceReport {
-                    name: Arc::clone(&source.name),
-                    items: 0,
-                    tokens: 0,
-                    elapsed: Duration::ZERO,
-                    outcome: SourceOutcome::Abandoned,
-                    broke_promise: false,
-                    pins_lifted: 0,
-                },
+            let span = spans::source(&gather.span, &source.name);
+            gather.streams.push(SourceStream::open(number, source, request, span.clone()));
+            gather.report.sources.push(SourceReport::new(Arc::clone(&source.name)));
+            gather.sources.push(OpenSource {
                 failure: source.failure,
+                limit: source.deadline,
                 held: Vec::new(),
                 ended: false,
-                span: source_span,
+                span,
             });
         }
-        Self { streams, slots, deadline, started: None, timer: None, span }
+        gather
     }
 
     /// Fills `sink` until all sources have ended, the deadline has passed, or nothing that can
@@ -112,141 +116,224 @@ impl Gather {
         &mut self,
         cx: &mut Context<'_>,
         sink: &mut impl Sink,
-    ) -> Poll<Result<GatherReport, (RequiredSourceFailed, GatherReport)>> {
+    ) -> Poll<Result<(), GatherError>> {
         let span = self.span.clone();
         let _entered = span.enter();
-        let started = *self.started.get_or_insert_with(Instant::now);
-        for _ in 0..BATCHES_PER_POLL {
-            if self.is_settled(sink) {
-                return Poll::Ready(self.finish(StopReason::Settled, started, sink));
+        let started = *self.started.get_or_insert_with(|| {
+            let at = Instant::now();
+            // The clock of every source starts here, whenever its turn comes.
+            Started { at, deadline: at.checked_add(self.deadline) }
+        });
+        let result = match self.advance(cx, started, sink) {
+            Ok(None) => return Poll::Pending,
+            Ok(Some(reason)) => {
+                self.report.stopped = reason;
+                Ok(())
             }
-            // The deadline comes first: sources that are always ready must not outrun it.
-            if self.is_late(cx, started) {
-                return Poll::Ready(self.finish(StopReason::Deadline, started, sink));
+            Err(error) => {
+                self.report.stopped = StopReason::Failed;
+                Err(error)
+            }
+        };
+        self.abandon(started.at.elapsed());
+        Poll::Ready(result)
+    }
+
+    /// Whether everything that was ready has been read, and something is still to come.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    /// How it has gone, when it is over or nobody waits for it any more.
+    pub(crate) fn take_report(&mut self) -> GatherReport {
+        if let Some(Started { at, .. }) = self.started.filter(|_| self.open > 0) {
+            self.report.stopped = StopReason::Failed;
+            self.abandon(at.elapsed());
+        }
+        std::mem::take(&mut self.report)
+    }
+
+    /// Why gathering is over; none while it is not, and the task will be woken.
+    fn advance(
+        &mut self,
+        cx: &mut Context<'_>,
+        started: Started,
+        sink: &mut impl Sink,
+    ) -> Result<Option<StopReason>, GatherError> {
+        let mut turn = Turn::begin(Pace::default());
+        self.waiting = false;
+        for _ in 0..BATCHES_PER_POLL {
+            if self.open == 0 {
+                return Ok(Some(StopReason::AllEnded));
+            }
+            if self.is_settled(sink) {
+                return self.settle(started, sink);
+            }
+            // Without anything left of what tokio gives a task, the timers and channels of the next
+            // source would not answer, although they are ready.
+            if !coop::has_budget_remaining() {
+                break;
             }
             match Pin::new(&mut self.streams).poll_next(cx) {
-                Poll::Ready(Some(batch)) => {
-                    let slot = self.slots.get_mut(batch.source);
-                    let taken = slot.map(|slot| slot.take(batch, started.elapsed(), sink));
-                    if let Some(Err(failed)) = taken {
-                        return Poll::Ready(Err((failed, self.abandon(started))));
-                    }
+                Poll::Ready(Some(batch)) => self.take(batch, started, sink)?,
+                Poll::Ready(None) => return Ok(Some(StopReason::AllEnded)),
+                Poll::Pending => {
+                    self.waiting = true;
+                    break;
                 }
-                Poll::Ready(None) => {
-                    return Poll::Ready(self.finish(StopReason::AllEnded, started, sink));
-                }
-                Poll::Pending => return Poll::Pending,
+            }
+            if turn.is_over() {
+                break;
             }
         }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        self.end_late(cx, started, sink)?;
+        if self.open == 0 {
+            let is_late = started.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            return Ok(Some(if is_late { StopReason::Deadline } else { StopReason::AllEnded }));
+        }
+        if !self.waiting || self.is_time_up(cx, started)? {
+            cx.waker().wake_by_ref();
+        }
+        Ok(None)
     }
 
-    fn is_settled(&self, sink: &impl Sink) -> bool {
-        let any_open = self.slots.iter().any(|slot| !slot.ended);
-        let is_open = |source: usize| self.slots.get(source).is_some_and(|slot| !slot.ended);
-        any_open && sink.is_settled(&is_open)
+    fn is_settled(&self, sink: &mut impl Sink) -> bool {
+        sink.is_settled(&|source| self.sources.get(source).is_some_and(|source| !source.ended))
     }
 
-    fn is_late(&mut self, cx: &mut Context<'_>, started: Instant) -> bool {
-        let Some(at) = started.checked_add(self.deadline) else {
-            return false; // beyond the clock's range
-        };
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
-        timer.as_mut().poll(cx).is_ready() || Instant::now() >= at
-    }
-
-    /// Ends every source that has not ended itself: all of them are late, not only the one that
-    /// fails the call.
-    fn finish(
+    /// Ends the sources whose time is up, each after one last look at what it has ready: it may
+    /// have been ready for long, while another held the thread.
+    fn end_late(
         &mut self,
-        reason: StopReason,
-        started: Instant,
+        cx: &mut Context<'_>,
+        started: Started,
         sink: &mut impl Sink,
-    ) -> Result<GatherReport, (RequiredSourceFailed, GatherReport)> {
-        self.streams.clear();
-        let outcome = match reason {
-            StopReason::Settled => SourceOutcome::NotNeeded,
-            _ => SourceOutcome::TimedOut,
+    ) -> Result<(), GatherError> {
+        let now = Instant::now();
+        let is_late = |source: &OpenSource| {
+            !source.ended && source.deadline(started).is_some_and(|deadline| now >= deadline)
         };
-        let mut failed = None;
-        for (source, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| !slot.ended) {
-            let end = Some(End::from(outcome.clone()));
-            let late = slot.take(Batch { source, items: Vec::new(), end }, started.elapsed(), sink);
-            failed = failed.or(late.err());
+        if !self.sources.iter().any(is_late) {
+            return Ok(());
         }
-        match failed {
-            Some(failed) => Err((failed, self.report(StopReason::Failed, started))),
-            None => Ok(self.report(reason, started)),
+        let mut last = Vec::new();
+        for stream in self.streams.iter_mut() {
+            if stream.is_open() && self.sources.get(stream.source).is_some_and(is_late) {
+                last.push(stream.last_look(cx));
+            }
         }
+        // In the order of the sources: the first one that fails the call gives it its error.
+        last.sort_by_key(|batch| batch.source);
+        let mut failed = Ok(());
+        for batch in last {
+            failed = failed.and(self.take(batch, started, sink));
+        }
+        failed
     }
 
-    /// Ends every source that has not ended itself, because another one fails the call.
-    fn abandon(&mut self, started: Instant) -> GatherReport {
+    /// Has the task woken when the next deadline passes; says whether it already has.
+    fn is_time_up(&mut self, cx: &mut Context<'_>, started: Started) -> Result<bool, GatherError> {
+        let open = self.sources.iter().filter(|source| !source.ended);
+        let Some(next) = open.filter_map(|source| source.deadline(started)).min() else {
+            return Ok(false);
+        };
+        let timer = match &mut self.timer {
+            Some(timer) => timer,
+            none => none.insert(new_timer(next).ok_or(GatherError::NoTimer)?),
+        };
+        if timer.deadline() != next {
+            timer.as_mut().reset(next);
+        }
+        Ok(timer.as_mut().poll(cx).is_ready())
+    }
+
+    /// Ends every source that has not ended itself, because nothing more is needed.
+    fn settle(
+        &mut self,
+        started: Started,
+        sink: &mut impl Sink,
+    ) -> Result<Option<StopReason>, GatherError> {
         self.streams.clear();
-        for slot in self.slots.iter_mut().filter(|slot| !slot.ended) {
-            // None of its items becomes a candidate.
-            slot.report.items = 0;
-            slot.report.tokens = 0;
-            slot.close(SourceOutcome::Abandoned, started.elapsed());
+        for source in 0..self.sources.len() {
+            if self.sources.get(source).is_some_and(|source| !source.ended) {
+                let end = Some(End::from(SourceOutcome::NotNeeded));
+                self.take(Batch { source, items: Vec::new(), end }, started, sink)?;
+            }
         }
-        self.report(StopReason::Failed, started)
+        Ok(Some(StopReason::Settled))
     }
 
-    /// How it has gone so far.
-    fn report(&self, stopped: StopReason, started: Instant) -> GatherReport {
-        let sources = self.slots.iter().map(|slot| slot.report.clone()).collect();
-        GatherReport { elapsed: started.elapsed(), stopped, sources }
+    /// Ends every source that has not ended itself, because the call is over for it.
+    fn abandon(&mut self, elapsed: Duration) {
+        self.streams.clear();
+        self.report.elapsed = elapsed;
+        for (source, report) in self.sources.iter_mut().zip(&mut self.report.sources) {
+            if !source.ended {
+                // None of its items becomes a candidate.
+                report.items = 0;
+                report.tokens = 0;
+                source.close(report, SourceOutcome::Abandoned, elapsed);
+            }
+        }
+        self.open = 0;
     }
-}
 
-impl Slot {
     fn take(
         &mut self,
         batch: Batch,
-        elapsed: Duration,
+        started: Started,
         sink: &mut impl Sink,
-    ) -> Result<(), RequiredSourceFailed> {
-        let Batch { source, items, end } = batch;
-        if self.failure == FailurePolicy::DiscardOnError {
-            self.held.extend(items);
-        } else {
-            self.pass_on(source, items, sink);
+    ) -> Result<(), GatherError> {
+        let Batch { source: number, items, end } = batch;
+        let (Some(source), Some(report)) =
+            (self.sources.get_mut(number), self.report.sources.get_mut(number))
+        else {
+            return Ok(());
+        };
+        let arrived = match (&end, source.failure) {
+            (None, FailurePolicy::DiscardOnError) => {
+                source.held.extend(items);
+                return Ok(());
+            }
+            (Some(end), FailurePolicy::DiscardOnError) if end.outcome.is_error() => Vec::new(),
+            (Some(_), FailurePolicy::DiscardOnError) => {
+                source.held.extend(items);
+                std::mem::take(&mut source.held)
+            }
+            _ => items,
+        };
+        if !arrived.is_empty() {
+            report.count(&arrived);
+            sink.accept(number, arrived);
         }
         let Some(End { outcome, cause }) = end else {
             return Ok(());
         };
-        let held = std::mem::take(&mut self.held);
-        if matches!(outcome, SourceOutcome::Failed { .. } | SourceOutcome::Panicked { .. }) {
-            drop(held);
-        } else {
-            self.pass_on(source, held, sink);
-        }
-        let failed = outcome.is_failure() && self.failure == FailurePolicy::Required;
-        self.close(outcome, elapsed);
+        self.open -= 1;
+        let failed = outcome.is_failure() && source.failure == FailurePolicy::Required;
+        source.close(report, outcome, started.at.elapsed());
         if failed {
-            let SourceReport { name, outcome, .. } = self.report.clone();
-            return Err(RequiredSourceFailed { name, outcome, cause });
+            let SourceReport { name, outcome, .. } = report.clone();
+            return Err(GatherError::Required { name, outcome, cause });
         }
         Ok(())
     }
+}
 
-    fn close(&mut self, outcome: SourceOutcome, elapsed: Duration) {
+impl OpenSource {
+    fn close(&mut self, report: &mut SourceReport, outcome: SourceOutcome, elapsed: Duration) {
         self.ended = true;
-        self.report.elapsed = elapsed;
-        self.report.outcome = outcome;
+        self.held = Vec::new();
+        report.elapsed = elapsed;
+        report.outcome = outcome;
         // Letting go of the span closes it: it lasts as long as its source, not as the slowest one.
         let span = std::mem::replace(&mut self.span, Span::none());
-        spans::record_source(&span, &self.report);
+        spans::record_source(&span, report);
     }
+}
 
-    fn pass_on(&mut self, source: usize, items: Vec<ContextItem>, sink: &mut impl Sink) {
-        if items.is_empty() {
-            return;
-        }
-        self.report.items += items.len();
-        let tokens = items.iter().fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
-        self.report.tokens = self.report.tokens.saturating_add(tokens);
-        sink.accept(source, items, &mut self.report);
-    }
+/// A timer; none where there is no runtime, or one whose timers are switched off.
+fn new_timer(at: Instant) -> Option<Pin<Box<Sleep>>> {
+    // Tokio does not say beforehand whether it has timers: it panics when it has none.
+    Handle::try_current().ok().and_then(|_| caught(|| Box::pin(sleep_until(at))).ok())
 }

@@ -1,25 +1,22 @@
-//! Polls one source: its deadline first, then its items in batches.
+//! Reads one source, in batches that end after some items or about a millisecond.
 
-use std::any::Any;
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use futures::stream::Stream;
-use tokio::time::{Instant, Sleep, sleep_until};
 use tracing::Span;
 
+use super::caught::caught;
 use super::source::{CandidateSource, Defaults, Source};
+use super::turn::{Pace, Turn};
 use super::{BoxError, CandidateStream, SourceOutcome};
 use crate::model::ContextItem;
 
 /// How many items a source may hand over before the others get their turn.
 const BATCH: usize = 64;
 
-/// What one poll of a source gave.
+/// What one look at a source gave.
 pub(super) struct Batch {
     /// The source's number.
     pub(super) source: usize,
@@ -43,41 +40,22 @@ impl From<SourceOutcome> for End {
 impl End {
     fn failed(cause: BoxError) -> Self {
         // The text is the source's own code as much as its stream is.
-        match catch_unwind(AssertUnwindSafe(|| cause.to_string())) {
+        match caught(|| cause.to_string()) {
             Ok(error) => Self { outcome: SourceOutcome::Failed { error }, cause: Some(cause) },
-            Err(payload) => Self::panicked(&*payload),
+            Err(message) => SourceOutcome::Panicked { message }.into(),
         }
     }
-
-    fn panicked(payload: &(dyn Any + Send)) -> Self {
-        SourceOutcome::Panicked { message: panic_message(payload) }.into()
-    }
-}
-
-/// The message of a panic, if it had one.
-pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "no message".to_owned())
 }
 
 /// One source of one call.
 pub(super) struct SourceStream {
-    source: usize,
+    pub(super) source: usize,
     /// None once the source has ended; or the end itself, when it could not even be opened.
     stream: Result<CandidateStream, Option<End>>,
-    deadline: Option<Deadline>,
     left: usize,
+    pace: Pace,
     defaults: Arc<Defaults>,
     span: Span,
-}
-
-enum Deadline {
-    /// The clock starts with the first poll.
-    After(Duration),
-    /// A timer is made only when the source is not ready at once.
-    At(Instant),
-    Timer(Pin<Box<Sleep>>),
 }
 
 impl SourceStream {
@@ -88,37 +66,44 @@ impl SourceStream {
         request: &Req,
         span: Span,
     ) -> Self {
-        let opened = span.in_scope(|| {
-            let origin = &source.origin;
-            catch_unwind(AssertUnwindSafe(|| CandidateSource::candidates(&**origin, request)))
-        });
+        let open = || CandidateSource::candidates(&*source.origin, request);
+        let opened = span.in_scope(|| caught(open));
         Self {
             source: number,
-            stream: opened.map_err(|payload| Some(End::panicked(&*payload))),
-            deadline: source.deadline.map(Deadline::After),
+            stream: opened.map_err(|message| Some(SourceOutcome::Panicked { message }.into())),
             left: source.limit,
+            pace: Pace::default(),
             defaults: Arc::clone(&source.defaults),
             span,
         }
     }
 
-    /// Whether the deadline has passed; with `wake`, the task is woken when it does.
-    fn is_late(&mut self, cx: &mut Context<'_>, wake: bool) -> bool {
-        if let Some(Deadline::After(duration)) = self.deadline {
-            // A deadline beyond the clock's range never comes.
-            self.deadline = Instant::now().checked_add(duration).map(Deadline::At);
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.stream, Err(None))
+    }
+
+    /// Reads what is ready once more, and ends the source, however much it may still have.
+    pub(super) fn last_look(&mut self, cx: &mut Context<'_>) -> Batch {
+        let mut batch = match self.look(cx) {
+            Poll::Ready(batch) => batch,
+            Poll::Pending => Batch { source: self.source, items: Vec::new(), end: None },
+        };
+        if batch.end.is_none() {
+            batch.end = Some(SourceOutcome::TimedOut.into());
+            self.close();
         }
-        match &mut self.deadline {
-            Some(Deadline::Timer(timer)) => timer.as_mut().poll(cx).is_ready(),
-            Some(Deadline::At(at)) if wake => {
-                let mut timer = Box::pin(sleep_until(*at));
-                let late = timer.as_mut().poll(cx).is_ready();
-                self.deadline = Some(Deadline::Timer(timer));
-                late
+        batch
+    }
+
+    fn look(&mut self, cx: &mut Context<'_>) -> Poll<Batch> {
+        let span = self.span.clone();
+        let _entered = span.enter();
+        self.read(cx).map(|(items, end)| {
+            if end.is_some() {
+                self.close();
             }
-            Some(Deadline::At(at)) => Instant::now() >= *at,
-            Some(Deadline::After(_)) | None => false,
-        }
+            Batch { source: self.source, items, end }
+        })
     }
 
     /// Reads what is ready, up to a batch. The end is set when nothing more will come.
@@ -127,23 +112,23 @@ impl SourceStream {
             Ok(stream) => stream,
             Err(end) => return Poll::Ready((Vec::new(), end.take())),
         };
+        let mut turn = Turn::begin(self.pace);
         let mut items = Vec::new();
         while items.len() < BATCH {
-            let end = match catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(cx))) {
+            let end = match caught(|| stream.as_mut().poll_next(cx)) {
                 Ok(Poll::Pending) if items.is_empty() => return Poll::Pending,
                 Ok(Poll::Pending) => break,
                 Ok(Poll::Ready(Some(Ok(item)))) if self.left > 0 => {
-                    let item = if self.defaults.is_empty() {
-                        Ok(item)
-                    } else {
-                        self.defaults.apply(&item)
-                    };
-                    match item {
+                    let is_plain = self.defaults.is_empty();
+                    match if is_plain { Ok(item) } else { self.defaults.apply(&item) } {
                         Ok(item) => items.push(item),
                         Err(error) => return Poll::Ready((items, Some(End::failed(error.into())))),
                     }
                     self.left -= 1;
                     if self.left > 0 {
+                        if turn.is_over() {
+                            break;
+                        }
                         continue;
                     }
                     SourceOutcome::LimitReached.into()
@@ -151,11 +136,19 @@ impl SourceStream {
                 Ok(Poll::Ready(Some(Ok(_)))) => SourceOutcome::LimitReached.into(),
                 Ok(Poll::Ready(Some(Err(error)))) => End::failed(error),
                 Ok(Poll::Ready(None)) => SourceOutcome::Completed.into(),
-                Err(payload) => End::panicked(&*payload),
+                Err(message) => SourceOutcome::Panicked { message }.into(),
             };
             return Poll::Ready((items, Some(end)));
         }
+        self.pace = turn.pace();
         Poll::Ready((items, None))
+    }
+
+    /// Drops the source's stream; a panic there is as harmless as one while polling.
+    fn close(&mut self) {
+        let stream = std::mem::replace(&mut self.stream, Err(None));
+        let _ = caught(|| drop(stream));
+        self.span = Span::none();
     }
 }
 
@@ -164,35 +157,12 @@ impl Stream for SourceStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Batch>> {
         let this = self.get_mut();
-        if matches!(this.stream, Err(None)) {
-            return Poll::Ready(None);
-        }
-        let span = this.span.clone();
-        let _entered = span.enter();
-        // The deadline comes first: a source that is always ready must not outrun it.
-        let late = this.is_late(cx, false);
-        let (items, end) = match if late { Poll::Pending } else { this.read(cx) } {
-            Poll::Ready(read) => read,
-            Poll::Pending if late || this.is_late(cx, true) => {
-                (Vec::new(), Some(SourceOutcome::TimedOut.into()))
-            }
-            Poll::Pending => return Poll::Pending,
-        };
-        if end.is_some() {
-            close(std::mem::replace(&mut this.stream, Err(None)));
-            this.span = Span::none();
-        }
-        Poll::Ready(Some(Batch { source: this.source, items, end }))
+        if this.is_open() { this.look(cx).map(Some) } else { Poll::Ready(None) }
     }
-}
-
-/// Drops a source's stream; a panic there is as harmless as one while polling.
-fn close(stream: Result<CandidateStream, Option<End>>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(stream)));
 }
 
 impl Drop for SourceStream {
     fn drop(&mut self) {
-        close(std::mem::replace(&mut self.stream, Err(None)));
+        self.close();
     }
 }

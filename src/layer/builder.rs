@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::service::{CupelLayer, Shared};
 use super::streaming::{ProgressHook, StreamingMode};
 use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
-use crate::gather::Source;
+use crate::gather::{Source, facts_of};
 use crate::pipeline::Pipeline;
 use crate::policy::Policy;
 use crate::scorer::Scorer;
@@ -37,6 +37,11 @@ pub struct BuildError(String);
 #[must_use = "a layer exists only after build()"]
 pub struct CupelLayerBuilder<Req, A> {
     adapter: A,
+    settings: Settings<Req>,
+}
+
+/// Everything but the adapter.
+struct Settings<Req> {
     policy: Option<Policy>,
     pipeline: Option<Pipeline>,
     budget: Option<Arc<dyn BudgetProvider<Req>>>,
@@ -57,8 +62,7 @@ pub struct NoAdapter;
 impl<Req> CupelLayer<Req, NoAdapter> {
     /// Starts a layer.
     pub fn builder() -> CupelLayerBuilder<Req, NoAdapter> {
-        CupelLayerBuilder {
-            adapter: NoAdapter,
+        let settings = Settings {
             policy: None,
             pipeline: None,
             budget: None,
@@ -70,38 +74,26 @@ impl<Req> CupelLayer<Req, NoAdapter> {
             streaming: false,
             dropped_sample: None,
             on_progress: None,
-        }
+        };
+        CupelLayerBuilder { adapter: NoAdapter, settings }
     }
 }
 
 impl<Req, A> CupelLayerBuilder<Req, A> {
     /// Sets how candidates come out of a request and go back in.
     pub fn adapter<B: ContextAdapter<Req>>(self, adapter: B) -> CupelLayerBuilder<Req, B> {
-        CupelLayerBuilder {
-            adapter,
-            policy: self.policy,
-            pipeline: self.pipeline,
-            budget: self.budget,
-            sources: self.sources,
-            hooks: self.hooks,
-            gather_deadline: self.gather_deadline,
-            ready_after_gathering: self.ready_after_gathering,
-            blocking_threshold: self.blocking_threshold,
-            streaming: self.streaming,
-            dropped_sample: self.dropped_sample,
-            on_progress: self.on_progress,
-        }
+        CupelLayerBuilder { adapter, settings: self.settings }
     }
 
     /// Selects by a policy.
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = Some(policy);
+        self.settings.policy = Some(policy);
         self
     }
 
     /// Selects with a pipeline, for instance one with an overflow observer.
     pub fn pipeline(mut self, pipeline: Pipeline) -> Self {
-        self.pipeline = Some(pipeline);
+        self.settings.pipeline = Some(pipeline);
         self
     }
 
@@ -126,19 +118,19 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn budget(mut self, budget: impl BudgetProvider<Req> + 'static) -> Self {
-        self.budget = Some(Arc::new(budget));
+        self.settings.budget = Some(Arc::new(budget));
         self
     }
 
     /// Adds a source of candidates.
     pub fn source(mut self, source: Source<Req>) -> Self {
-        self.sources.push(source);
+        self.settings.sources.push(source);
         self
     }
 
     /// Cuts all sources off after this long; 2 seconds unless set.
     pub fn gather_deadline(mut self, deadline: Duration) -> Self {
-        self.gather_deadline = deadline;
+        self.settings.gather_deadline = deadline;
         self
     }
 
@@ -149,7 +141,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
 
     /// Adds a hook that is told about selections and about failures to select.
     pub fn hook(mut self, hook: impl SelectionHook + 'static) -> Self {
-        self.hooks.push(Arc::new(hook));
+        self.settings.hooks.push(Arc::new(hook));
         self
     }
 
@@ -160,14 +152,14 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// this option calls gather at the same time and queue only for the model. The layer is then
     /// always ready, so back-pressure must come from elsewhere.
     pub fn ready_after_gathering(mut self, enabled: bool) -> Self {
-        self.ready_after_gathering = enabled;
+        self.settings.ready_after_gathering = enabled;
         self
     }
 
     /// Moves selections of at least this many steps to the blocking pool;
     /// [`CupelLayer::DEFAULT_BLOCKING_THRESHOLD`] unless set.
     pub fn blocking_threshold(mut self, steps: u64) -> Self {
-        self.blocking_threshold = steps;
+        self.settings.blocking_threshold = steps;
         self
     }
 
@@ -179,23 +171,25 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// would change the selection. It needs a scorer that looks at one item alone and
     /// [`GreedySlice`](crate::GreedySlice).
     pub fn streaming(mut self, enabled: bool) -> Self {
-        self.streaming = enabled;
+        self.settings.streaming = enabled;
         self
     }
 
     /// Lists this many of the best items that were left out while streaming; 100 unless set.
     pub fn dropped_sample(mut self, items: usize) -> Self {
-        self.dropped_sample = Some(items);
+        self.settings.dropped_sample = Some(items);
         self
     }
 
     /// Calls a function whenever the selection changes while streaming: for interfaces that show
     /// sources arriving.
     pub fn on_progress(mut self, function: impl Fn(&Snapshot) + Send + Sync + 'static) -> Self {
-        self.on_progress = Some(Arc::new(function));
+        self.settings.on_progress = Some(Arc::new(function));
         self
     }
+}
 
+impl<Req> Settings<Req> {
     /// What streaming needs of the pipeline, and what needs streaming.
     fn streaming_mode(&mut self, pipeline: &Pipeline) -> Result<Option<StreamingMode>, BuildError> {
         let problem = |text: String| Err(BuildError(text));
@@ -272,9 +266,10 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
     /// # Errors
     ///
     /// [`BuildError`] says what is missing or contradictory, and what to set.
-    pub fn build(mut self) -> Result<CupelLayer<Req, A>, BuildError> {
-        self.check_sources()?;
-        let pipeline = match (self.policy.take(), self.pipeline.take()) {
+    pub fn build(self) -> Result<CupelLayer<Req, A>, BuildError> {
+        let Self { adapter, mut settings } = self;
+        settings.check_sources()?;
+        let pipeline = match (settings.policy.take(), settings.pipeline.take()) {
             (Some(_), Some(_)) => {
                 let problem = "both .policy(..) and .pipeline(..) are set; keep one";
                 return Err(BuildError(problem.to_owned()));
@@ -286,19 +281,20 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
                 return Err(BuildError(problem.to_owned()));
             }
         };
-        let streaming = self.streaming_mode(&pipeline)?;
-        let budget = self.budget.ok_or_else(|| {
+        let streaming = settings.streaming_mode(&pipeline)?;
+        let budget = settings.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
         Ok(CupelLayer::new(Shared {
-            adapter: self.adapter,
+            adapter,
             pipeline,
             budget,
-            sources: self.sources,
-            hooks: self.hooks,
-            gather_deadline: self.gather_deadline,
-            ready_after_gathering: self.ready_after_gathering,
-            blocking_threshold: self.blocking_threshold,
+            facts: facts_of(&settings.sources),
+            sources: settings.sources,
+            hooks: settings.hooks,
+            gather_deadline: settings.gather_deadline,
+            ready_after_gathering: settings.ready_after_gathering,
+            blocking_threshold: settings.blocking_threshold,
             streaming,
         }))
     }
@@ -324,10 +320,10 @@ fn relative_scorer(scorer: &dyn Scorer) -> Option<String> {
 impl<Req, A> fmt::Debug for CupelLayerBuilder<Req, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CupelLayerBuilder")
-            .field("policy", &self.policy)
-            .field("pipeline", &self.pipeline)
-            .field("sources", &self.sources)
-            .field("gather_deadline", &self.gather_deadline)
+            .field("policy", &self.settings.policy)
+            .field("pipeline", &self.settings.pipeline)
+            .field("sources", &self.settings.sources)
+            .field("gather_deadline", &self.settings.gather_deadline)
             .finish_non_exhaustive()
     }
 }

@@ -1,10 +1,10 @@
 //! What a streaming selection left out: all of it counted, the best of it kept.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
-use crate::diagnostics::{ExcludedItem, ExclusionReason, SelectionReport};
-use crate::model::ContextItem;
+use crate::diagnostics::{ExcludedItem, SelectionReport};
+use crate::model::{ContextItem, ExclusionReason};
 use crate::order;
 use crate::pipeline::Explain;
 use crate::slicer::Sequence;
@@ -21,24 +21,18 @@ pub struct DroppedCounts {
     pub negative_tokens: usize,
 }
 
-/// Why an item was dropped, as far as it is known at the time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
-    NegativeTokens,
-    Duplicate,
-    Unfit,
-}
+/// Ascending from the best item to the worst.
+type Rank = (u64, Sequence);
 
+/// An item that is out for good.
 pub(super) struct Dropped {
     pub(super) sequence: Sequence,
     pub(super) score: f64,
     pub(super) item: ContextItem,
-    pub(super) why: Why,
 }
 
 impl Dropped {
-    /// Ascending from the best to the worst.
-    fn rank(&self) -> (u64, Sequence) {
+    fn rank(&self) -> Rank {
         (order::descending(self.score), self.sequence)
     }
 }
@@ -63,44 +57,57 @@ impl Ord for Dropped {
     }
 }
 
-/// The best dropped items; memory for no more than the sample.
+/// The best dropped items; memory for no more of them than the sample.
 pub(super) struct DroppedItems {
     limit: usize,
-    counts: DroppedCounts,
     /// The worst of the sample is on top.
     sample: BinaryHeap<Dropped>,
+    negative_tokens: usize,
+    scored: usize,
+    /// The best item of every content that was scored, by the content's hash; none when copies
+    /// are items of their own. An item may be long gone when a better copy arrives.
+    best: Option<HashMap<u64, Rank>>,
 }
 
 impl DroppedItems {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, counts: DroppedCounts::default(), sample: BinaryHeap::new() }
+    pub(super) fn new(limit: usize, deduplicating: bool) -> Self {
+        Self {
+            limit,
+            sample: BinaryHeap::new(),
+            negative_tokens: 0,
+            scored: 0,
+            best: deduplicating.then(HashMap::new),
+        }
     }
 
-    pub(super) fn counts(&self) -> DroppedCounts {
-        self.counts
+    /// Takes note of an item that competes for a place.
+    pub(super) fn scored(&mut self, sequence: Sequence, score: f64, item: &ContextItem) {
+        self.scored += 1;
+        if let Some(best) = &mut self.best {
+            let rank = (order::descending(score), sequence);
+            let best = best.entry(item.content_hash()).or_insert(rank);
+            *best = rank.min(*best);
+        }
     }
 
     pub(super) fn add(&mut self, dropped: Dropped) {
-        *match dropped.why {
-            Why::NegativeTokens => &mut self.counts.negative_tokens,
-            Why::Duplicate => &mut self.counts.duplicates,
-            Why::Unfit => &mut self.counts.over_budget,
-        } += 1;
-        if self.limit == 0 {
-            return;
+        self.negative_tokens += usize::from(dropped.item.tokens() < 0);
+        if self.limit > 0 {
+            self.sample.push(dropped);
         }
-        self.sample.push(dropped);
         if self.sample.len() > self.limit {
             self.sample.pop();
         }
     }
 
-    pub(super) fn add_unfit(&mut self, sequence: Sequence, score: f64, item: ContextItem) {
-        self.add(Dropped { sequence, score, item, why: Why::Unfit });
-    }
-
-    pub(super) fn add_duplicate(&mut self, sequence: Sequence, score: f64, item: ContextItem) {
-        self.add(Dropped { sequence, score, item, why: Why::Duplicate });
+    /// What was left out, when so many items that were scored are selected.
+    pub(super) fn counts(&self, selected: usize) -> DroppedCounts {
+        let unique = self.best.as_ref().map_or(self.scored, HashMap::len);
+        DroppedCounts {
+            over_budget: unique.saturating_sub(selected),
+            duplicates: self.scored - unique,
+            negative_tokens: self.negative_tokens,
+        }
     }
 
     /// Adds the sample to a report, with the reasons a batch would give.
@@ -111,18 +118,18 @@ impl DroppedItems {
         used_tokens: i64,
     ) {
         let available = explain.target().saturating_sub(used_tokens);
-        let dropped = self.sample.into_sorted_vec().into_iter().map(|dropped| {
-            let Dropped { score, item, why, .. } = dropped;
-            let reason = match why {
-                Why::NegativeTokens => ExclusionReason::NegativeTokens { tokens: item.tokens() },
-                Why::Duplicate => {
+        let best = self.best.unwrap_or_default();
+        report.exclude(self.sample.into_sorted_vec().into_iter().map(|dropped| {
+            let rank = dropped.rank();
+            let Dropped { score, item, .. } = dropped;
+            let reason = match item.tokens() {
+                tokens if tokens < 0 => ExclusionReason::NegativeTokens { tokens },
+                _ if best.get(&item.content_hash()).is_some_and(|best| *best < rank) => {
                     ExclusionReason::Deduplicated { deduplicated_against: item.shared_content() }
                 }
-                Why::Unfit => explain.why_not(item.tokens(), available),
+                tokens => explain.why_not(tokens, available),
             };
             ExcludedItem { item, score, reason }
-        });
-        report.excluded.extend(dropped);
-        report.excluded.sort_by_key(|excluded| order::descending(excluded.score));
+        }));
     }
 }

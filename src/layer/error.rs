@@ -99,10 +99,22 @@ pub enum ContextError {
     #[error(transparent)]
     Selection(#[from] CupelError),
 
-    /// A scorer, slicer or placer panicked on the blocking pool.
+    /// An adapter, a budget, a scorer, a slicer or a placer panicked. Nobody else is harmed: the
+    /// next call is like any other.
     #[error("the selection panicked: {message}")]
     Panicked {
         /// The panic's message, if it had one.
         message: String,
     },
+
+    /// A source had to be waited for, and there is no timer that would end the wait.
+    #[error(
+        "a source has to be waited for, but there is no timer for its deadline; make the call in a \
+         Tokio runtime with timers (enable_time or enable_all)"
+    )]
+    NoTimer,
+
+    /// The future was polled after it had given its answer.
+    #[error("the call is over; its future must not be polled again")]
+    Finished,
 }

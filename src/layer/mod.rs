@@ -34,12 +34,14 @@
 //!
 //! A call runs like this: the budget is asked for, the sources are opened, the adapter takes the
 //! candidates out of the request, the sources are gathered under their deadlines, the pipeline
-//! selects, the hooks are told, the adapter puts the selection back, and the wrapped service is
+//! selects, the adapter puts the selection back, the hooks are told, and the wrapped service is
 //! called. What it returns passes through untouched, streams included.
 
 mod adapter;
+mod arrivals;
 mod budget;
 mod builder;
+mod call;
 mod dropped;
 mod error;
 mod ext;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::call::tell;
 use super::{ContextError, Selection, SelectionHook};
 use crate::diagnostics::{
     DiagnosticTraceCollector, ExcludedItem, IncludedItem, PipelineStage, SelectionReport,
@@ -49,7 +50,7 @@ pub trait CallObserver: Send {
         None
     }
 
-    /// A selection was made and is about to be sent. Its report is empty unless
+    /// A selection was made and is in the request. Its report is empty unless
     /// [somebody wants it](SelectionHook::wants_selection).
     fn on_selection(self: Box<Self>, selection: &Selection) {
         let _ = selection;
@@ -78,73 +79,91 @@ impl Observers {
     /// Asks the hooks once.
     pub(super) fn begin(&mut self, hooks: &[Arc<dyn SelectionHook>]) {
         if let Some(called_at) = self.called_at.take() {
-            self.observers = hooks.iter().filter_map(|hook| hook.observe(called_at)).collect();
+            let observers = hooks.iter().filter_map(|hook| tell(|| hook.observe(called_at)));
+            self.observers = observers.flatten().collect();
         }
     }
 
     /// Those who watch the pipeline.
-    pub(super) fn audience(&mut self, wants_report: bool) -> Audience {
+    pub(super) fn watchers(&mut self, wants_report: bool) -> Watchers {
         let report = wants_report.then(|| DiagnosticTraceCollector::new(TraceDetailLevel::Stage));
-        let others = self.observers.iter_mut().filter_map(|observer| observer.collector());
-        Audience { report, others: others.filter(|other| other.is_enabled()).collect() }
+        let others = self.observers.iter_mut().filter_map(|observer| {
+            let collector = tell(|| observer.collector())??;
+            tell(|| collector.is_enabled())?.then_some(collector)
+        });
+        Watchers { report, others: others.collect() }
     }
 
     pub(super) fn selected(&mut self, selection: &Selection) {
-        self.observers.drain(..).for_each(|observer| observer.on_selection(selection));
+        for observer in self.observers.drain(..) {
+            tell(|| observer.on_selection(selection));
+        }
     }
 
     pub(super) fn failed(&mut self, error: &ContextError, gather: &GatherReport) {
-        self.observers.drain(..).for_each(|observer| observer.on_failure(error, gather));
+        for observer in self.observers.drain(..) {
+            tell(|| observer.on_failure(error, gather));
+        }
     }
 }
 
 /// Everybody who watches one run of the pipeline, as one collector.
 #[derive(Default)]
-pub(super) struct Audience {
+pub(super) struct Watchers {
     report: Option<DiagnosticTraceCollector>,
     others: Vec<Box<dyn TraceCollector + Send>>,
 }
 
-impl Audience {
+impl Watchers {
     pub(super) fn is_empty(&self) -> bool {
         self.report.is_none() && self.others.is_empty()
     }
 
-    pub(super) fn into_report(self) -> Option<SelectionReport> {
-        self.report.map(DiagnosticTraceCollector::into_report)
+    pub(super) fn want_report(&self) -> bool {
+        self.report.is_some()
     }
 
-    /// Passes a value on, copied for all but the last.
-    fn tell<T: Clone>(&mut self, value: T, tell: impl Fn(&mut dyn TraceCollector, T)) {
-        let Self { report, others } = self;
-        let others = others.iter_mut().filter(|other| other.is_enabled());
-        let others = others.map(|other| &mut **other as &mut dyn TraceCollector);
-        let report = report.as_mut().map(|report| report as &mut dyn TraceCollector);
-        let mut audience = report.into_iter().chain(others).peekable();
-        while let Some(collector) = audience.next() {
-            if audience.peek().is_none() {
-                tell(collector, value);
-                return;
-            }
-            tell(collector, value.clone());
+    /// An empty one when nobody wants it.
+    pub(super) fn into_report(self) -> SelectionReport {
+        self.report.map(DiagnosticTraceCollector::into_report).unwrap_or_default()
+    }
+
+    /// Passes a value on to everybody. Whoever panics hears nothing more of the run.
+    fn tell<T: Clone>(&mut self, value: T, pass_on: impl Fn(&mut dyn TraceCollector, T)) {
+        self.others.retain_mut(|other| {
+            let told = tell(|| {
+                if other.is_enabled() {
+                    pass_on(&mut **other, value.clone());
+                }
+            });
+            told.is_some()
+        });
+        if let Some(report) = &mut self.report {
+            pass_on(report, value);
         }
+    }
+
+    fn any(&self, ask: impl Fn(&dyn TraceCollector) -> bool) -> bool {
+        let ask = |other: &dyn TraceCollector| tell(|| other.is_enabled() && ask(other));
+        self.others.iter().any(|other| ask(&**other) == Some(true))
     }
 }
 
-impl TraceCollector for Audience {
+impl TraceCollector for Watchers {
     fn is_enabled(&self) -> bool {
-        self.report.is_some() || self.others.iter().any(|other| other.is_enabled())
+        self.report.is_some() || self.any(|_| true)
     }
 
     fn detail_level(&self) -> TraceDetailLevel {
-        let enabled = self.others.iter().filter(|other| other.is_enabled());
-        let levels = enabled.map(|other| other.detail_level());
-        levels.max().unwrap_or(TraceDetailLevel::Stage)
+        if self.any(|other| other.detail_level() >= TraceDetailLevel::Item) {
+            TraceDetailLevel::Item
+        } else {
+            TraceDetailLevel::Stage
+        }
     }
 
     fn wants_items(&self) -> bool {
-        let mut enabled = self.others.iter().filter(|other| other.is_enabled());
-        self.report.is_some() || enabled.any(|other| other.wants_items())
+        self.report.is_some() || self.any(|other| other.wants_items())
     }
 
     fn record_stage_event(&mut self, event: TraceEvent) {
@@ -181,7 +200,7 @@ impl TraceCollector for Audience {
 
     /// Told to everybody who was there when the run began.
     fn end_run(&mut self, outcome: Result<(), &CupelError>) {
-        self.others.iter_mut().for_each(|other| other.end_run(outcome));
+        self.others.retain_mut(|other| tell(|| other.end_run(outcome)).is_some());
     }
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tower::{Layer, Service};
 
-use super::future::{CallFuture, ReportedFuture, ResponseFuture};
-use super::observe::Observers;
-use super::select::Prepared;
+use super::call::Call;
+use super::future::{ReportedFuture, ResponseFuture};
+use super::select::Job;
 use super::streaming::StreamingMode;
 use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
-use crate::diagnostics::spans::TARGET;
-use crate::gather::Source;
+use crate::gather::{Source, SourceFacts};
 use crate::pipeline::Pipeline;
 
 /// Everything a call needs, shared by all calls.
@@ -22,6 +22,7 @@ pub(super) struct Shared<Req, A> {
     pub(super) pipeline: Pipeline,
     pub(super) budget: Arc<dyn BudgetProvider<Req>>,
     pub(super) sources: Vec<Source<Req>>,
+    pub(super) facts: Arc<[SourceFacts]>,
     pub(super) hooks: Vec<Arc<dyn SelectionHook>>,
     pub(super) gather_deadline: Duration,
     pub(super) ready_after_gathering: bool,
@@ -65,6 +66,12 @@ impl<Req, A> fmt::Debug for CupelLayer<Req, A> {
 }
 
 impl<Req, A> Shared<Req, A> {
+    /// The blocking pool, for a selection that would hold the executor too long.
+    pub(super) fn blocking_pool_for(&self, job: &Job) -> Option<Handle> {
+        // Without a runtime there is no executor to hold up either.
+        if job.steps() >= self.blocking_threshold { Handle::try_current().ok() } else { None }
+    }
+
     fn debug(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         f.debug_struct(name)
             .field("pipeline", &self.pipeline)
@@ -98,20 +105,16 @@ where
     ///
     /// The service must be ready, as for `call`.
     pub fn call_with_report(&mut self, request: Req) -> ReportedFuture<S, Req, A> {
-        ReportedFuture::new(self.start(request, true))
+        self.start(request, true)
     }
 
-    fn start(&mut self, request: Req, report: bool) -> CallFuture<S, Req, A> {
+    fn start(&mut self, request: Req, wants_report: bool) -> ReportedFuture<S, Req, A> {
         // The clone may not be ready, so it stays behind for the next `poll_ready`, and the
         // service that has been polled goes into the future.
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
-        let span = tracing::info_span!(target: TARGET, "cupel.call");
-        let hooks = &self.shared.hooks;
-        let report = report || hooks.iter().any(SelectionHook::wants_selection);
-        let observers = Observers::called_now(hooks);
-        let prepared = span.in_scope(|| Prepared::new(&self.shared, request, report));
-        CallFuture::new(Arc::clone(&self.shared), service, prepared, report, span, observers)
+        let (call, step) = Call::begin(&self.shared, request, wants_report);
+        ReportedFuture::new(service, call, step)
     }
 }
 

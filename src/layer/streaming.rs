@@ -1,17 +1,18 @@
 //! Selects while items arrive: classifies, scores, deduplicates and slices each one at once.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::dropped::{Dropped, DroppedCounts, DroppedItems, Why};
-use super::observe::Audience;
-use super::{Origin, Placed};
-use crate::diagnostics::{SelectionReport, TraceCollector};
+use super::call::tell;
+use super::dropped::{Dropped, DroppedCounts, DroppedItems};
+use super::observe::Watchers;
+use super::select::{Chosen, SourceNotes};
 use crate::error::CupelError;
-use crate::gather::{Sink, SourceReport, pin_limit};
-use crate::model::{ContextBudget, ContextItem};
+use crate::gather::{Pace, PinRoom, SourceFacts, Turn, origin};
+use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
-use crate::slicer::{Sequence, SourceBounds, StreamContent, StreamItem, StreamPush, StreamSlice};
+use crate::slicer::{Sequence, SourceBounds, StreamItem, StreamPush, StreamSlice};
 
 /// The selection as it stands while sources still deliver.
 #[derive(Debug, Clone)]
@@ -35,67 +36,11 @@ pub(super) struct StreamingMode {
     pub(super) on_progress: Option<ProgressHook>,
 }
 
-/// A candidate that may still be selected.
-struct Arrival {
-    item: ContextItem,
-}
-
-impl StreamContent for Arrival {
-    fn content_hash(&self) -> u64 {
-        self.item.content_hash()
+impl StreamingMode {
+    /// Whether somebody wants to see the selection grow.
+    pub(super) fn is_watched(&self) -> bool {
+        self.on_progress.is_some()
     }
-
-    fn same_content(&self, other: &Self) -> bool {
-        self.item.content() == other.item.content()
-    }
-}
-
-/// What a source is allowed, by its number.
-pub(super) struct Terms {
-    pub(super) name: Arc<str>,
-    /// A pinned item of an optional source that does not fit loses its pin instead of failing
-    /// the call.
-    pub(super) optional: bool,
-    pub(super) bounds: SourceBounds,
-    /// Whether it has broken its word.
-    pub(super) broken: bool,
-}
-
-impl Terms {
-    fn note(&mut self, kept: bool) {
-        self.broken |= !kept;
-    }
-}
-
-/// One call's selection under way.
-pub(super) struct Streaming {
-    pipeline: Pipeline,
-    /// With its clock stopped, so that an item does not lose because it came late.
-    scorer: Arc<dyn Scorer>,
-    budget: ContextBudget,
-    slice: StreamSlice<Arrival>,
-    sources: Vec<Terms>,
-    /// How many items each source has yielded; the request's own candidates are source 0.
-    yielded: Vec<u64>,
-    pinned: Vec<(Sequence, ContextItem)>,
-    /// Pins of optional sources, which stay only if they fit beside all others.
-    optional_pins: Vec<(Sequence, ContextItem)>,
-    pinned_tokens: i64,
-    arrived: usize,
-    arrived_tokens: i64,
-    dropped: DroppedItems,
-    on_progress: Option<ProgressHook>,
-    shown: Vec<Sequence>,
-    error: Option<CupelError>,
-}
-
-/// What came of it.
-pub(super) struct Streamed {
-    pub(super) placed: Vec<Placed>,
-    pub(super) report: Option<SelectionReport>,
-    pub(super) stream: StreamReport,
-    /// How many pins each source lost.
-    pub(super) pins_lifted: Vec<usize>,
 }
 
 /// What a selection that was made while items arrived could not keep.
@@ -108,75 +53,138 @@ pub struct StreamReport {
     pub dropped: DroppedCounts,
 }
 
+/// One call's selection under way.
+///
+/// An item's [`Sequence`] says which list it is of, and where it stands there; list 0 is the
+/// request, the sources follow.
+pub(super) struct Streaming {
+    pipeline: Pipeline,
+    /// With its clock stopped, so that an item does not lose because it came late.
+    scorer: Arc<dyn Scorer>,
+    budget: ContextBudget,
+    facts: Arc<[SourceFacts]>,
+    /// What each source has promised, as far as it has kept it.
+    promises: Vec<SourceBounds>,
+    broken: Vec<bool>,
+    /// How many items each list has had.
+    lengths: Vec<u64>,
+    arrived_tokens: i64,
+    /// Items that have not been looked at.
+    waiting: VecDeque<(Sequence, ContextItem)>,
+    pace: Pace,
+    pinned: Vec<(Sequence, ContextItem)>,
+    /// Pins of optional sources, which stay only if they fit beside all others.
+    optional_pins: Vec<(Sequence, ContextItem)>,
+    pinned_tokens: i64,
+    slice: StreamSlice<ContextItem>,
+    dropped: DroppedItems,
+    on_progress: Option<ProgressHook>,
+    shown: Vec<Sequence>,
+}
+
 impl Streaming {
     pub(super) fn new(
         pipeline: &Pipeline,
         mode: &StreamingMode,
+        facts: Arc<[SourceFacts]>,
         budget: ContextBudget,
-        sources: Vec<Terms>,
         wants_report: bool,
     ) -> Self {
         let target = budget.effective(0).target_tokens();
-        let slice = match pipeline.deduplication() {
-            true => StreamSlice::deduplicating(target),
-            false => StreamSlice::new(target),
-        };
+        let deduplicating = pipeline.deduplication();
         let scorer = pipeline.scorer();
         Self {
             scorer: scorer.freeze().unwrap_or_else(|| Arc::clone(scorer)),
             pipeline: pipeline.clone(),
             budget,
-            slice,
-            yielded: vec![0; sources.len() + 1],
-            sources,
+            promises: facts.iter().map(|source| source.promises).collect(),
+            broken: vec![false; facts.len()],
+            lengths: vec![0; facts.len() + 1],
+            facts,
+            arrived_tokens: 0,
+            waiting: VecDeque::new(),
+            pace: Pace::default(),
             pinned: Vec::new(),
             optional_pins: Vec::new(),
             pinned_tokens: 0,
-            arrived: 0,
-            arrived_tokens: 0,
-            dropped: DroppedItems::new(if wants_report { mode.dropped_sample } else { 0 }),
+            slice: match deduplicating {
+                true => StreamSlice::deduplicating(target),
+                false => StreamSlice::new(target),
+            },
+            dropped: DroppedItems::new(
+                if wants_report { mode.dropped_sample } else { 0 },
+                deduplicating,
+            ),
             on_progress: mode.on_progress.clone(),
             shown: Vec::new(),
-            error: None,
         }
     }
 
-    /// Takes the request's own candidates.
-    pub(super) fn start(&mut self, own: Vec<ContextItem>) {
-        for item in own {
-            self.take(0, item);
-        }
-        self.show_progress();
-    }
-
-    /// Takes one item.
-    fn take(&mut self, source: usize, item: ContextItem) {
-        let Some(position) = self.yielded.get_mut(source) else {
+    /// Takes items of a list, in their order.
+    pub(super) fn take_all(&mut self, list: usize, items: Vec<ContextItem>) {
+        let Some(length) = self.lengths.get_mut(list) else {
             return;
         };
-        let sequence = Sequence::new(source as u32, *position);
-        *position += 1;
-        self.arrived += 1;
-        self.arrived_tokens = self.arrived_tokens.saturating_add(item.tokens());
-        let tokens = item.tokens();
-        if tokens < 0 {
-            let dropped = Dropped { sequence, score: 0.0, item, why: Why::NegativeTokens };
-            self.dropped.add(dropped);
-            return;
+        for item in items {
+            self.arrived_tokens = self.arrived_tokens.saturating_add(item.tokens());
+            self.waiting.push_back((Sequence::new(list as u32, *length), item));
+            *length += 1;
         }
-        if item.pinned() {
-            self.pin(source, sequence, item);
+        self.score_some();
+    }
+
+    /// How many items have not been looked at.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Looks at items that wait, for about a millisecond; says whether there were any.
+    pub(super) fn score_some(&mut self) -> bool {
+        let any = !self.waiting.is_empty();
+        let mut turn = Turn::begin(self.pace);
+        while let Some((sequence, item)) = self.waiting.pop_front() {
+            self.take(sequence, item);
+            if turn.is_over() {
+                break;
+            }
+        }
+        self.pace = turn.pace();
+        self.show_progress();
+        any
+    }
+
+    fn take(&mut self, sequence: Sequence, item: ContextItem) {
+        if item.tokens() < 0 {
+            self.dropped.add(Dropped { sequence, score: 0.0, item });
+        } else if item.pinned() {
+            self.pin(sequence, item);
         } else {
-            self.push(source, sequence, item);
+            let score = self.score(&item);
+            if let Some(source) = (sequence.source as usize).checked_sub(1) {
+                let item = StreamItem::new(score, item.tokens(), sequence, ());
+                self.hold_to_promises(source, |bounds| bounds.observe(&item));
+            }
+            self.push(sequence, score, item);
         }
     }
 
-    fn pin(&mut self, source: usize, sequence: Sequence, item: ContextItem) {
-        if let Some(terms) = source.checked_sub(1).and_then(|s| self.sources.get_mut(s)) {
-            let kept = terms.bounds.observe_pinned(sequence);
-            terms.note(kept);
+    fn score(&self, item: &ContextItem) -> f64 {
+        self.scorer.score(item, std::slice::from_ref(item))
+    }
+
+    fn hold_to_promises(&mut self, source: usize, observe: impl Fn(&mut SourceBounds) -> bool) {
+        if let (Some(bounds), Some(broken)) =
+            (self.promises.get_mut(source), self.broken.get_mut(source))
+        {
+            *broken |= !observe(bounds);
+        }
+    }
+
+    fn pin(&mut self, sequence: Sequence, item: ContextItem) {
+        if let Some(source) = (sequence.source as usize).checked_sub(1) {
+            self.hold_to_promises(source, |bounds| bounds.observe_pinned(sequence));
             // Whether it may stay pinned shows when all pins that must be there have arrived.
-            if terms.optional {
+            if self.facts.get(source).is_some_and(|facts| facts.optional) {
                 self.optional_pins.push((sequence, item));
                 return;
             }
@@ -186,68 +194,67 @@ impl Streaming {
 
     /// Pins an item for good; late ones shrink what is left for the others.
     fn hold(&mut self, sequence: Sequence, item: ContextItem) {
-        let with = self.pinned_tokens.saturating_add(item.tokens());
-        let available = self.budget.max_tokens().saturating_sub(self.budget.output_reserve());
-        if with > available {
-            self.error = Some(CupelError::PinnedExceedsBudget {
-                pinned_tokens: with,
-                available_tokens: available,
-            });
-            return;
-        }
-        self.pinned_tokens = with;
+        self.pinned_tokens = self.pinned_tokens.saturating_add(item.tokens());
         self.pinned.push((sequence, item));
-        let target = self.budget.effective(with).target_tokens();
+        let target = self.budget.effective(self.pinned_tokens).target_tokens();
         // It can only shrink: pinned tokens only grow.
         for out in self.slice.shrink_budget(target).unwrap_or_default() {
-            self.dropped.add_unfit(out.sequence, out.score, out.payload.item);
+            self.drop(out);
         }
     }
 
-    /// Keeps the pins of optional sources that fit beside the others, and lifts the rest; answers
-    /// how many each source lost.
-    fn settle_optional_pins(&mut self) -> Vec<usize> {
-        let mut lifted = vec![0; self.sources.len()];
-        let limit = pin_limit(&self.budget, self.pipeline.overflow_strategy());
+    /// Keeps the pins of optional sources that fit beside the others, and lifts the rest.
+    fn settle_optional_pins(&mut self) -> Vec<SourceNotes> {
+        let notes = |broke_promise: &bool| SourceNotes {
+            broke_promise: *broke_promise,
+            ..SourceNotes::default()
+        };
+        let mut notes: Vec<SourceNotes> = self.broken.iter().map(notes).collect();
+        let promised = self.pinned.iter().map(|(_, item)| item);
+        let mut room = PinRoom::beside(promised, &self.budget, self.pipeline.overflow_strategy());
         let mut pins = std::mem::take(&mut self.optional_pins);
         pins.sort_by_key(|(sequence, _)| *sequence);
-        for (sequence, item) in pins {
-            if self.pinned_tokens.saturating_add(item.tokens()) <= limit {
-                self.hold(sequence, item);
-            } else if let Ok(unpinned) = item.to_builder().pinned(false).build() {
-                let source = sequence.source as usize;
-                if let Some(count) = source.checked_sub(1).and_then(|s| lifted.get_mut(s)) {
-                    *count += 1;
+        for (sequence, mut item) in pins {
+            if room.lift_unless_fits(&mut item) {
+                let source = (sequence.source as usize).checked_sub(1);
+                if let Some(notes) = source.and_then(|source| notes.get_mut(source)) {
+                    notes.pins_lifted += 1;
                 }
-                self.push(0, sequence, unpinned); // its source's promises are settled already
+                let score = self.score(&item);
+                self.push(sequence, score, item);
+            } else {
+                self.hold(sequence, item);
             }
         }
-        lifted
+        notes
     }
 
-    fn push(&mut self, source: usize, sequence: Sequence, item: ContextItem) {
-        let score = self.scorer.score(&item, std::slice::from_ref(&item));
-        let item = StreamItem::new(score, item.tokens(), sequence, Arrival { item });
-        if let Some(terms) = source.checked_sub(1).and_then(|s| self.sources.get_mut(s)) {
-            let kept = terms.bounds.observe(&item);
-            terms.note(kept);
-        }
-        match self.slice.push(item) {
+    fn push(&mut self, sequence: Sequence, score: f64, item: ContextItem) {
+        self.dropped.scored(sequence, score, &item);
+        match self.slice.push(StreamItem::new(score, item.tokens(), sequence, item)) {
             StreamPush::Kept { dropped, withdrawn } => {
-                for out in dropped {
-                    self.dropped.add_unfit(out.sequence, out.score, out.payload.item);
-                }
-                if let Some(copy) = withdrawn {
-                    self.dropped.add_duplicate(copy.sequence, copy.score, copy.payload.item);
-                }
+                dropped.into_iter().chain(withdrawn).for_each(|out| self.drop(out));
             }
-            StreamPush::Duplicate(copy) => {
-                self.dropped.add_duplicate(copy.sequence, copy.score, copy.payload.item);
-            }
-            StreamPush::Dropped(out) | StreamPush::Refused(out) => {
-                self.dropped.add_unfit(out.sequence, out.score, out.payload.item);
+            StreamPush::Duplicate(out) | StreamPush::Dropped(out) | StreamPush::Refused(out) => {
+                self.drop(out);
             }
         }
+    }
+
+    fn drop(&mut self, out: StreamItem<ContextItem>) {
+        self.dropped.add(Dropped { sequence: out.sequence, score: out.score, item: out.payload });
+    }
+
+    /// Whether nothing that the open sources can still yield would change the selection.
+    pub(super) fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
+        let open = self.promises.iter().enumerate().filter(|(source, _)| is_open(*source));
+        self.waiting.is_empty()
+            && self.optional_pins.is_empty()
+            && self.slice.is_settled(open.map(|(_, bounds)| bounds))
+    }
+
+    fn arrived(&self) -> usize {
+        self.lengths.iter().sum::<u64>() as usize
     }
 
     /// Shows the selection if it has changed and somebody watches.
@@ -262,80 +269,53 @@ impl Streaming {
         }
         self.shown = now;
         let pinned = self.pinned.iter().map(|(_, item)| item.clone());
-        let sliced = self.slice.selection().map(|selected| selected.payload.item.clone());
+        let sliced = self.slice.selection().map(|selected| selected.payload.clone());
         let selected: Vec<ContextItem> = pinned.chain(sliced).collect();
         let tokens = selected.iter().fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
-        show(&Snapshot { selected, tokens, arrived: self.arrived });
+        tell(|| show(&Snapshot { selected, tokens, arrived: self.arrived() }));
     }
 
     /// Places what is selected and explains what is not.
-    pub(super) fn finish(mut self, mut audience: Audience) -> Result<Streamed, CupelError> {
-        let pins_lifted = self.settle_optional_pins();
-        if let Some(error) = self.error {
-            // Those who watch hear of a run all the same, one that failed before its only stage.
-            audience.begin_run(self.arrived, &self.budget);
-            audience.end_run(Err(&error));
-            return Err(error);
+    pub(super) fn finish(mut self, mut watchers: Watchers) -> Result<Chosen, CupelError> {
+        while let Some((sequence, item)) = self.waiting.pop_front() {
+            self.take(sequence, item);
         }
-        self.pinned.sort_by_key(|(sequence, _)| *sequence);
+        let sources = self.settle_optional_pins();
+        let arrived = self.arrived();
+        let Self { facts, budget, mut pinned, mut dropped, pinned_tokens, .. } = self;
+        pinned.sort_by_key(|(sequence, _)| *sequence);
         let selection = self.slice.finish();
-        for out in selection.passed_over {
-            self.dropped.add_unfit(out.sequence, out.score, out.payload.item);
+        for StreamItem { sequence, score, payload: item, .. } in selection.passed_over {
+            dropped.add(Dropped { sequence, score, item });
         }
-        let counts = self.dropped.counts();
-        let mut sequences: Vec<Sequence> = self.pinned.iter().map(|(at, _)| *at).collect();
-        let mut items: Vec<ContextItem> = self.pinned.into_iter().map(|(_, item)| item).collect();
+        let (mut sequences, mut items): (Vec<Sequence>, Vec<ContextItem>) =
+            pinned.into_iter().unzip();
+        let (pins, mut used_tokens) = (items.len(), 0_i64);
         let mut scores = Vec::with_capacity(selection.selected.len());
         for selected in selection.selected {
+            used_tokens = used_tokens.saturating_add(selected.tokens);
             sequences.push(selected.sequence);
             scores.push(selected.score);
-            items.push(selected.payload.item);
+            items.push(selected.payload);
         }
-        let (pipeline, budget) = (&self.pipeline, &self.budget);
         let positions =
-            pipeline.place_selected(&items, &scores, self.arrived, budget, &mut audience)?;
-        let report = audience.into_report().map(|mut report| {
-            let used = items
-                .get(items.len() - scores.len()..)
-                .unwrap_or_default()
-                .iter()
-                .fold(0_i64, |sum, item| sum.saturating_add(item.tokens()));
+            self.pipeline.place_selected(&items, &scores, arrived, &budget, &mut watchers)?;
+        let counts = dropped.counts(positions.len().saturating_sub(pins));
+        let wants_report = watchers.want_report();
+        let mut report = watchers.into_report();
+        if wants_report {
             let first_pinned = items.first().filter(|item| item.pinned());
-            let explain = Explain::new(&self.budget, self.pinned_tokens, first_pinned);
-            self.dropped.explain_into(&mut report, &explain, used);
-            report.total_candidates = self.arrived;
+            let explain = Explain::new(&budget, pinned_tokens, first_pinned);
+            dropped.explain_into(&mut report, &explain, used_tokens);
+            report.total_candidates = arrived;
             report.total_tokens_considered = self.arrived_tokens;
-            report
-        });
+        }
         let placed = positions.into_iter().filter_map(|position| {
-            let sequence = sequences.get(position)?;
-            let origin = match (sequence.source as usize).checked_sub(1) {
-                None => Origin::Request(sequence.position as usize),
-                Some(source) => Origin::Source {
-                    name: Arc::clone(&self.sources.get(source)?.name),
-                    position: sequence.position as usize,
-                },
-            };
+            let Sequence { source, position: at } = *sequences.get(position)?;
+            let origin = origin(&facts, source as usize, at as usize)?;
             Some(Placed { item: items.get(position)?.clone(), origin })
         });
-        let stream = StreamReport { arrived: self.arrived, dropped: counts };
-        Ok(Streamed { placed: placed.collect(), report, stream, pins_lifted })
-    }
-}
-
-impl Sink for Streaming {
-    fn accept(&mut self, source: usize, items: Vec<ContextItem>, report: &mut SourceReport) {
-        for item in items {
-            self.take(source + 1, item);
-        }
-        report.broke_promise |= self.sources.get(source).is_some_and(|terms| terms.broken);
-        self.show_progress();
-    }
-
-    fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
-        let open = self.sources.iter().enumerate().filter(|(source, _)| is_open(*source));
-        self.error.is_some()
-            || self.optional_pins.is_empty()
-                && self.slice.is_settled(open.map(|(_, terms)| &terms.bounds))
+        let stream = Some(StreamReport { arrived, dropped: counts });
+        Ok(Chosen { placed: placed.collect(), report, stream, sources })
     }
 }

@@ -133,6 +133,12 @@ impl ContextBudget {
         self.output_reserve
     }
 
+    /// What the output reserve leaves of the window: the most a request may take.
+    #[must_use]
+    pub fn available_tokens(&self) -> i64 {
+        self.max_tokens.saturating_sub(self.output_reserve)
+    }
+
     /// Capacity set aside for each kind; the sum is taken off the effective budget.
     #[must_use]
     pub fn reserved_slots(&self) -> &HashMap<ContextKind, i64> {
@@ -166,8 +172,7 @@ impl ContextBudget {
             .reserved_slots
             .values()
             .fold(pinned_tokens, |sum, slots| sum.saturating_add(*slots));
-        let max =
-            self.max_tokens.saturating_sub(self.output_reserve).saturating_sub(committed).max(0);
+        let max = self.available_tokens().saturating_sub(committed).max(0);
         let target = self.target_tokens.saturating_sub(committed).max(0).min(max);
         if self.estimation_safety_margin_percent <= 0.0 {
             return Self::bare(max, target);

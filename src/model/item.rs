@@ -182,6 +182,11 @@ impl ContextItem {
         self.tokens = tokens;
     }
 
+    /// Takes the pin off; the handle stays one of the same item.
+    pub(crate) fn unpin(&mut self) {
+        self.hash_and_pin &= !PINNED;
+    }
+
     /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
         self.hash_and_pin & !PINNED
@@ -191,18 +196,18 @@ impl ContextItem {
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&*self.fields, &*other.fields);
-        Self::same(self, other)
-            || (self.tokens == other.tokens
-                && self.hash_and_pin == other.hash_and_pin
-                && a.content == b.content
-                && a.kind == b.kind
-                && a.source == b.source
-                && a.priority == b.priority
-                && a.tags == b.tags
-                && a.metadata == b.metadata
-                && a.timestamp == b.timestamp
-                && a.future_relevance_hint == b.future_relevance_hint
-                && a.original_tokens == b.original_tokens)
+        self.tokens == other.tokens
+            && self.hash_and_pin == other.hash_and_pin
+            && (Self::same(self, other)
+                || a.content == b.content
+                    && a.kind == b.kind
+                    && a.source == b.source
+                    && a.priority == b.priority
+                    && a.tags == b.tags
+                    && a.metadata == b.metadata
+                    && a.timestamp == b.timestamp
+                    && a.future_relevance_hint == b.future_relevance_hint
+                    && a.original_tokens == b.original_tokens)
     }
 }
 

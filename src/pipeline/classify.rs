@@ -8,12 +8,14 @@ use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
 
-/// The candidates, partitioned; the caller's order is kept within each part.
+/// The candidates, partitioned by position; the caller's order is kept within each part.
 pub(super) struct Classified<'a> {
-    pub(super) pinned: Vec<&'a ContextItem>,
+    /// All candidates, which the positions point into.
+    pub(super) items: &'a [ContextItem],
+    pub(super) pinned: Vec<u32>,
     /// Wide enough for any number of items: a sum that is cut off would seem to fit.
     pub(super) pinned_tokens: i128,
-    pub(super) scoreable: Vec<&'a ContextItem>,
+    pub(super) scoreable: Vec<u32>,
     /// The scoreable items as scorers want them: the caller's own list when that is all of it.
     pub(super) scoreable_items: Cow<'a, [ContextItem]>,
 }
@@ -28,7 +30,7 @@ pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
     let mut pinned = Vec::new();
     let mut pinned_tokens = 0_i128;
     let mut scoreable = Vec::with_capacity(items.len());
-    for item in items {
+    for (position, item) in (0..).zip(items) {
         let tokens = item.tokens();
         if tokens < 0 {
             if observer.wants_items() {
@@ -36,31 +38,37 @@ pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
                 observer.excluded(&STAGE, ScoredItem::new(item, 0.0), reason);
             }
         } else if item.pinned() {
-            pinned.push(item);
+            pinned.push(position);
             pinned_tokens += i128::from(tokens);
         } else {
-            scoreable.push(item);
+            scoreable.push(position);
         }
     }
     let scoreable_items = if scoreable.len() == items.len() {
         Cow::Borrowed(items)
     } else {
-        scoreable.iter().copied().cloned().collect()
+        let item = |position: &u32| items.get(*position as usize).cloned();
+        scoreable.iter().filter_map(item).collect()
     };
-    let classified = Classified { pinned, pinned_tokens, scoreable, scoreable_items };
+    let classified = Classified { items, pinned, pinned_tokens, scoreable, scoreable_items };
     observer.leave(running, classified.pinned.len() + classified.scoreable.len());
     classified
 }
 
 impl<'a> Classified<'a> {
+    pub(super) fn item(&self, position: u32) -> Option<&'a ContextItem> {
+        self.items.get(position as usize)
+    }
+
     /// Explains why items do not fit beside the pinned ones.
     pub(super) fn explain(&self, budget: &ContextBudget) -> Explain<'a> {
-        Explain::new(budget, saturated(self.pinned_tokens), self.pinned.first().copied())
+        let first_pinned = self.pinned.first().and_then(|position| self.item(*position));
+        Explain::new(budget, saturated(self.pinned_tokens), first_pinned)
     }
 
     /// Fails when the pinned items alone exceed what the budget has for context.
     pub(super) fn check_pinned(&self, budget: &ContextBudget) -> Result<(), CupelError> {
-        let available_tokens = budget.max_tokens().saturating_sub(budget.output_reserve());
+        let available_tokens = budget.available_tokens();
         if self.pinned_tokens > i128::from(available_tokens) {
             return Err(CupelError::PinnedExceedsBudget {
                 pinned_tokens: saturated(self.pinned_tokens),

@@ -10,7 +10,7 @@ use crate::order;
 
 /// The positions of duplicates that lose to another item, ascending; none when disabled.
 pub(super) fn deduplicate<C: TraceCollector + ?Sized>(
-    scoreable: &[&ContextItem],
+    scoreable: &[ContextItem],
     scores: &[f64],
     enabled: bool,
     observer: &mut Observer<'_, C>,
@@ -33,9 +33,9 @@ pub(super) fn deduplicate<C: TraceCollector + ?Sized>(
     dropped
 }
 
-fn duplicates(scoreable: &[&ContextItem], scores: &[f64]) -> Vec<u32> {
+fn duplicates(scoreable: &[ContextItem], scores: &[f64]) -> Vec<u32> {
     let hash_of =
-        |position: &u32| scoreable.get(*position as usize).map_or(0, |item| item.content_hash());
+        |position: &u32| scoreable.get(*position as usize).map_or(0, ContextItem::content_hash);
     let score_of = |position: u32| scores.get(position as usize).copied().unwrap_or(f64::NAN);
     let mut best: HashTable<u32> = HashTable::with_capacity(scoreable.len());
     let mut dropped = Vec::new();

@@ -61,6 +61,8 @@ pub(crate) struct Ranked<'a> {
     classified: Classified<'a>,
     /// Scored, unique, by score from the highest down.
     sorted: Vec<ScoredItem<'a>>,
+    /// Where each of them stands among all candidates.
+    positions: Vec<u32>,
 }
 
 #[derive(Clone)]
@@ -135,7 +137,7 @@ impl Pipeline {
         collector: &mut C,
     ) -> Result<Vec<ContextItem>, CupelError> {
         let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
-        Ok(placed.into_iter().cloned().collect())
+        Ok(placed.into_iter().filter_map(|position| items.get(position).cloned()).collect())
     }
 
     /// As [`run_traced`](Self::run_traced), as positions in `items`.
@@ -145,8 +147,7 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<Vec<usize>, CupelError> {
-        let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
-        Ok(positions_in(items, placed))
+        self.execute(items, budget, collector, self.overflow_observer.as_ref())
     }
 
     /// What [`run`](Self::run) would select, with the reasons.
@@ -196,14 +197,14 @@ impl Pipeline {
         self.deduplication
     }
 
-    /// The one code path behind every public way to run.
-    fn execute<'a, C: TraceCollector + ?Sized>(
+    /// The one code path behind every public way to run: the positions of what is selected.
+    fn execute<C: TraceCollector + ?Sized>(
         &self,
-        items: &'a [ContextItem],
+        items: &[ContextItem],
         budget: &ContextBudget,
         collector: &mut C,
         on_overflow: Option<&OverflowObserver>,
-    ) -> Result<Vec<&'a ContextItem>, CupelError> {
+    ) -> Result<Vec<usize>, CupelError> {
         check_count(items)?;
         let span = spans::pipeline(items.len(), budget);
         let _entered = span.enter();
@@ -213,20 +214,20 @@ impl Pipeline {
         outcome
     }
 
-    fn stages<'a, C: TraceCollector + ?Sized>(
+    fn stages<C: TraceCollector + ?Sized>(
         &self,
-        items: &'a [ContextItem],
+        items: &[ContextItem],
         budget: &ContextBudget,
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&OverflowObserver>,
-    ) -> Result<Vec<&'a ContextItem>, CupelError> {
+    ) -> Result<Vec<usize>, CupelError> {
         let classified = classify::classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
         let sliced = slice::slice(&slice, self.slicer.name(), &ranked, budget, observer)?;
         let place = Place { pipeline: self, ranked: &ranked, budget, on_overflow };
-        place.place(sliced, observer)
+        place.place(&sliced, observer)
     }
 
     /// Stages 2 to 4, which do not depend on the budget.
@@ -236,20 +237,11 @@ impl Pipeline {
         observer: &mut Observer<'_, C>,
     ) -> Ranked<'a> {
         let scores = rank::score(&*self.scorer, &classified, observer);
-        let scoreable = &classified.scoreable;
-        let dropped = deduplicate::deduplicate(scoreable, &scores, self.deduplication, observer);
-        let sorted = rank::sort(scoreable, &scores, &dropped);
-        Ranked { classified, sorted }
+        let items = &*classified.scoreable_items;
+        let dropped = deduplicate::deduplicate(items, &scores, self.deduplication, observer);
+        let (sorted, positions) = rank::sort(&classified, &scores, &dropped);
+        Ranked { classified, sorted, positions }
     }
-}
-
-/// Where references into a list point.
-fn positions_in(items: &[ContextItem], references: Vec<&ContextItem>) -> Vec<usize> {
-    let start = items.as_ptr().addr();
-    let position = |item: &ContextItem| {
-        (std::ptr::from_ref(item).addr() - start) / std::mem::size_of::<ContextItem>()
-    };
-    references.into_iter().map(position).collect()
 }
 
 /// Positions are counted in 32 bits.

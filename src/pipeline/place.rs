@@ -5,7 +5,7 @@ use super::observe::Observer;
 use super::{OverflowObserver, Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
+use crate::model::{ContextBudget, OverflowStrategy, ScoredItem};
 use crate::order;
 use crate::placer::Placer;
 
@@ -13,6 +13,14 @@ const STAGE: PipelineStage = PipelineStage::Place;
 
 /// The score a pinned item is placed with.
 const PINNED_SCORE: f64 = 1.0;
+
+/// An item of the final selection.
+#[derive(Clone, Copy)]
+pub(super) struct Selected<'a> {
+    /// Its position among all candidates.
+    pub(super) position: u32,
+    pub(super) scored: ScoredItem<'a>,
+}
 
 pub(super) struct Place<'p, 'a> {
     pub(super) pipeline: &'p Pipeline,
@@ -22,23 +30,25 @@ pub(super) struct Place<'p, 'a> {
 }
 
 impl<'a> Place<'_, 'a> {
+    /// Positions of the selection, in presentation order. `sliced` are numbers of sorted items.
     pub(super) fn place<C: TraceCollector + ?Sized>(
         &self,
-        sliced: Vec<ScoredItem<'a>>,
+        sliced: &[usize],
         observer: &mut Observer<'_, C>,
-    ) -> Result<Vec<&'a ContextItem>, CupelError> {
+    ) -> Result<Vec<usize>, CupelError> {
         let items_in = self.ranked.classified.pinned.len() + sliced.len();
         let running = observer.enter(STAGE, items_in);
         let merged = self.merge(sliced, observer)?;
         let placer = &*self.pipeline.placer;
-        let order = placer.place(&merged);
+        let scored: Vec<ScoredItem<'a>> = merged.iter().map(|selected| selected.scored).collect();
+        let order = placer.place(&scored);
         check_permutation(placer, &order, merged.len())?;
         let mut placed = Vec::with_capacity(merged.len());
-        for scored in order.iter().filter_map(|&position| merged.get(position)) {
+        for selected in order.iter().filter_map(|&place| merged.get(place)) {
             if observer.wants_items() {
-                observer.included(*scored);
+                observer.included(selected.scored);
             }
-            placed.push(scored.item());
+            placed.push(selected.position as usize);
         }
         observer.leave(running, placed.len());
         Ok(placed)
@@ -47,14 +57,19 @@ impl<'a> Place<'_, 'a> {
     /// Pinned items, then the sliced ones, as far as the overflow strategy allows.
     pub(super) fn merge<C: TraceCollector + ?Sized>(
         &self,
-        sliced: Vec<ScoredItem<'a>>,
+        sliced: &[usize],
         observer: &mut Observer<'_, C>,
-    ) -> Result<Vec<ScoredItem<'a>>, CupelError> {
-        let pinned = &self.ranked.classified.pinned;
-        let mut merged = Vec::with_capacity(pinned.len() + sliced.len());
-        merged.extend(pinned.iter().map(|item| ScoredItem::new(item, PINNED_SCORE)));
-        merged.extend(sliced);
-        let tokens: i128 = merged.iter().map(|scored| i128::from(scored.tokens())).sum();
+    ) -> Result<Vec<Selected<'a>>, CupelError> {
+        let Ranked { classified, sorted, positions } = self.ranked;
+        let mut merged = Vec::with_capacity(classified.pinned.len() + sliced.len());
+        merged.extend(classified.pinned.iter().filter_map(|&position| {
+            let scored = ScoredItem::new(classified.item(position)?, PINNED_SCORE);
+            Some(Selected { position, scored })
+        }));
+        merged.extend(sliced.iter().filter_map(|&number| {
+            Some(Selected { position: *positions.get(number)?, scored: *sorted.get(number)? })
+        }));
+        let tokens: i128 = merged.iter().map(|s| i128::from(s.scored.tokens())).sum();
         if tokens > i128::from(self.budget.target_tokens()) {
             merged = self.handle_overflow(merged, saturated(tokens), observer)?;
         }
@@ -63,10 +78,10 @@ impl<'a> Place<'_, 'a> {
 
     fn handle_overflow<C: TraceCollector + ?Sized>(
         &self,
-        merged: Vec<ScoredItem<'a>>,
+        merged: Vec<Selected<'a>>,
         merged_tokens: i64,
         observer: &mut Observer<'_, C>,
-    ) -> Result<Vec<ScoredItem<'a>>, CupelError> {
+    ) -> Result<Vec<Selected<'a>>, CupelError> {
         let target_tokens = self.budget.target_tokens();
         match self.pipeline.overflow_strategy {
             OverflowStrategy::Throw => Err(CupelError::Overflow { merged_tokens, target_tokens }),
@@ -75,7 +90,7 @@ impl<'a> Place<'_, 'a> {
                 if let Some(OverflowObserver(notify)) = self.on_overflow {
                     notify(&OverflowEvent {
                         tokens_over_budget: merged_tokens.saturating_sub(target_tokens),
-                        overflowing_items: merged.iter().map(|s| s.item().clone()).collect(),
+                        overflowing_items: merged.iter().map(|s| s.scored.item().clone()).collect(),
                         budget: self.budget.clone(),
                     });
                 }
@@ -87,27 +102,28 @@ impl<'a> Place<'_, 'a> {
     /// Keeps pinned items, and others from the highest score down as long as they fit.
     fn truncate<C: TraceCollector + ?Sized>(
         &self,
-        mut merged: Vec<ScoredItem<'a>>,
+        mut merged: Vec<Selected<'a>>,
         observer: &mut Observer<'_, C>,
-    ) -> Vec<ScoredItem<'a>> {
+    ) -> Vec<Selected<'a>> {
         let target = self.budget.target_tokens();
         // A slicer has its own order, by density for one; what is dropped goes by score.
         if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
-            sliced.sort_by_key(|scored| order::descending(scored.score()));
+            sliced.sort_by_key(|selected| order::descending(selected.scored.score()));
         }
         let mut kept_tokens = 0_i64;
-        let (kept, dropped): (Vec<_>, Vec<_>) = merged.into_iter().partition(|scored| {
-            let with = kept_tokens.saturating_add(scored.tokens());
-            let keep = scored.item().pinned() || with <= target;
-            if keep {
-                kept_tokens = with;
-            }
-            keep
-        });
+        let (kept, dropped): (Vec<_>, Vec<_>) =
+            merged.into_iter().partition(|Selected { scored, .. }| {
+                let with = kept_tokens.saturating_add(scored.tokens());
+                let keep = scored.item().pinned() || with <= target;
+                if keep {
+                    kept_tokens = with;
+                }
+                keep
+            });
         if observer.wants_items() {
             let explain = self.ranked.classified.explain(self.budget);
             let available = target.saturating_sub(kept_tokens);
-            for scored in dropped {
+            for Selected { scored, .. } in dropped {
                 observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));
             }
         }

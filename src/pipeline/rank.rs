@@ -3,7 +3,7 @@
 use super::classify::Classified;
 use super::observe::Observer;
 use crate::diagnostics::{PipelineStage, TraceCollector};
-use crate::model::{ContextItem, ScoredItem};
+use crate::model::ScoredItem;
 use crate::order;
 use crate::scorer::Scorer;
 
@@ -24,31 +24,37 @@ pub(super) fn score<C: TraceCollector + ?Sized>(
     scores
 }
 
-/// Stage 4: by score from the highest down, equal scores in their given order.
+/// Stage 4: by score from the highest down, equal scores in their given order; the items with
+/// their scores, and their positions among all candidates.
 ///
-/// `dropped` are the positions, ascending, that deduplication took out.
+/// `dropped` are the places among the scoreable ones, ascending, that deduplication took out.
 pub(super) fn sort<'a>(
-    scoreable: &[&'a ContextItem],
+    classified: &Classified<'a>,
     scores: &[f64],
     dropped: &[u32],
-) -> Vec<ScoredItem<'a>> {
+) -> (Vec<ScoredItem<'a>>, Vec<u32>) {
+    let scoreable = &classified.scoreable;
     let mut keep = Vec::new();
     if !dropped.is_empty() {
         keep.resize(scoreable.len(), true);
-        for position in dropped {
-            if let Some(keep) = keep.get_mut(*position as usize) {
+        for place in dropped {
+            if let Some(keep) = keep.get_mut(*place as usize) {
                 *keep = false;
             }
         }
     }
     let mut sorted = Vec::with_capacity(scoreable.len() - dropped.len());
-    for position in order::by_score_descending(scores.iter().copied()) {
-        let position = position as usize;
-        if let (Some(item), Some(score), None | Some(true)) =
-            (scoreable.get(position), scores.get(position), keep.get(position))
+    let mut positions = Vec::with_capacity(scoreable.len() - dropped.len());
+    for place in order::by_score_descending(scores.iter().copied()) {
+        let place = place as usize;
+        if let (Some(&position), Some(score), None | Some(true)) =
+            (scoreable.get(place), scores.get(place), keep.get(place))
         {
-            sorted.push(ScoredItem::new(item, *score));
+            if let Some(item) = classified.item(position) {
+                sorted.push(ScoredItem::new(item, *score));
+                positions.push(position);
+            }
         }
     }
-    sorted
+    (sorted, positions)
 }

@@ -37,7 +37,8 @@ impl<'s> Simulation<'s> {
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
         let sliced = self.slice(budget, &mut observer)?;
-        self.stage_six(budget).merge(sliced, &mut observer)
+        let merged = self.stage_six(budget).merge(&sliced, &mut observer)?;
+        Ok(merged.into_iter().map(|selected| selected.scored).collect())
     }
 
     /// What a run under `budget` would select, in presentation order.
@@ -45,14 +46,16 @@ impl<'s> Simulation<'s> {
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
         let sliced = self.slice(budget, &mut observer)?;
-        self.stage_six(budget).place(sliced, &mut observer)
+        let placed = self.stage_six(budget).place(&sliced, &mut observer)?;
+        let items = self.ranked.classified.items;
+        Ok(placed.into_iter().filter_map(|position| items.get(position)).collect())
     }
 
     fn slice(
         &self,
         budget: &ContextBudget,
         observer: &mut Observer<'_, NullTraceCollector>,
-    ) -> Result<Vec<ScoredItem<'s>>, CupelError> {
+    ) -> Result<Vec<usize>, CupelError> {
         self.ranked.classified.check_pinned(budget)?;
         slice::slice(&*self.slice, self.pipeline.slicer.name(), self.ranked, budget, observer)
     }

@@ -5,20 +5,21 @@ use super::classify::saturated;
 use super::observe::Observer;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, ScoredItem};
+use crate::model::{ContextBudget, ContextItem};
 use crate::slicer::Sliced;
 
 /// A slicer with the items it is to choose from.
 pub(super) type SliceFn<'f> = dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 'f;
 
-/// Lets the slicer choose and explains what it left out; the result is in the slicer's order.
-pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
+/// Lets the slicer choose and explains what it left out. The answer is in the slicer's order: which
+/// of the sorted items, by number.
+pub(super) fn slice<C: TraceCollector + ?Sized>(
     slice: &SliceFn<'_>,
     slicer: &str,
-    ranked: &Ranked<'a>,
+    ranked: &Ranked<'_>,
     budget: &ContextBudget,
     observer: &mut Observer<'_, C>,
-) -> Result<Vec<ScoredItem<'a>>, CupelError> {
+) -> Result<Vec<usize>, CupelError> {
     const STAGE: PipelineStage = PipelineStage::Slice;
     let sorted = &ranked.sorted;
     let running = observer.enter(STAGE, sorted.len());
@@ -26,11 +27,9 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
     let sliced = slice(&effective)?;
 
     let chosen = mark(slicer, &sliced.indices, sorted.len())?;
-    let mut selected: Vec<ScoredItem<'a>> = Vec::with_capacity(sliced.indices.len());
-    selected.extend(sliced.indices.iter().filter_map(|&index| sorted.get(index).copied()));
-
     if observer.wants_items() {
-        let used = selected.iter().fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
+        let selected = sliced.indices.iter().filter_map(|&index| sorted.get(index));
+        let used = selected.fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
         let available = effective.target_tokens().saturating_sub(used);
         let mut own_reasons = sliced.exclusions;
         own_reasons.sort_by_key(|(position, _)| *position);
@@ -48,8 +47,8 @@ pub(super) fn slice<'a, C: TraceCollector + ?Sized>(
         }
         observer.shortfalls(sliced.shortfalls);
     }
-    observer.leave(running, selected.len());
-    Ok(selected)
+    observer.leave(running, sliced.indices.len());
+    Ok(sliced.indices)
 }
 
 /// Turns a slicer's answer into flags, and checks it on the way.

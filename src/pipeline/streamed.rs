@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::classify::Classified;
 use super::observe::Observer;
 use super::place::Place;
-use super::{Pipeline, Ranked, positions_in};
+use super::{Pipeline, Ranked};
 use crate::diagnostics::{TraceCollector, spans};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
@@ -24,24 +24,31 @@ impl Pipeline {
         let span = spans::pipeline(arrived, budget);
         let _entered = span.enter();
         let mut observer = Observer::begin(collector, arrived, budget);
-        let (pinned, sliced) = items.split_at(items.len().saturating_sub(scores.len()));
-        let pinned_tokens = pinned.iter().map(|item| i128::from(item.tokens())).sum();
+        let pinned = items.len().saturating_sub(scores.len());
+        let (pinned_items, sliced) = items.split_at(pinned);
         let classified = Classified {
-            pinned: pinned.iter().collect(),
-            pinned_tokens,
+            items,
+            pinned: (0..pinned as u32).collect(),
+            pinned_tokens: pinned_items.iter().map(|item| i128::from(item.tokens())).sum(),
             scoreable: Vec::new(),
             scoreable_items: Cow::Borrowed(&[]),
         };
-        let ranked = Ranked { classified, sorted: Vec::new() };
-        let sliced = sliced.iter().zip(scores).map(|(item, score)| ScoredItem::new(item, *score));
+        let scored = sliced.iter().zip(scores).map(|(item, score)| ScoredItem::new(item, *score));
+        let ranked = Ranked {
+            classified,
+            sorted: scored.collect(),
+            positions: (pinned as u32..items.len() as u32).collect(),
+        };
         let place = Place {
             pipeline: self,
             ranked: &ranked,
             budget,
             on_overflow: self.overflow_observer.as_ref(),
         };
-        let placed = place.place(sliced.collect(), &mut observer);
+        let all: Vec<usize> = (0..scores.len()).collect();
+        let fits = ranked.classified.check_pinned(budget);
+        let placed = fits.and_then(|()| place.place(&all, &mut observer));
         observer.end(placed.as_ref().map(|_| ()));
-        Ok(positions_in(items, placed?))
+        placed
     }
 }

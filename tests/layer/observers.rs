@@ -1,6 +1,7 @@
 //! An observer follows one call: it is made at the first poll, watches the pipeline, and is told
 //! how it ended before the model is called.
 
+use std::convert::Infallible;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -16,7 +17,7 @@ use cupel::{
 use tower::{Layer, Service, ServiceExt};
 
 use crate::common::{
-    Echo, Recorder, Request, budget, item, layer, layer_with, pinned, relevant, request,
+    Echo, Recorder, Request, budget, item, layer, layer_with, ms, pinned, relevant, request,
 };
 
 /// Writes down what it hears; `deaf` after a run has begun.
@@ -182,9 +183,17 @@ async fn an_observer_may_do_without_single_items() {
     assert_eq!(heard, stages.copied().collect::<Vec<_>>());
 }
 
-#[tokio::test]
+/// A source that has nothing, and says so after a moment.
+fn slow_and_empty() -> Source<Request> {
+    Source::list("slow", |_: &Request| async {
+        tokio::time::sleep(ms(10)).await;
+        Ok::<_, Infallible>(Vec::new())
+    })
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_streaming_layer_has_its_observers_too() {
-    let builder = layer().budget(budget(20)).streaming(true);
+    let builder = layer_with([slow_and_empty()]).budget(budget(20)).streaming(true);
     let heard = lines_of(Log::default(), builder, two_items()).await;
     let expected = [
         "observe",
@@ -196,6 +205,10 @@ async fn a_streaming_layer_has_its_observers_too() {
         "selected, 0 reported",
     ];
     assert_eq!(heard, expected);
+
+    // What is all there at once is selected from at once.
+    let builder = layer().budget(budget(20)).streaming(true);
+    assert_eq!(lines_of(Log::default(), builder, two_items()).await, WHOLE_CALL);
 }
 
 #[tokio::test]
@@ -213,10 +226,11 @@ async fn an_observer_is_told_why_there_is_no_selection() {
     assert!(heard[5].starts_with("failed: Pinned items require 5000 tokens"), "{}", heard[5]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_observer_hears_of_a_run_that_failed_while_items_arrived() {
     let asked = request().item(pinned("large", 5_000));
-    let heard = lines_of(Log::default(), layer().streaming(true), asked).await;
+    let builder = layer_with([slow_and_empty()]).streaming(true);
+    let heard = lines_of(Log::default(), builder, asked).await;
     assert_eq!(heard[..3], ["observe", "run of 1", "end false"]);
     assert!(heard[3].starts_with("failed: Pinned items require 5000 tokens"), "{}", heard[3]);
     assert_eq!(heard.len(), 4);

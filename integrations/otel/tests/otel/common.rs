@@ -147,6 +147,14 @@ pub(crate) fn request() -> Request {
     ContextRequest::new(0)
 }
 
+/// A streaming layer that selects as [`run`] does, and has to wait for a source that has nothing.
+pub(crate) fn streaming() -> Builder {
+    layer().streaming(true).source(Source::list("empty", |_: &Request| async {
+        tokio::time::sleep(ms(10)).await;
+        Ok::<_, CupelError>(Vec::new())
+    }))
+}
+
 /// A layer that selects as [`run`] does.
 pub(crate) fn layer() -> Builder {
     CupelLayer::builder()

@@ -1,0 +1,138 @@
+//! One list of candidates from the request's own and everybody else's, and where each came from.
+
+use std::sync::Arc;
+
+use super::source::{FailurePolicy, Source};
+use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, Placed};
+use crate::slicer::SourceBounds;
+
+/// What is known of a source before any call.
+#[derive(Debug)]
+pub(crate) struct SourceFacts {
+    name: Arc<str>,
+    /// Whether a call goes on without it: then its pins must not fail the call either.
+    pub(crate) optional: bool,
+    /// What it promises about its items.
+    pub(crate) promises: SourceBounds,
+}
+
+/// The facts about all sources of a layer, in their order.
+pub(crate) fn facts_of<Req>(sources: &[Source<Req>]) -> Arc<[SourceFacts]> {
+    let facts = |(number, source): (u32, &Source<Req>)| SourceFacts {
+        name: Arc::clone(&source.name),
+        optional: source.failure != FailurePolicy::Required,
+        promises: source.promises.bounds(number),
+    };
+    // The request's own candidates are list 0.
+    (1..).zip(sources).map(facts).collect()
+}
+
+/// Where the item at `position` of a list came from; list 0 is the request, the sources follow.
+pub(crate) fn origin(facts: &[SourceFacts], list: usize, position: usize) -> Option<Origin> {
+    match list.checked_sub(1) {
+        None => Some(Origin::Request(position)),
+        Some(source) => {
+            Some(Origin::Source { name: Arc::clone(&facts.get(source)?.name), position })
+        }
+    }
+}
+
+/// All candidates of a call: the request's own first, then each source's.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    pub(crate) items: Vec<ContextItem>,
+    /// Where the list of each source begins.
+    starts: Vec<usize>,
+}
+
+impl Candidates {
+    pub(crate) fn merge(own: Vec<ContextItem>, lists: Vec<Vec<ContextItem>>) -> Self {
+        let mut merged = Self { items: own, starts: Vec::with_capacity(lists.len()) };
+        for list in lists {
+            merged.starts.push(merged.items.len());
+            merged.items.extend(list);
+        }
+        merged
+    }
+
+    /// Lifts the pins of optional sources that do not fit; answers how many each source lost.
+    pub(crate) fn lift_pins(
+        &mut self,
+        facts: &[SourceFacts],
+        budget: &ContextBudget,
+        overflow: OverflowStrategy,
+    ) -> Vec<usize> {
+        let mut lifted = vec![0; facts.len()];
+        let Self { items, starts } = self;
+        let source_of = |position: usize| starts.partition_point(|start| *start <= position);
+        let is_optional = |position: usize| match source_of(position).checked_sub(1) {
+            Some(source) => facts.get(source).is_some_and(|facts| facts.optional),
+            None => false,
+        };
+        let is_pin = |item: &ContextItem| item.pinned() && item.tokens() >= 0;
+        let pins = items.iter().enumerate().filter(|(_, item)| is_pin(item));
+        let (optional, promised): (Vec<usize>, Vec<usize>) =
+            pins.map(|(position, _)| position).partition(|position| is_optional(*position));
+        let promised = promised.iter().filter_map(|position| items.get(*position));
+        let mut room = PinRoom::beside(promised, budget, overflow);
+        for position in optional {
+            let lost = items.get_mut(position).is_some_and(|item| room.lift_unless_fits(item));
+            let count = source_of(position).checked_sub(1).and_then(|s| lifted.get_mut(s));
+            if let Some(count) = count.filter(|_| lost) {
+                *count += 1;
+            }
+        }
+        lifted
+    }
+
+    /// The candidates at these positions, each named once, with where they came from.
+    pub(crate) fn into_placed(self, positions: &[usize], facts: &[SourceFacts]) -> Vec<Placed> {
+        let Self { items, starts } = self;
+        let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
+        let placed = positions.iter().filter_map(|&position| {
+            let list = starts.partition_point(|start| *start <= position);
+            let start = list.checked_sub(1).and_then(|list| starts.get(list)).unwrap_or(&0);
+            let origin = origin(facts, list, position - start)?;
+            Some(Placed { item: items.get_mut(position)?.take()?, origin })
+        });
+        placed.collect()
+    }
+}
+
+/// How many tokens the pins of optional sources may still take.
+///
+/// A pin is a promise that the caller makes. An optional source whose pinned items would not fit
+/// beside those of the caller must not fail the call: its pins are lifted, and the items compete
+/// like any other.
+pub(crate) struct PinRoom {
+    /// Wide enough for any number of items, as sums of tokens are in the pipeline.
+    left: i128,
+}
+
+impl PinRoom {
+    /// What the pins that must be there leave.
+    pub(crate) fn beside<'a>(
+        promised: impl IntoIterator<Item = &'a ContextItem>,
+        budget: &ContextBudget,
+        overflow: OverflowStrategy,
+    ) -> Self {
+        let limit = match overflow {
+            // Pins beyond the target would fail the call as surely as pins beyond the window.
+            OverflowStrategy::Throw => budget.available_tokens().min(budget.target_tokens()),
+            _ => budget.available_tokens(),
+        };
+        let promised: i128 = promised.into_iter().map(|item| i128::from(item.tokens())).sum();
+        Self { left: i128::from(limit) - promised }
+    }
+
+    /// Takes the pin off an item that does not fit; says whether it did.
+    pub(crate) fn lift_unless_fits(&mut self, item: &mut ContextItem) -> bool {
+        let left = self.left - i128::from(item.tokens());
+        if left >= 0 {
+            self.left = left;
+            return false;
+        }
+        item.unpin();
+        true
+    }
+}

@@ -1,0 +1,113 @@
+//! What has arrived for a call: kept in lists, or selected from while more arrives.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::call::Call;
+use super::streaming::{Streaming, StreamingMode};
+use super::{ContextAdapter, ContextError};
+use crate::gather::{Gather, Sink};
+use crate::model::ContextItem;
+
+/// The candidates so far.
+pub(super) struct Arrivals {
+    pub(super) own: Vec<ContextItem>,
+    /// One list a source, in the order the sources were added.
+    pub(super) lists: Vec<Vec<ContextItem>>,
+    /// Set from when a streaming layer has to wait for a source; then the lists are empty.
+    pub(super) streaming: Option<Box<Streaming>>,
+}
+
+impl Arrivals {
+    pub(super) fn new(own: Vec<ContextItem>, sources: usize) -> Self {
+        Self { own, lists: vec![Vec::new(); sources], streaming: None }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let listed = self.own.len() + self.lists.iter().map(Vec::len).sum::<usize>();
+        listed + self.streaming.as_ref().map_or(0, |streaming| streaming.waiting())
+    }
+
+    /// Takes what the sources have. Ready when they have ended, been cut off, or are not needed
+    /// any more.
+    pub(super) fn poll<Req, A: ContextAdapter<Req>>(
+        &mut self,
+        gather: &mut Gather,
+        call: &Call<Req, A>,
+        rest: &A::Rest,
+        cx: &mut Context<'_>,
+    ) -> Result<Poll<()>, ContextError> {
+        let count = |item: &ContextItem| call.shared.adapter.source_item_tokens(rest, item);
+        let mut intake = Intake { count, arrivals: self };
+        if let Some(mode) = call.shared.streaming.as_ref().filter(|mode| mode.is_watched()) {
+            intake.arrivals.stream(mode, call);
+        }
+        loop {
+            if let Poll::Ready(gathered) = gather.poll(cx, &mut intake) {
+                return gathered.map(Poll::Ready).map_err(ContextError::from);
+            }
+            let arrivals = &mut *intake.arrivals;
+            if let Some(streaming) = &mut arrivals.streaming {
+                // Reading comes first: what takes long to score must not make a source late.
+                if streaming.score_some() {
+                    cx.waker().wake_by_ref();
+                }
+                return Ok(Poll::Pending);
+            }
+            // What is all there soon is better selected from at once.
+            let soon = !gather.is_waiting() && arrivals.len() <= MOST_LISTED;
+            match call.shared.streaming.as_ref().filter(|_| !soon) {
+                Some(mode) => arrivals.stream(mode, call),
+                None => return Ok(Poll::Pending),
+            }
+        }
+    }
+
+    /// Selects from what there is from now on, and from what comes when it comes.
+    fn stream<Req, A>(&mut self, mode: &StreamingMode, call: &Call<Req, A>) {
+        if self.streaming.is_none() {
+            let mut streaming = Streaming::new(
+                &call.shared.pipeline,
+                mode,
+                Arc::clone(&call.shared.facts),
+                call.selection.budget.clone(),
+                call.wants_report,
+            );
+            streaming.take_all(0, std::mem::take(&mut self.own));
+            for (list, items) in (1..).zip(&mut self.lists) {
+                streaming.take_all(list, std::mem::take(items));
+            }
+            self.streaming = Some(Box::new(streaming));
+        }
+    }
+}
+
+/// How many candidates a streaming layer keeps in lists, if all of them are ready at once.
+const MOST_LISTED: usize = 16_384;
+
+/// Gives arriving items the tokens they take in the request.
+struct Intake<'a, F> {
+    count: F,
+    arrivals: &'a mut Arrivals,
+}
+
+impl<F: Fn(&ContextItem) -> i64> Sink for Intake<'_, F> {
+    fn accept(&mut self, source: usize, mut items: Vec<ContextItem>) {
+        for item in &mut items {
+            item.set_tokens((self.count)(item));
+        }
+        if let Some(streaming) = &mut self.arrivals.streaming {
+            streaming.take_all(source + 1, items);
+        } else if let Some(list) = self.arrivals.lists.get_mut(source) {
+            if list.is_empty() {
+                *list = items;
+            } else {
+                list.extend(items);
+            }
+        }
+    }
+
+    fn is_settled(&mut self, is_open: &dyn Fn(usize) -> bool) -> bool {
+        self.arrivals.streaming.as_ref().is_some_and(|streaming| streaming.is_settled(is_open))
+    }
+}

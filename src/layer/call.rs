@@ -1,0 +1,242 @@
+//! One call before the wrapped service: prepare, gather, select, join.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tracing::Span;
+
+use super::arrivals::Arrivals;
+use super::budget::without_fixed;
+use super::observe::Observers;
+use super::select::{Chosen, Job, Selecting};
+use super::service::Shared;
+use super::{ContextAdapter, ContextError, Selection, SelectionHook, Split};
+use crate::diagnostics::spans::TARGET;
+use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
+use crate::gather::{Gather, GatherError, caught};
+use crate::model::{ExclusionReason, Refused};
+
+/// What a call has from its beginning to its end.
+pub(super) struct Call<Req, A> {
+    pub(super) shared: Arc<Shared<Req, A>>,
+    pub(super) span: Span,
+    /// Filled in as the call goes on.
+    pub(super) selection: Selection,
+    observers: Observers,
+    pub(super) wants_report: bool,
+}
+
+/// How far a call has come.
+pub(super) enum Step<Req, Rest> {
+    /// It failed before it was polled.
+    Failed(ContextError),
+    Gathering(Gathering<Rest>),
+    /// On the blocking pool.
+    Selecting(Rest, Selecting),
+    /// All that is left to do is to send it.
+    Ready(Req),
+}
+
+/// A request taken apart, while its sources deliver.
+pub(super) struct Gathering<Rest> {
+    rest: Rest,
+    /// None when the layer has no sources.
+    gather: Option<Box<Gather>>,
+    arrivals: Arrivals,
+    refused: Vec<Refused>,
+}
+
+impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
+    /// Begins a call. Whatever goes wrong, panics included, is for its future to tell.
+    pub(super) fn begin(
+        shared: &Arc<Shared<Req, A>>,
+        request: Req,
+        wants_report: bool,
+    ) -> (Self, Step<Req, A::Rest>) {
+        let span = tracing::info_span!(target: TARGET, "cupel.call");
+        let observers = Observers::called_now(&shared.hooks);
+        let asks = |hook: &Arc<dyn SelectionHook>| tell(|| hook.wants_selection()) == Some(true);
+        let wants_report = wants_report || shared.hooks.iter().any(asks);
+        let mut call = Self {
+            shared: Arc::clone(shared),
+            span: span.clone(),
+            selection: Selection::empty(),
+            observers,
+            wants_report,
+        };
+        let _entered = span.enter();
+        let step = match guarded(|| call.prepare(request)) {
+            Ok(gathering) => Step::Gathering(gathering),
+            Err(error) => Step::Failed(error),
+        };
+        (call, step)
+    }
+
+    /// Takes the request apart, works out its budget, and opens the sources.
+    fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
+        let shared = &*self.shared;
+        let whole = shared.budget.budget(&request).map_err(ContextError::Budget)?;
+        // Opening a source runs none of it, and the adapter is about to consume the request.
+        let gather = (!shared.sources.is_empty())
+            .then(|| Box::new(Gather::open(&shared.sources, &request, shared.gather_deadline)));
+        let split = shared.adapter.split(request).map_err(ContextError::Adapter)?;
+        let Split { candidates, fixed_tokens, rest, source_frame_tokens, refused, uncounted } =
+            split;
+        let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
+        for (field, tokens) in
+            [("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)]
+        {
+            if tokens < 0 {
+                // Taken off the budget they would make it larger than the model's window.
+                let problem = format!("{field} must be at least 0, got {tokens}");
+                return Err(ContextError::Adapter(problem.into()));
+            }
+        }
+        let fixed_tokens = fixed_tokens.saturating_add(frame_tokens);
+        let available_tokens = whole.available_tokens();
+        self.selection.budget = without_fixed(&whole, fixed_tokens)
+            .ok_or(ContextError::FixedTokens { fixed_tokens, available_tokens })?;
+        self.selection.fixed_tokens = fixed_tokens;
+        self.selection.refused = refused.len();
+        self.selection.uncounted = uncounted;
+        let arrivals = Arrivals::new(candidates, shared.sources.len());
+        Ok(Gathering { rest, gather, arrivals, refused })
+    }
+
+    /// Goes as far as it can. Unless the answer is ready, the task will be woken to go on.
+    pub(super) fn advance(
+        &mut self,
+        step: Step<Req, A::Rest>,
+        cx: &mut Context<'_>,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
+        self.observers.begin(&self.shared.hooks);
+        guarded(|| match step {
+            Step::Failed(error) => Err(error),
+            Step::Gathering(gathering) => self.gather(gathering, cx),
+            Step::Selecting(rest, selecting) => self.wait_for_selection(rest, selecting, cx),
+            Step::Ready(request) => Ok(Step::Ready(request)),
+        })
+    }
+
+    fn gather(
+        &mut self,
+        mut gathering: Gathering<A::Rest>,
+        cx: &mut Context<'_>,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
+        let Gathering { rest, gather, arrivals, .. } = &mut gathering;
+        if let Some(gather) = gather {
+            let (call, rest) = (&*self, &*rest);
+            match guarded(|| arrivals.poll(gather, call, rest, cx)) {
+                Ok(Poll::Pending) => return Ok(Step::Gathering(gathering)),
+                Ok(Poll::Ready(())) => self.selection.gather = gather.take_report(),
+                Err(error) => {
+                    self.selection.gather = gather.take_report();
+                    return Err(error);
+                }
+            }
+        }
+        let Gathering { rest, gather, arrivals, refused } = gathering;
+        drop(gather); // and its span with it
+        let job = Job {
+            pipeline: self.shared.pipeline.clone(),
+            facts: Arc::clone(&self.shared.facts),
+            arrivals,
+            budget: self.selection.budget.clone(),
+            refused,
+            watchers: self.observers.watchers(self.wants_report),
+            span: self.span.clone(),
+        };
+        match self.shared.blocking_pool_for(&job) {
+            None => self.join(rest, job.run()?),
+            Some(pool) => self.wait_for_selection(rest, Selecting::start(&pool, job), cx),
+        }
+    }
+
+    fn wait_for_selection(
+        &mut self,
+        rest: A::Rest,
+        mut selecting: Selecting,
+        cx: &mut Context<'_>,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
+        match selecting.poll(cx) {
+            Poll::Pending => Ok(Step::Selecting(rest, selecting)),
+            Poll::Ready(chosen) => self.join(rest, chosen?),
+        }
+    }
+
+    /// Puts the selection back into the request, and tells everybody about it.
+    fn join(&mut self, rest: A::Rest, chosen: Chosen) -> Result<Step<Req, A::Rest>, ContextError> {
+        let Chosen { mut placed, report, stream, sources } = chosen;
+        self.selection.report = report;
+        self.selection.stream = stream;
+        for (report, notes) in self.selection.gather.sources.iter_mut().zip(sources) {
+            report.pins_lifted = notes.pins_lifted;
+            report.broke_promise = notes.broke_promise;
+        }
+        let adapter = &self.shared.adapter;
+        let withdrawn = adapter.withdrawn(&rest, &placed);
+        self.selection.refused += withdrawn.len();
+        for (position, _) in withdrawn.iter().rev() {
+            if *position < placed.len() {
+                placed.remove(*position);
+            }
+        }
+        if self.wants_report && !withdrawn.is_empty() {
+            withdraw(&mut self.selection.report, withdrawn);
+        }
+        let request = adapter.join(rest, placed).map_err(ContextError::Adapter)?;
+        if self.wants_report {
+            for hook in &self.shared.hooks {
+                tell(|| hook.on_selection(&self.selection));
+            }
+        }
+        self.observers.selected(&self.selection);
+        Ok(Step::Ready(request))
+    }
+
+    /// Tells everybody that there is no selection.
+    pub(super) fn fail(&mut self, error: &ContextError) {
+        let gather = &self.selection.gather;
+        self.observers.failed(error, gather);
+        for hook in &self.shared.hooks {
+            tell(|| hook.on_failure(error, gather));
+        }
+    }
+}
+
+/// Runs adapters, budgets, scorers, slicers and placers: their panics are errors of this call.
+fn guarded<T>(work: impl FnOnce() -> Result<T, ContextError>) -> Result<T, ContextError> {
+    caught(work).unwrap_or_else(|message| Err(ContextError::Panicked { message }))
+}
+
+/// Runs a hook or an observer: its panics are noted, and no call fails for them.
+pub(super) fn tell<T>(hook: impl FnOnce() -> T) -> Option<T> {
+    let told = caught(hook);
+    if told.is_err() {
+        // Without the message, which may quote what was selected.
+        tracing::error!(target: TARGET, "a selection hook panicked");
+    }
+    told.ok()
+}
+
+/// Moves what was selected and cannot be sent to the excluded items.
+fn withdraw(report: &mut SelectionReport, withdrawn: Vec<(usize, String)>) {
+    let withdrawn = withdrawn.into_iter().rev().filter_map(|(position, why)| {
+        // The report lists the selection in the order in which it is placed.
+        let is_there = position < report.included.len();
+        let IncludedItem { item, score, .. } =
+            is_there.then(|| report.included.remove(position))?;
+        Some(ExcludedItem { item, score, reason: ExclusionReason::Filtered { filter_name: why } })
+    });
+    let withdrawn: Vec<ExcludedItem> = withdrawn.collect();
+    report.exclude(withdrawn);
+}
+
+impl From<GatherError> for ContextError {
+    fn from(error: GatherError) -> Self {
+        match error {
+            GatherError::Required { name, outcome, cause } => Self::Source { name, outcome, cause },
+            GatherError::NoTimer => Self::NoTimer,
+        }
+    }
+}
