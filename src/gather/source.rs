@@ -49,6 +49,7 @@ pub enum FailurePolicy {
 ///
 /// A source is required, and the call fails when it does, unless it is made
 /// [optional](Self::optional).
+#[must_use]
 pub struct Source<Req> {
     pub(crate) name: Arc<str>,
     pub(crate) origin: Arc<dyn CandidateSource<Req>>,
@@ -183,60 +184,51 @@ impl<Req> Source<Req> {
     }
 
     /// Cuts the source off after this long, counted from the start of gathering.
-    #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
     /// Asks for at most this many items; [`Source::DEFAULT_LIMIT`] unless set.
-    #[must_use]
     pub fn limit(mut self, items: usize) -> Self {
         self.limit = items;
         self
     }
 
     /// Fails the call when this source fails or times out; the default.
-    #[must_use]
     pub fn required(self) -> Self {
         self.on_failure(FailurePolicy::Required)
     }
 
     /// Uses what arrived when this source fails or times out.
-    #[must_use]
     pub fn optional(self) -> Self {
         self.on_failure(FailurePolicy::KeepArrived)
     }
 
     /// Uses nothing of this source when it fails, and what arrived when it times out.
-    #[must_use]
     pub fn discard_on_error(self) -> Self {
         self.on_failure(FailurePolicy::DiscardOnError)
     }
 
     /// Sets what happens when this source fails or times out.
-    #[must_use]
     pub fn on_failure(mut self, policy: FailurePolicy) -> Self {
         self.failure = policy;
         self
     }
 
     /// Sets the kind of items that have the default one, [`ContextKind::message`].
-    #[must_use]
     pub fn default_kind(mut self, kind: ContextKind) -> Self {
         Arc::make_mut(&mut self.defaults).kind = Some(kind);
         self
     }
 
     /// Sets the [`ContextSource`] of items that have the default one, [`ContextSource::chat`].
-    #[must_use]
     pub fn default_source(mut self, source: ContextSource) -> Self {
         Arc::make_mut(&mut self.defaults).source = Some(source);
         self
     }
 
     /// Gives items without tags these tags.
-    #[must_use]
     pub fn default_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         Arc::make_mut(&mut self.defaults).tags = tags.into_iter().map(Into::into).collect();
         self
@@ -248,21 +240,18 @@ impl<Req> Source<Req> {
     /// This, [`min_tokens`](Self::min_tokens) and [`descending_density`](Self::descending_density)
     /// also promise that no item is pinned. A source that breaks a promise is not believed any
     /// more, and the report says so.
-    #[must_use]
     pub fn max_score(mut self, score: f64) -> Self {
         self.promises.max_score = Some(score);
         self
     }
 
     /// Promises that no item has fewer tokens; without at least 1 a selection cannot end early.
-    #[must_use]
     pub fn min_tokens(mut self, tokens: i64) -> Self {
         self.promises.min_tokens = Some(tokens);
         self
     }
 
     /// Promises that no item has more score per token than the one before it.
-    #[must_use]
     pub fn descending_density(mut self) -> Self {
         self.promises.descending_density = true;
         self
