@@ -1,7 +1,6 @@
 //! What a streaming selection left out: all of it counted, the best of it kept.
 
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::diagnostics::{ExcludedItem, SelectionReport};
 use crate::model::{ContextItem, ExclusionReason};
@@ -37,31 +36,11 @@ impl Dropped {
     }
 }
 
-impl PartialEq for Dropped {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-
-impl Eq for Dropped {}
-
-impl PartialOrd for Dropped {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Dropped {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
 /// The best dropped items; memory for no more of them than the sample.
 pub(super) struct DroppedItems {
     limit: usize,
-    /// The worst of the sample is on top.
-    sample: BinaryHeap<Dropped>,
+    /// The worst of the sample is the last.
+    sample: BTreeMap<Rank, Dropped>,
     negative_tokens: usize,
     scored: usize,
     /// The best item of every content that was scored, by the content's hash; none when copies
@@ -73,7 +52,7 @@ impl DroppedItems {
     pub(super) fn new(limit: usize, deduplicating: bool) -> Self {
         Self {
             limit,
-            sample: BinaryHeap::new(),
+            sample: BTreeMap::new(),
             negative_tokens: 0,
             scored: 0,
             best: deduplicating.then(HashMap::new),
@@ -93,10 +72,10 @@ impl DroppedItems {
     pub(super) fn add(&mut self, dropped: Dropped) {
         self.negative_tokens += usize::from(dropped.item.tokens() < 0);
         if self.limit > 0 {
-            self.sample.push(dropped);
+            self.sample.insert(dropped.rank(), dropped);
         }
         if self.sample.len() > self.limit {
-            self.sample.pop();
+            self.sample.pop_last();
         }
     }
 
@@ -119,9 +98,7 @@ impl DroppedItems {
     ) {
         let available = explain.target().saturating_sub(used_tokens);
         let best = self.best.unwrap_or_default();
-        report.exclude(self.sample.into_sorted_vec().into_iter().map(|dropped| {
-            let rank = dropped.rank();
-            let Dropped { score, item, .. } = dropped;
+        report.exclude(self.sample.into_iter().map(|(rank, Dropped { score, item, .. })| {
             let reason = match item.tokens() {
                 tokens if tokens < 0 => ExclusionReason::NegativeTokens { tokens },
                 _ if best.get(&item.content_hash()).is_some_and(|best| *best < rank) => {

@@ -2,6 +2,7 @@
 
 use super::classify::saturated;
 use super::observe::Observer;
+use super::slice::mark;
 use super::{OverflowObserver, Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
@@ -132,23 +133,11 @@ impl<'a> Place<'_, 'a> {
 }
 
 fn check_permutation(placer: &dyn Placer, order: &[usize], len: usize) -> Result<(), CupelError> {
-    let mut seen = vec![false; len];
-    for &position in order {
-        let flag = seen
-            .get_mut(position)
-            .ok_or_else(|| CupelError::out_of_range(placer.name(), position, len))?;
-        if std::mem::replace(flag, true) {
-            return Err(CupelError::named_twice(placer.name(), position));
-        }
-    }
+    mark(placer.name(), order, len)?;
     if order.len() != len {
-        return Err(CupelError::Contract {
-            component: placer.name().to_owned(),
-            problem: format!(
-                "placed {} of {len} items; it must place each exactly once",
-                order.len()
-            ),
-        });
+        let placed = order.len();
+        let problem = format!("placed {placed} of {len} items; it must place each exactly once");
+        return Err(CupelError::contract(placer.name(), problem));
     }
     Ok(())
 }
