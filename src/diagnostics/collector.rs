@@ -109,10 +109,8 @@ type EventCallback = Box<dyn FnMut(&TraceEvent) + Send>;
 pub struct DiagnosticTraceCollector {
     detail_level: TraceDetailLevel,
     on_event: Option<EventCallback>,
-    events: Vec<TraceEvent>,
-    included: Vec<IncludedItem>,
-    excluded: Vec<ExcludedItem>,
-    shortfalls: Vec<CountRequirementShortfall>,
+    /// The lists alone; what they add up to is for the end.
+    lists: SelectionReport,
 }
 
 impl DiagnosticTraceCollector {
@@ -132,20 +130,22 @@ impl DiagnosticTraceCollector {
     /// The events recorded so far.
     #[must_use]
     pub fn events(&self) -> &[TraceEvent] {
-        &self.events
+        &self.lists.events
     }
 
     /// The report on the last run.
     #[must_use]
     pub fn into_report(self) -> SelectionReport {
-        SelectionReport::new(self.events, self.included, self.excluded, self.shortfalls)
+        let SelectionReport { events, included, excluded, count_requirement_shortfalls, .. } =
+            self.lists;
+        SelectionReport::new(events, included, excluded, count_requirement_shortfalls)
     }
 
     fn record(&mut self, event: TraceEvent) {
         if let Some(callback) = &mut self.on_event {
             callback(&event);
         }
-        self.events.push(event);
+        self.lists.events.push(event);
     }
 }
 
@@ -170,22 +170,19 @@ impl TraceCollector for DiagnosticTraceCollector {
 
     /// Forgets an earlier run, so that a reused collector never mixes two.
     fn begin_run(&mut self, _candidates: usize, _budget: &ContextBudget) {
-        self.events.clear();
-        self.included.clear();
-        self.excluded.clear();
-        self.shortfalls.clear();
+        self.lists = SelectionReport::default();
     }
 
     fn record_included(&mut self, included: IncludedItem) {
-        self.included.push(included);
+        self.lists.included.push(included);
     }
 
     fn record_excluded(&mut self, _stage: &PipelineStage, excluded: ExcludedItem) {
-        self.excluded.push(excluded);
+        self.lists.excluded.push(excluded);
     }
 
     fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {
-        self.shortfalls.push(shortfall);
+        self.lists.count_requirement_shortfalls.push(shortfall);
     }
 }
 
@@ -193,9 +190,9 @@ impl fmt::Debug for DiagnosticTraceCollector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DiagnosticTraceCollector")
             .field("detail_level", &self.detail_level)
-            .field("events", &self.events)
-            .field("included", &self.included.len())
-            .field("excluded", &self.excluded.len())
+            .field("events", &self.lists.events)
+            .field("included", &self.lists.included.len())
+            .field("excluded", &self.lists.excluded.len())
             .finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::stream::{self, Stream, StreamExt, TryStreamExt};
+use futures::stream::{self, Stream, TryStreamExt};
 
 use super::BoxError;
 use crate::error::CupelError;
@@ -57,33 +57,8 @@ pub struct Source<Req> {
     pub(crate) limit: usize,
     pub(crate) failure: FailurePolicy,
     pub(crate) defaults: Arc<Defaults>,
-    pub(crate) promises: Promises,
-}
-
-/// What a source says about its items, for selecting while they arrive.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Promises {
-    max_score: Option<f64>,
-    min_tokens: Option<i64>,
-    descending_density: bool,
-}
-
-impl Promises {
-    /// As bounds on what source number `source` can still yield.
-    pub(crate) fn bounds(self, source: u32) -> SourceBounds {
-        let Self { max_score, min_tokens, descending_density } = self;
-        let mut bounds = SourceBounds::new(source);
-        if let Some(score) = max_score {
-            bounds = bounds.max_score(score).never_pinned();
-        }
-        if let Some(tokens) = min_tokens {
-            bounds = bounds.min_tokens(tokens).never_pinned();
-        }
-        if descending_density {
-            bounds = bounds.descending_density().never_pinned();
-        }
-        bounds
-    }
+    /// What the source says about its items, for selecting while they arrive.
+    pub(crate) promises: SourceBounds,
 }
 
 /// Field values for items that do not set their own.
@@ -129,7 +104,7 @@ impl<Req> Source<Req> {
             limit: Self::DEFAULT_LIMIT,
             failure: FailurePolicy::default(),
             defaults: Arc::default(),
-            promises: Promises::default(),
+            promises: SourceBounds::new(0),
         }
     }
 
@@ -159,15 +134,8 @@ impl<Req> Source<Req> {
         E: Into<BoxError> + Send + 'static,
     {
         Self::new(name, move |request: &Req| -> CandidateStream {
-            let fetched = stream::once(fetch(request));
-            Box::pin(
-                fetched
-                    .map(|list| match list {
-                        Ok(items) => stream::iter(items.into_iter().map(Ok)).left_stream(),
-                        Err(error) => stream::iter([Err(error.into())]).right_stream(),
-                    })
-                    .flatten(),
-            )
+            let fetched = stream::once(fetch(request)).map_err(Into::<BoxError>::into);
+            Box::pin(fetched.map_ok(|items| stream::iter(items.into_iter().map(Ok))).try_flatten())
         })
     }
 
@@ -241,19 +209,19 @@ impl<Req> Source<Req> {
     /// also promise that no item is pinned. A source that breaks a promise is not believed any
     /// more, and the report says so.
     pub fn max_score(mut self, score: f64) -> Self {
-        self.promises.max_score = Some(score);
+        self.promises = self.promises.max_score(score).never_pinned();
         self
     }
 
     /// Promises that no item has fewer tokens; without at least 1 a selection cannot end early.
     pub fn min_tokens(mut self, tokens: i64) -> Self {
-        self.promises.min_tokens = Some(tokens);
+        self.promises = self.promises.min_tokens(tokens).never_pinned();
         self
     }
 
     /// Promises that no item has more score per token than the one before it.
     pub fn descending_density(mut self) -> Self {
-        self.promises.descending_density = true;
+        self.promises = self.promises.descending_density().never_pinned();
         self
     }
 

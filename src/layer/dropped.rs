@@ -6,7 +6,7 @@ use crate::diagnostics::{ExcludedItem, SelectionReport};
 use crate::model::{ContextItem, ExclusionReason};
 use crate::order;
 use crate::pipeline::Explain;
-use crate::slicer::Sequence;
+use crate::slicer::{Sequence, StreamItem};
 
 /// How many items a streaming selection left out, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,24 +23,15 @@ pub struct DroppedCounts {
 /// Ascending from the best item to the worst.
 type Rank = (u64, Sequence);
 
-/// An item that is out for good.
-pub(super) struct Dropped {
-    pub(super) sequence: Sequence,
-    pub(super) score: f64,
-    pub(super) item: ContextItem,
-}
-
-impl Dropped {
-    fn rank(&self) -> Rank {
-        (order::descending(self.score), self.sequence)
-    }
+fn rank(score: f64, sequence: Sequence) -> Rank {
+    (order::descending(score), sequence)
 }
 
 /// The best dropped items; memory for no more of them than the sample.
 pub(super) struct DroppedItems {
     limit: usize,
     /// The worst of the sample is the last.
-    sample: BTreeMap<Rank, Dropped>,
+    sample: BTreeMap<Rank, StreamItem<ContextItem>>,
     negative_tokens: usize,
     scored: usize,
     /// The best item of every content that was scored, by the content's hash; none when copies
@@ -63,16 +54,17 @@ impl DroppedItems {
     pub(super) fn scored(&mut self, sequence: Sequence, score: f64, item: &ContextItem) {
         self.scored += 1;
         if let Some(best) = &mut self.best {
-            let rank = (order::descending(score), sequence);
+            let rank = rank(score, sequence);
             let best = best.entry(item.content_hash()).or_insert(rank);
             *best = rank.min(*best);
         }
     }
 
-    pub(super) fn add(&mut self, dropped: Dropped) {
-        self.negative_tokens += usize::from(dropped.item.tokens() < 0);
+    /// Takes an item that is out for good.
+    pub(super) fn add(&mut self, dropped: StreamItem<ContextItem>) {
+        self.negative_tokens += usize::from(dropped.tokens < 0);
         if self.limit > 0 {
-            self.sample.insert(dropped.rank(), dropped);
+            self.sample.insert(rank(dropped.score, dropped.sequence), dropped);
         }
         if self.sample.len() > self.limit {
             self.sample.pop_last();
@@ -98,7 +90,8 @@ impl DroppedItems {
     ) {
         let available = explain.target().saturating_sub(used_tokens);
         let best = self.best.unwrap_or_default();
-        report.exclude(self.sample.into_iter().map(|(rank, Dropped { score, item, .. })| {
+        report.exclude(self.sample.into_iter().map(|(rank, dropped)| {
+            let StreamItem { score, payload: item, .. } = dropped;
             let reason = match item.tokens() {
                 tokens if tokens < 0 => ExclusionReason::NegativeTokens { tokens },
                 _ if best.get(&item.content_hash()).is_some_and(|best| *best < rank) => {

@@ -48,6 +48,7 @@ pub struct ContextItem {
     fields: Arc<Fields>,
 }
 
+#[derive(Clone, PartialEq)]
 pub(super) struct Fields {
     content: Arc<str>,
     kind: ContextKind,
@@ -79,19 +80,8 @@ impl ContextItem {
 
     /// Starts a changed copy of this item; the content text is shared, not copied.
     pub fn to_builder(&self) -> ContextItemBuilder {
-        let Fields { content, kind, source, tags, metadata, .. } = &*self.fields;
-        ContextItemBuilder {
-            tokens: self.tokens,
-            pinned: self.pinned(),
-            fields: Fields {
-                content: Arc::clone(content),
-                kind: kind.clone(),
-                source: source.clone(),
-                tags: tags.clone(),
-                metadata: metadata.clone(),
-                ..*self.fields
-            },
-        }
+        let fields = Fields::clone(&self.fields);
+        ContextItemBuilder { tokens: self.tokens, pinned: self.pinned(), fields }
     }
 
     /// Whether both handles name the same item, whatever their fields say.
@@ -195,19 +185,9 @@ impl ContextItem {
 
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&*self.fields, &*other.fields);
         self.tokens == other.tokens
             && self.hash_and_pin == other.hash_and_pin
-            && (Self::same(self, other)
-                || a.content == b.content
-                    && a.kind == b.kind
-                    && a.source == b.source
-                    && a.priority == b.priority
-                    && a.tags == b.tags
-                    && a.metadata == b.metadata
-                    && a.timestamp == b.timestamp
-                    && a.future_relevance_hint == b.future_relevance_hint
-                    && a.original_tokens == b.original_tokens)
+            && (Self::same(self, other) || self.fields == other.fields)
     }
 }
 
