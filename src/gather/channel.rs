@@ -1,5 +1,6 @@
 //! Items that are sent while a call gathers, as a source.
 
+use std::fmt;
 use std::sync::Arc;
 
 use futures::stream;
@@ -52,7 +53,7 @@ pub fn channel<Req>(name: impl Into<Arc<str>>, capacity: usize) -> (ChannelSende
 }
 
 /// Sends items into a [`channel`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ChannelSender {
     /// Nothing is the end of a turn.
     sender: mpsc::Sender<Option<ContextItem>>,
@@ -88,5 +89,11 @@ impl ChannelSender {
 
     async fn put(&self, item: Option<ContextItem>) -> Result<(), ChannelClosed> {
         self.sender.send(item).await.map_err(|mpsc::error::SendError(item)| ChannelClosed { item })
+    }
+}
+
+impl fmt::Debug for ChannelSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChannelSender").field("closed", &self.sender.is_closed()).finish()
     }
 }
