@@ -63,6 +63,11 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// Whatever makes the request impossible; the call fails with it.
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError>;
 
+    /// The name of the model that a request is for, where it is known: telemetry shows it.
+    fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
+        None
+    }
+
     /// Which of the placed items cannot be sent after all, because they need others that were not
     /// selected: their positions in `placed`, which ascend, and why.
     ///

@@ -306,6 +306,6 @@ impl Streaming {
             Some(Placed { item: items.get(position)?.clone(), origin })
         });
         let stream = Some(StreamReport { arrived, dropped: counts });
-        Ok(Chosen { placed: placed.collect(), report, stream, sources })
+        Ok(Chosen { placed: placed.collect(), report, stream, sources, candidates: arrived })
     }
 }

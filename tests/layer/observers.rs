@@ -4,11 +4,11 @@
 use std::convert::Infallible;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use cupel::gather::{GatherReport, Source};
 use cupel::layer::{
-    CallObserver, ContextError, ContextRequestAdapter, CupelLayerBuilder, Selection, SelectionHook,
+    CallObserver, CallStart, ContextError, ContextRequestAdapter, CupelLayerBuilder, Selection,
+    SelectionHook,
 };
 use cupel::{
     ContextBudget, CupelError, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
@@ -48,7 +48,7 @@ impl SelectionHook for Log {
         self.add("hook");
     }
 
-    fn observe(&self, _: SystemTime) -> Option<Box<dyn CallObserver>> {
+    fn observe(&self, _: &CallStart) -> Option<Box<dyn CallObserver>> {
         self.add("observe");
         Some(Box::new(self.clone()))
     }

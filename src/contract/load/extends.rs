@@ -4,8 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::files::{Files, stays_below};
+use crate::config::limits::{KEY_BYTES, MARK};
 use crate::config::{Format, Tree, Value};
 use crate::contract::problem::{ContractProblem, Place};
+use crate::error::Quoted;
 
 const FOLDER: &str = "pipelines";
 
@@ -70,7 +72,7 @@ impl Parent {
         let extension = if has_extension(&self.name) { "" } else { ".yaml" };
         let path = Path::new(FOLDER).join(format!("{}{extension}", self.name));
         let expected = format!("the name of a pipeline; there is no {}", files.display(&path));
-        ContractProblem::invalid(self.place, format!("{:?}", self.name), expected)
+        ContractProblem::invalid(self.place, Quoted(&self.name).to_string(), expected)
     }
 }
 
@@ -116,7 +118,7 @@ fn by_name(steps: &mut Tree, problems: &mut Vec<ContractProblem>) {
             Ok(name) if seen.insert(name.clone()) => named.push((name, step)),
             Ok(name) => problems.push(ContractProblem::invalid(
                 Place::in_file(&step.file, "steps"),
-                format!("a step named {name:?} twice"),
+                format!("a step named {} twice", Quoted(&name)),
                 "a name of its own for each step",
             )),
             Err(problem) => problems.push(problem),
@@ -133,7 +135,13 @@ fn name(step: &Tree, position: usize) -> Result<String, ContractProblem> {
     }
     let expected = "the step's name".to_owned();
     match step.get("id").or_else(|| step.get("name")) {
-        Some(Tree { value: Value::Text(name), .. }) if !name.is_empty() => Ok(name.clone()),
+        Some(Tree { value: Value::Text(name), .. }) if (1..=KEY_BYTES).contains(&name.len()) => {
+            Ok(name.clone())
+        }
+        Some(Tree { value: Value::Text(name), .. }) if name.len() > KEY_BYTES => {
+            let expected = format!("{expected}, {MARK} {KEY_BYTES} bytes");
+            Err(ContractProblem::invalid(place(".id"), format!("{} bytes", name.len()), expected))
+        }
         Some(other) => Err(ContractProblem::invalid(place(".id"), other.to_string(), expected)),
         None => Err(ContractProblem::Missing { place: place(".id"), expected }),
     }
