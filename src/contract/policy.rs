@@ -49,8 +49,10 @@ impl LimitsPolicy {
             "fail_fast" => Ok(Self::FailFast),
             "auto_clamp" => Ok(Self::AutoClamp),
             word => {
-                let (place, expected) = (Place::key(key), "\"fail_fast\" or \"auto_clamp\"");
-                Err(ContractProblem::invalid(place, format!("{word:?}"), expected).into())
+                let expected = "\"fail_fast\" or \"auto_clamp\"";
+                let problem =
+                    ContractProblem::invalid(Place::key(key), format!("{word:?}"), expected);
+                Err(problem.into())
             }
         }
     }

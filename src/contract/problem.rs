@@ -21,8 +21,8 @@ impl Place {
     }
 
     #[cfg(feature = "config")]
-    pub(super) fn in_file(file: &str, key: impl ToString) -> Self {
-        Self { file: Some(file.to_owned()), key: key.to_string() }
+    pub(super) fn at(file: &str, path: impl fmt::Display) -> Self {
+        Self { file: Some(file.to_owned()), key: path.to_string() }
     }
 }
 
@@ -122,11 +122,6 @@ impl ContractProblem {
         expected: impl Into<String>,
     ) -> Self {
         Self::Invalid { place, value: value.into(), expected: expected.into() }
-    }
-
-    #[cfg(feature = "config")]
-    pub(super) fn file(file: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::File { file: file.into(), reason: reason.into() }
     }
 
     /// Whether it already says why there is no value here.

@@ -11,7 +11,7 @@ use futures::stream::{self, Stream, TryStreamExt};
 use super::BoxError;
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, ContextSource};
-use crate::slicer::SourceBounds;
+use crate::slicer::StreamBounds;
 
 /// The items of one source for one request.
 pub type CandidateStream = Pin<Box<dyn Stream<Item = Result<ContextItem, BoxError>> + Send>>;
@@ -58,7 +58,7 @@ pub struct Source<Req> {
     pub(crate) failure: FailurePolicy,
     pub(crate) defaults: Arc<Defaults>,
     /// What the source says about its items, for selecting while they arrive.
-    pub(crate) promises: SourceBounds,
+    pub(crate) promises: StreamBounds,
 }
 
 /// Field values for items that do not set their own.
@@ -104,7 +104,7 @@ impl<Req> Source<Req> {
             limit: Self::DEFAULT_LIMIT,
             failure: FailurePolicy::default(),
             defaults: Arc::default(),
-            promises: SourceBounds::new(0),
+            promises: StreamBounds::new(0),
         }
     }
 
@@ -203,7 +203,7 @@ impl<Req> Source<Req> {
     }
 
     /// Promises that the layer's scorer gives no item a higher score, so that a selection made
-    /// [while items arrive](crate::layer::CupelLayerBuilder::streaming) can end early.
+    /// [while items arrive](crate::layer::CupelLayerBuilder::select_while_gathering) can end early.
     ///
     /// This, [`min_tokens`](Self::min_tokens) and [`descending_density`](Self::descending_density)
     /// also promise that no item is pinned. A source that breaks a promise is not believed any

@@ -37,7 +37,7 @@ impl Files {
 
     /// The text of a file; `None` if there is no such file.
     pub(super) fn text(&mut self, name: &Path) -> Result<Option<String>, ContractProblem> {
-        let problem = |reason: String| ContractProblem::file(self.display(name), reason);
+        let problem = |reason| ContractProblem::File { file: self.display(name), reason };
         let content = self.content(name);
         let content = content.map_err(|error| problem(format!("cannot be read: {error}")))?;
         let text = content.as_deref().map(std::str::from_utf8).transpose();

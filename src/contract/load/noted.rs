@@ -28,17 +28,16 @@ pub(super) struct Noted {
 impl Noted {
     pub(super) fn invalid(
         &mut self,
-        file: &Arc<str>,
+        file: &str,
         path: &Path<'_>,
         value: impl Into<String>,
         expected: impl Into<String>,
     ) {
-        let place = Place::in_file(file, path);
-        self.problems.push(ContractProblem::invalid(place, value, expected));
+        self.problems.push(ContractProblem::invalid(Place::at(file, path), value, expected));
     }
 
-    pub(super) fn missing(&mut self, file: &Arc<str>, path: &Path<'_>, expected: &str) {
-        let (place, expected) = (Place::in_file(file, path), expected.to_owned());
+    pub(super) fn missing(&mut self, file: &str, path: &Path<'_>, expected: &str) {
+        let (place, expected) = (Place::at(file, path), expected.to_owned());
         self.problems.push(ContractProblem::Missing { place, expected });
     }
 }
@@ -61,7 +60,7 @@ impl Report for Noted {
                 self.invalid(&tree.file, path, "the key twice", "it once");
             }
             Found::Unknown { key, tree, known } => {
-                let place = Place::in_file(&tree.file, path);
+                let place = Place::at(&tree.file, path);
                 let home = LIMITS.iter().find(|(limit, _)| *limit == key);
                 let suggestion = match home {
                     Some((limit, home)) => Some(format!("{limit} in {home}")),
