@@ -30,7 +30,6 @@ use crate::model::ContextItem;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[must_use]
 pub fn channel<Req>(name: impl Into<Arc<str>>, capacity: usize) -> (ChannelSender, Source<Req>) {
     let (sender, receiver) = mpsc::channel(capacity.max(1));
     let receiver = Arc::new(Mutex::new(receiver));
