@@ -59,7 +59,9 @@ impl From<&str> for PipelineStage {
 }
 
 /// One observation: a stage that has completed, or a decision about one item.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// Two are equal when their serialised forms are.
+#[derive(Debug, Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TraceEvent {
@@ -78,6 +80,15 @@ pub struct TraceEvent {
     /// When the stage began; not part of the serialised form.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub started_at: Option<SystemTime>,
+}
+
+impl PartialEq for TraceEvent {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { stage, duration_ms, item_count, message, item_count_out: _, started_at: _ } =
+            self;
+        (stage, duration_ms, item_count, message)
+            == (&other.stage, &other.duration_ms, &other.item_count, &other.message)
+    }
 }
 
 impl TraceEvent {
@@ -101,12 +112,15 @@ impl TraceEvent {
     }
 }
 
-/// The selection exceeded its target and went on, as
-/// [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
+/// The selection exceeded its target, or what the output reserve leaves of the window, and went
+/// on, as [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
+///
+/// What exceeds the window's rest is then left out all the same.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OverflowEvent {
-    /// Tokens above the target.
+    /// Tokens above the target; above `maxTokens - outputReserve` where the target is not
+    /// exceeded.
     pub tokens_over_budget: i64,
     /// Everything selected, pinned items first.
     pub overflowing_items: Vec<ContextItem>,

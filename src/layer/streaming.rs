@@ -288,8 +288,23 @@ impl Streaming {
             scores.push(selected.score);
             items.push(selected.payload);
         }
-        let positions =
-            self.pipeline.place_selected(&items, &scores, arrived, &budget, &mut watchers)?;
+        // The batch lists the request's candidates first, then each source's.
+        let mut by_sequence: Vec<usize> = (0..sequences.len()).collect();
+        by_sequence.sort_by_key(|index| sequences.get(*index));
+        let mut arrival = vec![0; sequences.len()];
+        for (number, index) in by_sequence.into_iter().enumerate() {
+            if let Some(arrival) = arrival.get_mut(index) {
+                *arrival = number;
+            }
+        }
+        let positions = self.pipeline.place_selected(
+            &items,
+            &scores,
+            &arrival,
+            arrived,
+            &budget,
+            &mut watchers,
+        )?;
         let counts = dropped.counts(positions.len().saturating_sub(pins));
         let wants_report = watchers.want_report();
         let mut report = watchers.into_report();

@@ -65,6 +65,17 @@ pub(crate) struct Ranked<'a> {
     positions: Vec<u32>,
 }
 
+impl<'a> Ranked<'a> {
+    pub(crate) fn pinned_tokens(&self) -> i128 {
+        self.classified.pinned_tokens
+    }
+
+    /// What a slicer chooses from.
+    pub(crate) fn sorted(&self) -> &[ScoredItem<'a>] {
+        &self.sorted
+    }
+}
+
 #[derive(Clone)]
 struct OverflowObserver(Arc<dyn Fn(&OverflowEvent) + Send + Sync>);
 
@@ -115,8 +126,8 @@ impl Pipeline {
     /// # Errors
     ///
     /// [`CupelError::PinnedExceedsBudget`] when the pinned items alone do not fit,
-    /// [`CupelError::Overflow`] when the selection exceeds the target under
-    /// [`OverflowStrategy::Throw`], and whatever the slicer refuses.
+    /// [`CupelError::Overflow`] or [`CupelError::CeilingExceeded`] when the selection exceeds the
+    /// target or what the output reserve leaves under [`OverflowStrategy::Throw`], and whatever the slicer refuses.
     pub fn run(
         &self,
         items: &[ContextItem],
@@ -226,7 +237,7 @@ impl Pipeline {
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
         let sliced = slice::slice(&slice, self.slicer.name(), &ranked, budget, observer)?;
-        let place = Place { pipeline: self, ranked: &ranked, budget, on_overflow };
+        let place = Place { pipeline: self, ranked: &ranked, budget, arrival: &[], on_overflow };
         place.place(&sliced, observer)
     }
 

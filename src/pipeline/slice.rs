@@ -47,7 +47,8 @@ pub(super) fn slice<C: TraceCollector + ?Sized>(
         }
         observer.shortfalls(sliced.shortfalls);
     }
-    observer.leave(running, sliced.indices.len());
+    let note = (!sliced.notes.is_empty()).then(|| sliced.notes.join("; "));
+    observer.leave_with(running, sliced.indices.len(), note);
     Ok(sliced.indices)
 }
 

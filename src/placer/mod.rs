@@ -24,6 +24,7 @@
 //! An answer that is not a permutation makes the pipeline return
 //! [`CupelError::Contract`](crate::CupelError::Contract).
 
+mod age;
 mod chronological;
 mod u_shaped;
 
@@ -34,6 +35,7 @@ use auto_impl::auto_impl;
 
 use crate::model::ScoredItem;
 
+pub use age::AgePlacer;
 pub use chronological::ChronologicalPlacer;
 pub use u_shaped::UShapedPlacer;
 
@@ -44,6 +46,13 @@ pub trait Placer: Send + Sync {
     ///
     /// Pinned items come first in `items` and carry a score of 1.0.
     fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize>;
+
+    /// As [`place`](Self::place), for a placer that also looks at where each item stood among the
+    /// candidates. The pipeline calls this one.
+    fn place_by_position(&self, items: &[ScoredItem<'_>], positions: &[usize]) -> Vec<usize> {
+        let _ = positions;
+        self.place(items)
+    }
 
     /// The name to use in messages; the type's name unless overridden.
     fn name(&self) -> &str {

@@ -27,6 +27,7 @@
 //!
 //! A score of NaN is allowed and orders after every number.
 
+mod age;
 mod composite;
 mod cycle;
 mod decay;
@@ -38,7 +39,9 @@ mod rank;
 mod reflexive;
 mod scaled;
 mod tag;
+mod tag_bits;
 mod tag_groups;
+mod tag_subsets;
 
 use std::any::Any;
 use std::fmt;
@@ -48,6 +51,7 @@ use auto_impl::auto_impl;
 
 use crate::model::ContextItem;
 
+pub use age::AgeScorer;
 pub use composite::{CompositeScorer, CompositeScorerBuilder};
 pub(crate) use cycle::detect_cycles;
 #[cfg(feature = "serde")]
@@ -98,6 +102,15 @@ pub trait Scorer: Send + Sync {
     /// not override this cannot be used for it.
     fn freeze(&self) -> Option<Arc<dyn Scorer>> {
         None
+    }
+
+    /// About how long scoring these items together takes, in steps of roughly a nanosecond, beyond
+    /// the few for each item that every selection takes.
+    ///
+    /// The layer moves long selections to the blocking pool. The default is 0.
+    fn steps(&self, items: &[ContextItem]) -> u64 {
+        let _ = items;
+        0
     }
 
     /// Calls `visit` for every scorer this one delegates to, so that cycles can be found.

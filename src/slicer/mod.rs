@@ -37,6 +37,7 @@
 mod count;
 mod count_knapsack;
 mod count_quota;
+mod fill;
 mod greedy;
 mod knapsack;
 mod quota;
@@ -54,6 +55,7 @@ pub use crate::model::CountRequirementShortfall;
 pub use count::{CountQuotaEntry, ScarcityBehavior};
 pub use count_knapsack::CountConstrainedKnapsackSlice;
 pub use count_quota::CountQuotaSlice;
+pub use fill::FillSlice;
 pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
@@ -70,6 +72,9 @@ pub struct Sliced {
     pub shortfalls: Vec<CountRequirementShortfall>,
     /// Positions of items that were left out for another reason than the budget.
     pub exclusions: Vec<(usize, ExclusionReason)>,
+    /// What else the reader of a report should know, for example that an answer is less exact than
+    /// it was asked to be. The report has it as the message of the slice stage's event.
+    pub notes: Vec<String>,
 }
 
 impl From<Vec<usize>> for Sliced {
@@ -99,6 +104,7 @@ impl Sliced {
             self.exclusions.push((outer(index)?, reason));
         }
         self.shortfalls.extend(inner.shortfalls);
+        self.notes.extend(inner.notes);
         Ok(())
     }
 }
@@ -183,6 +189,21 @@ pub trait Slicer: Send + Sync {
     fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
         let _ = target_tokens;
         (candidates as u64).saturating_mul(64)
+    }
+
+    /// The order in which this slicer takes whatever still fits, as positions; none when it does
+    /// not go through the items once in a fixed order.
+    ///
+    /// Such a slicer lets the smallest budget that selects an item be computed instead of tried.
+    fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
+        let _ = items;
+        None
+    }
+
+    /// The selection changes only where the target is a multiple of this many tokens, and from
+    /// nothing at a target of 0 to that of 1.
+    fn granularity(&self) -> i64 {
+        1
     }
 
     /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
