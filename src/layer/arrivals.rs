@@ -14,12 +14,15 @@ pub(super) struct Arrivals {
     pub(super) own: Vec<ContextItem>,
     /// One list a source, in the order the sources were added.
     pub(super) lists: Vec<Vec<ContextItem>>,
-    /// Set from when a streaming layer has to wait for a source; then the lists are empty.
+    /// Set once a layer that selects while gathering has to wait for a source; then the lists are
+    /// empty.
     pub(super) streaming: Option<Box<Streaming>>,
 }
 
 impl Arrivals {
-    pub(super) fn new(own: Vec<ContextItem>, sources: usize) -> Self {
+    pub(super) fn new(mut own: Vec<ContextItem>, sources: usize) -> Self {
+        // A handle from an earlier call's source may be what this request is made of.
+        own.iter_mut().for_each(|item| item.set_gathered(false));
         Self { own, lists: vec![Vec::new(); sources], streaming: None }
     }
 
@@ -82,7 +85,7 @@ impl Arrivals {
     }
 }
 
-/// How many candidates a streaming layer keeps in lists, if all of them are ready at once.
+/// How many candidates that are ready at once are kept in lists and selected from together.
 const MOST_LISTED: usize = 16_384;
 
 /// Gives arriving items the tokens they take in the request.
@@ -95,6 +98,7 @@ impl<F: Fn(&ContextItem) -> i64> Sink for Intake<'_, F> {
     fn accept(&mut self, source: usize, mut items: Vec<ContextItem>) {
         for item in &mut items {
             item.set_tokens((self.count)(item));
+            item.set_gathered(true);
         }
         if let Some(streaming) = &mut self.arrivals.streaming {
             streaming.take_all(source + 1, items);

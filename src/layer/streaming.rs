@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::call::tell;
-use super::dropped::{Dropped, DroppedCounts, DroppedItems};
+use super::dropped::{DroppedCounts, DroppedItems};
 use super::observe::Watchers;
 use super::select::{Chosen, SourceNotes};
 use crate::error::CupelError;
@@ -12,7 +12,7 @@ use crate::gather::{Pace, PinRoom, SourceFacts, Turn, origin};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
-use crate::slicer::{Sequence, SourceBounds, StreamItem, StreamPush, StreamSlice};
+use crate::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice};
 
 /// The selection as it stands while sources still deliver.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct Snapshot {
 
 pub(super) type ProgressHook = Arc<dyn Fn(&Snapshot) + Send + Sync>;
 
-/// What a streaming layer is set up with.
+/// How a layer selects while it gathers.
 #[derive(Clone)]
 pub(super) struct StreamingMode {
     pub(super) dropped_sample: usize,
@@ -43,7 +43,7 @@ impl StreamingMode {
     }
 }
 
-/// What a selection that was made while items arrived could not keep.
+/// What arrived and what was left out, for a selection that was made while gathering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StreamReport {
@@ -64,8 +64,8 @@ pub(super) struct Streaming {
     budget: ContextBudget,
     facts: Arc<[SourceFacts]>,
     /// What each source has promised, as far as it has kept it.
-    promises: Vec<SourceBounds>,
-    broken: Vec<bool>,
+    promises: Vec<StreamBounds>,
+    notes: Vec<SourceNotes>,
     /// How many items each list has had.
     lengths: Vec<u64>,
     arrived_tokens: i64,
@@ -98,7 +98,7 @@ impl Streaming {
             pipeline: pipeline.clone(),
             budget,
             promises: facts.iter().map(|source| source.promises).collect(),
-            broken: vec![false; facts.len()],
+            notes: vec![SourceNotes::default(); facts.len()],
             lengths: vec![0; facts.len() + 1],
             facts,
             arrived_tokens: 0,
@@ -155,12 +155,12 @@ impl Streaming {
 
     fn take(&mut self, sequence: Sequence, item: ContextItem) {
         if item.tokens() < 0 {
-            self.dropped.add(Dropped { sequence, score: 0.0, item });
+            self.dropped.add(StreamItem::new(0.0, item.tokens(), sequence, item));
         } else if item.pinned() {
             self.pin(sequence, item);
         } else {
             let score = self.score(&item);
-            if let Some(source) = (sequence.source as usize).checked_sub(1) {
+            if let Some(source) = (sequence.stream as usize).checked_sub(1) {
                 let item = StreamItem::new(score, item.tokens(), sequence, ());
                 self.hold_to_promises(source, |bounds| bounds.observe(&item));
             }
@@ -172,16 +172,16 @@ impl Streaming {
         self.scorer.score(item, std::slice::from_ref(item))
     }
 
-    fn hold_to_promises(&mut self, source: usize, observe: impl Fn(&mut SourceBounds) -> bool) {
-        if let (Some(bounds), Some(broken)) =
-            (self.promises.get_mut(source), self.broken.get_mut(source))
+    fn hold_to_promises(&mut self, source: usize, observe: impl Fn(&mut StreamBounds) -> bool) {
+        if let (Some(bounds), Some(notes)) =
+            (self.promises.get_mut(source), self.notes.get_mut(source))
         {
-            *broken |= !observe(bounds);
+            notes.broke_promise |= !observe(bounds);
         }
     }
 
     fn pin(&mut self, sequence: Sequence, item: ContextItem) {
-        if let Some(source) = (sequence.source as usize).checked_sub(1) {
+        if let Some(source) = (sequence.stream as usize).checked_sub(1) {
             self.hold_to_promises(source, |bounds| bounds.observe_pinned(sequence));
             // Whether it may stay pinned shows when all pins that must be there have arrived.
             if self.facts.get(source).is_some_and(|facts| facts.optional) {
@@ -199,24 +199,20 @@ impl Streaming {
         let target = self.budget.effective(self.pinned_tokens).target_tokens();
         // It can only shrink: pinned tokens only grow.
         for out in self.slice.shrink_budget(target).unwrap_or_default() {
-            self.drop(out);
+            self.dropped.add(out);
         }
     }
 
     /// Keeps the pins of optional sources that fit beside the others, and lifts the rest.
     fn settle_optional_pins(&mut self) -> Vec<SourceNotes> {
-        let notes = |broke_promise: &bool| SourceNotes {
-            broke_promise: *broke_promise,
-            ..SourceNotes::default()
-        };
-        let mut notes: Vec<SourceNotes> = self.broken.iter().map(notes).collect();
+        let mut notes = std::mem::take(&mut self.notes);
         let promised = self.pinned.iter().map(|(_, item)| item);
         let mut room = PinRoom::beside(promised, &self.budget, self.pipeline.overflow_strategy());
         let mut pins = std::mem::take(&mut self.optional_pins);
         pins.sort_by_key(|(sequence, _)| *sequence);
         for (sequence, mut item) in pins {
             if room.lift_unless_fits(&mut item) {
-                let source = (sequence.source as usize).checked_sub(1);
+                let source = (sequence.stream as usize).checked_sub(1);
                 if let Some(notes) = source.and_then(|source| notes.get_mut(source)) {
                     notes.pins_lifted += 1;
                 }
@@ -233,16 +229,12 @@ impl Streaming {
         self.dropped.scored(sequence, score, &item);
         match self.slice.push(StreamItem::new(score, item.tokens(), sequence, item)) {
             StreamPush::Kept { dropped, withdrawn } => {
-                dropped.into_iter().chain(withdrawn).for_each(|out| self.drop(out));
+                dropped.into_iter().chain(withdrawn).for_each(|out| self.dropped.add(out));
             }
             StreamPush::Duplicate(out) | StreamPush::Dropped(out) | StreamPush::Refused(out) => {
-                self.drop(out);
+                self.dropped.add(out);
             }
         }
-    }
-
-    fn drop(&mut self, out: StreamItem<ContextItem>) {
-        self.dropped.add(Dropped { sequence: out.sequence, score: out.score, item: out.payload });
     }
 
     /// Whether nothing that the open sources can still yield would change the selection.
@@ -285,9 +277,7 @@ impl Streaming {
         let Self { facts, budget, mut pinned, mut dropped, pinned_tokens, .. } = self;
         pinned.sort_by_key(|(sequence, _)| *sequence);
         let selection = self.slice.finish();
-        for StreamItem { sequence, score, payload: item, .. } in selection.passed_over {
-            dropped.add(Dropped { sequence, score, item });
-        }
+        selection.passed_over.into_iter().for_each(|item| dropped.add(item));
         let (mut sequences, mut items): (Vec<Sequence>, Vec<ContextItem>) =
             pinned.into_iter().unzip();
         let (pins, mut used_tokens) = (items.len(), 0_i64);
@@ -298,8 +288,23 @@ impl Streaming {
             scores.push(selected.score);
             items.push(selected.payload);
         }
-        let positions =
-            self.pipeline.place_selected(&items, &scores, arrived, &budget, &mut watchers)?;
+        // The batch lists the request's candidates first, then each source's.
+        let mut by_sequence: Vec<usize> = (0..sequences.len()).collect();
+        by_sequence.sort_by_key(|index| sequences.get(*index));
+        let mut arrival = vec![0; sequences.len()];
+        for (number, index) in by_sequence.into_iter().enumerate() {
+            if let Some(arrival) = arrival.get_mut(index) {
+                *arrival = number;
+            }
+        }
+        let positions = self.pipeline.place_selected(
+            &items,
+            &scores,
+            &arrival,
+            arrived,
+            &budget,
+            &mut watchers,
+        )?;
         let counts = dropped.counts(positions.len().saturating_sub(pins));
         let wants_report = watchers.want_report();
         let mut report = watchers.into_report();
@@ -311,8 +316,8 @@ impl Streaming {
             report.total_tokens_considered = self.arrived_tokens;
         }
         let placed = positions.into_iter().filter_map(|position| {
-            let Sequence { source, position: at } = *sequences.get(position)?;
-            let origin = origin(&facts, source as usize, at as usize)?;
+            let Sequence { stream, position: at } = *sequences.get(position)?;
+            let origin = origin(&facts, stream as usize, at as usize)?;
             Some(Placed { item: items.get(position)?.clone(), origin })
         });
         let stream = Some(StreamReport { arrived, dropped: counts });

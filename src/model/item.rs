@@ -14,11 +14,15 @@ use crate::error::CupelError;
 static CONTENT_HASHER: LazyLock<foldhash::fast::RandomState> =
     LazyLock::new(foldhash::fast::RandomState::default);
 
-/// An immutable piece of context: a message, a document, a tool's output, a memory.
+/// A piece of context: a message, a document, a tool's output, a memory.
 ///
-/// A `ContextItem` is a handle over shared data. Cloning it counts a reference and never copies
-/// text. Two handles are the *same item* when they share that data ([`ContextItem::same`]); `==`
-/// compares the fields.
+/// A `ContextItem` is a handle over shared data that never changes. Cloning it counts a reference
+/// and never copies text. Two handles are the *same item* when they share that data
+/// ([`ContextItem::same`]); `==` compares all fields.
+///
+/// The token count and the pin belong to the handle. The layer may report the same item with the
+/// tokens it takes in the request, or without the pin of an optional source; such handles are not
+/// equal to the one it was given.
 ///
 /// ```
 /// use cupel::{ContextItem, ContextKind, ContextSource};
@@ -43,11 +47,12 @@ pub struct ContextItem {
     // What the pipeline reads of every candidate besides its score stands in the handle, so that
     // a list of items can be classified and deduplicated without a jump into memory for each.
     tokens: i64,
-    /// A hash of the content, with the lowest bit replaced by whether the item is pinned.
-    hash_and_pin: u64,
+    /// A hash of the content, with the lowest bits replaced by flags.
+    hash_and_flags: u64,
     fields: Arc<Fields>,
 }
 
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fields {
     content: Arc<str>,
     kind: ContextKind,
@@ -60,7 +65,11 @@ pub(super) struct Fields {
     pub(super) original_tokens: Option<i64>,
 }
 
+/// The item is always included.
 const PINNED: u64 = 1;
+/// The handle came out of a source.
+const GATHERED: u64 = 2;
+const FLAGS: u64 = PINNED | GATHERED;
 
 impl ContextItem {
     /// Creates an item with every optional field at its default.
@@ -79,18 +88,11 @@ impl ContextItem {
 
     /// Starts a changed copy of this item; the content text is shared, not copied.
     pub fn to_builder(&self) -> ContextItemBuilder {
-        let Fields { content, kind, source, tags, metadata, .. } = &*self.fields;
         ContextItemBuilder {
             tokens: self.tokens,
             pinned: self.pinned(),
-            fields: Fields {
-                content: Arc::clone(content),
-                kind: kind.clone(),
-                source: source.clone(),
-                tags: tags.clone(),
-                metadata: metadata.clone(),
-                ..*self.fields
-            },
+            gathered: self.is_gathered(),
+            fields: Fields::clone(&self.fields),
         }
     }
 
@@ -168,7 +170,12 @@ impl ContextItem {
     /// Whether the item is always included, without being scored or sliced.
     #[must_use]
     pub fn pinned(&self) -> bool {
-        self.hash_and_pin & PINNED != 0
+        self.hash_and_flags & PINNED != 0
+    }
+
+    /// Whether the layer got this handle from a source, and not from the request itself.
+    pub(crate) fn is_gathered(&self) -> bool {
+        self.hash_and_flags & GATHERED != 0
     }
 
     /// The token count before the caller shortened the item; not used by the pipeline.
@@ -182,70 +189,57 @@ impl ContextItem {
         self.tokens = tokens;
     }
 
+    /// Notes whether a source gave this handle.
+    pub(crate) fn set_gathered(&mut self, gathered: bool) {
+        self.hash_and_flags =
+            (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
+    }
+
     /// Takes the pin off; the handle stays one of the same item.
     pub(crate) fn unpin(&mut self) {
-        self.hash_and_pin &= !PINNED;
+        self.hash_and_flags &= !PINNED;
     }
 
     /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
-        self.hash_and_pin & !PINNED
+        self.hash_and_flags & !FLAGS
     }
 }
 
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&*self.fields, &*other.fields);
         self.tokens == other.tokens
-            && self.hash_and_pin == other.hash_and_pin
-            && (Self::same(self, other)
-                || a.content == b.content
-                    && a.kind == b.kind
-                    && a.source == b.source
-                    && a.priority == b.priority
-                    && a.tags == b.tags
-                    && a.metadata == b.metadata
-                    && a.timestamp == b.timestamp
-                    && a.future_relevance_hint == b.future_relevance_hint
-                    && a.original_tokens == b.original_tokens)
+            // Where a handle came from is no field of the item.
+            && self.hash_and_flags | GATHERED == other.hash_and_flags | GATHERED
+            && (Self::same(self, other) || self.fields == other.fields)
     }
 }
 
 impl fmt::Debug for ContextItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fields.debug(f, "ContextItem", self.tokens, self.pinned())
-    }
-}
-
-impl Fields {
-    fn debug(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        name: &str,
-        tokens: i64,
-        pinned: bool,
-    ) -> fmt::Result {
-        f.debug_struct(name)
-            .field("content", &self.content)
-            .field("tokens", &tokens)
-            .field("kind", &self.kind)
-            .field("source", &self.source)
-            .field("priority", &self.priority)
-            .field("tags", &self.tags)
-            .field("metadata", &self.metadata)
-            .field("timestamp", &self.timestamp)
-            .field("future_relevance_hint", &self.future_relevance_hint)
-            .field("pinned", &pinned)
-            .field("original_tokens", &self.original_tokens)
+        f.debug_struct("ContextItem")
+            .field("content", &self.fields.content)
+            .field("tokens", &self.tokens)
+            .field("kind", &self.fields.kind)
+            .field("source", &self.fields.source)
+            .field("priority", &self.fields.priority)
+            .field("tags", &self.fields.tags)
+            .field("metadata", &self.fields.metadata)
+            .field("timestamp", &self.fields.timestamp)
+            .field("future_relevance_hint", &self.fields.future_relevance_hint)
+            .field("pinned", &self.pinned())
+            .field("original_tokens", &self.fields.original_tokens)
             .finish()
     }
 }
 
 /// Builds a [`ContextItem`].
+#[derive(Debug)]
 #[must_use = "an item exists only after build()"]
 pub struct ContextItemBuilder {
     tokens: i64,
     pinned: bool,
+    gathered: bool,
     pub(super) fields: Fields,
 }
 
@@ -258,6 +252,7 @@ impl ContextItemBuilder {
         Self {
             tokens,
             pinned: false,
+            gathered: false,
             fields: Fields {
                 content: content.into(),
                 kind: ContextKind::default(),
@@ -367,16 +362,11 @@ impl ContextItemBuilder {
             });
         }
         let hash = CONTENT_HASHER.hash_one(self.fields.content.as_bytes());
+        let flags = if self.pinned { PINNED } else { 0 } | if self.gathered { GATHERED } else { 0 };
         Ok(ContextItem {
             tokens: self.tokens,
-            hash_and_pin: (hash & !PINNED) | u64::from(self.pinned),
+            hash_and_flags: (hash & !FLAGS) | flags,
             fields: Arc::new(self.fields),
         })
-    }
-}
-
-impl fmt::Debug for ContextItemBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fields.debug(f, "ContextItemBuilder", self.tokens, self.pinned)
     }
 }

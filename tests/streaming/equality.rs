@@ -74,7 +74,7 @@ fn builder(case: &Case, streaming: bool) -> Builder {
         .adapter(cupel::layer::ContextRequestAdapter)
         .pipeline(pipeline)
         .budget(budget)
-        .streaming(streaming);
+        .select_while_gathering(streaming);
     for (number, items) in case.sources.iter().enumerate() {
         builder = builder.source(timetable(&format!("source {number}"), items.clone()));
     }
@@ -102,7 +102,8 @@ proptest! {
                 (Ok((batch, batch_report)), Ok((stream, stream_report))) => {
                     prop_assert_eq!(batch, stream);
                     let scores = |s: &cupel::layer::Selection| {
-                        s.report.included.iter().map(|i| (i.score, i.reason)).collect::<Vec<_>>()
+                        let line = |i: &cupel::IncludedItem| (i.score, i.reason.clone());
+                        s.report.included.iter().map(line).collect::<Vec<_>>()
                     };
                     prop_assert_eq!(scores(&batch_report), scores(&stream_report));
                     prop_assert_eq!(batch_report.report.total_candidates, stream_report.report.total_candidates);
@@ -138,7 +139,7 @@ async fn an_optional_pin_makes_room_for_a_required_one_that_comes_later() {
     use crate::support::{layer, pinned};
     let builder = |streaming| {
         layer(100)
-            .streaming(streaming)
+            .select_while_gathering(streaming)
             .source(timetable("memory", vec![(0, pinned("nice to have", 50))]).optional())
             .source(timetable("rules", vec![(10, pinned("must have", 60))]))
     };

@@ -203,7 +203,7 @@ fn however_many_reasons_there_are_the_series_are_bounded() {
     let mut collector =
         CupelOtelTraceCollector::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
     let slicer = Slices(|items: &[ScoredItem<'_>]| {
-        let reason = |n| ExclusionReason::Unknown { reason: format!("reason {n}") };
+        let reason = |n| ExclusionReason::unknown(format!("reason {n}"));
         let exclusions = (0..items.len()).map(|n| (n, reason(n))).collect();
         Ok(Sliced { exclusions, ..Sliced::default() })
     });
@@ -219,7 +219,7 @@ fn however_many_reasons_there_are_the_series_are_bounded() {
 async fn a_streaming_call_counts_what_it_left_out_on_the_way() {
     let measured = Measured::new();
     let hook = CupelOtel::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
-    let builder = layer().streaming(true).source(arriving(candidates())).hook(hook);
+    let builder = layer().select_while_gathering(true).source(arriving(candidates())).hook(hook);
     assert!(call(builder, request()).await);
     let series = measured.series();
     let excluded = |reason: &str| {
@@ -236,7 +236,7 @@ async fn a_streaming_call_that_fails_is_measured_by_its_error() {
     let measured = Measured::new();
     let hook = CupelOtel::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
     let large = arriving(vec![pinned("too large", 101)]);
-    assert!(!call(layer().streaming(true).source(large).hook(hook), request()).await);
+    assert!(!call(layer().select_while_gathering(true).source(large).hook(hook), request()).await);
     let series = measured.series();
     assert_eq!(series["cupel.pipeline.duration{error.type=PinnedExceedsBudget}"].0, 1);
     assert_eq!(series["cupel.selection.duration{error.type=PinnedExceedsBudget}"].0, 1);

@@ -97,7 +97,8 @@ async fn an_item_that_is_withdrawn_is_counted_once_as_filtered() {
         for verbosity in VERBOSITIES {
             let measured = Measured::new();
             let hook = CupelOtel::new(verbosity).metrics(measured.metrics());
-            let sent = call(layer(true).streaming(streaming), hook, asked()).await.unwrap();
+            let sent =
+                call(layer(true).select_while_gathering(streaming), hook, asked()).await.unwrap();
             // `pin` of 10 and `a` of 40 tokens; `b` was selected and withdrawn.
             assert_eq!(sent.len(), 2);
             let series = measured.series();
@@ -119,7 +120,8 @@ async fn the_span_of_a_call_says_what_was_sent() {
         for verbosity in VERBOSITIES {
             let exported = Exported::new();
             let hook = exported.hook(verbosity);
-            let sent = call(layer(true).streaming(streaming), hook, asked()).await.unwrap();
+            let sent =
+                call(layer(true).select_while_gathering(streaming), hook, asked()).await.unwrap();
             let span = exported.span("cupel.selection");
             assert_eq!(int(&span, "cupel.items.included"), sent.len() as i64);
             assert_eq!(int(&span, "cupel.items.excluded"), (total() - sent.len()) as i64);
@@ -190,7 +192,8 @@ async fn a_call_that_is_cut_off_is_measured_as_cancelled() {
 async fn the_report_agrees_with_the_counts() {
     for streaming in [false, true] {
         let model = service_fn(|request: Items| ready(Ok::<_, Infallible>(request)));
-        let mut service = layer(true).streaming(streaming).build().unwrap().layer(model);
+        let mut service =
+            layer(true).select_while_gathering(streaming).build().unwrap().layer(model);
         let service = ServiceExt::<Items>::ready(&mut service).await.unwrap();
         let (sent, selection): (Items, Selection) =
             service.call_with_report(asked()).await.unwrap();
