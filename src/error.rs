@@ -194,16 +194,10 @@ impl CupelError {
             Some(last) => format!("0 to {last} are valid"),
             None => "there were no items".to_owned(),
         };
-        Self::Contract {
-            component: component.to_owned(),
-            problem: format!("answered with position {index}, but {valid}"),
-        }
+        Self::contract(component, format!("answered with position {index}, but {valid}"))
     }
 
-    pub(crate) fn named_twice(component: &str, index: usize) -> Self {
-        Self::Contract {
-            component: component.to_owned(),
-            problem: format!("answered with position {index} twice; each may appear once"),
-        }
+    pub(crate) fn contract(component: &str, problem: String) -> Self {
+        Self::Contract { component: component.to_owned(), problem }
     }
 }

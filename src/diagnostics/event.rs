@@ -8,6 +8,7 @@ use crate::model::{ContextBudget, ContextItem};
 
 /// A stage of the pipeline. Sorting, the sixth one, decides about no item and has no events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PipelineStage {
     /// Partition into pinned and scoreable items.
@@ -21,6 +22,7 @@ pub enum PipelineStage {
     /// Merging, overflow handling and final order.
     Place,
     /// A stage of another implementation, by its name.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     Other(Arc<str>),
 }
 

@@ -2,7 +2,8 @@
 
 use super::classify::saturated;
 use super::observe::Observer;
-use super::{Pipeline, Ranked};
+use super::slice::mark;
+use super::{OverflowObserver, Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, OverflowStrategy, ScoredItem};
@@ -29,7 +30,7 @@ pub(super) struct Place<'p, 'a> {
     /// The place of every candidate in the order they arrived in; empty when that is the order
     /// of the candidates.
     pub(super) arrival: &'p [usize],
-    pub(super) on_overflow: Option<&'p (dyn Fn(&OverflowEvent) + Send + Sync)>,
+    pub(super) on_overflow: Option<&'p OverflowObserver>,
 }
 
 impl<'a> Place<'_, 'a> {
@@ -107,7 +108,7 @@ impl<'a> Place<'_, 'a> {
             }
             OverflowStrategy::Truncate => Ok(self.truncate(merged, self.limit(), observer)),
             OverflowStrategy::Proceed => {
-                if let Some(notify) = self.on_overflow {
+                if let Some(OverflowObserver(notify)) = self.on_overflow {
                     // A selection within its target is here for the ceiling.
                     let over = if merged_tokens > target_tokens { target_tokens } else { ceiling };
                     notify(&OverflowEvent {
@@ -157,23 +158,11 @@ impl<'a> Place<'_, 'a> {
 }
 
 fn check_permutation(placer: &dyn Placer, order: &[usize], len: usize) -> Result<(), CupelError> {
-    let mut seen = vec![false; len];
-    for &position in order {
-        let flag = seen
-            .get_mut(position)
-            .ok_or_else(|| CupelError::out_of_range(placer.name(), position, len))?;
-        if std::mem::replace(flag, true) {
-            return Err(CupelError::named_twice(placer.name(), position));
-        }
-    }
+    mark(placer.name(), order, len)?;
     if order.len() != len {
-        return Err(CupelError::Contract {
-            component: placer.name().to_owned(),
-            problem: format!(
-                "placed {} of {len} items; it must place each exactly once",
-                order.len()
-            ),
-        });
+        let placed = order.len();
+        let problem = format!("placed {placed} of {len} items; it must place each exactly once");
+        return Err(CupelError::contract(placer.name(), problem));
     }
     Ok(())
 }

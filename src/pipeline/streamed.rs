@@ -45,7 +45,7 @@ impl Pipeline {
             ranked: &ranked,
             budget,
             arrival,
-            on_overflow: self.overflow_observer.as_deref(),
+            on_overflow: self.overflow_observer.as_ref(),
         };
         let all: Vec<usize> = (0..scores.len()).collect();
         let fits = ranked.classified.check_pinned(budget);

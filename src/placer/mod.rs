@@ -30,7 +30,8 @@ mod u_shaped;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+
+use auto_impl::auto_impl;
 
 use crate::model::ScoredItem;
 
@@ -39,6 +40,7 @@ pub use chronological::ChronologicalPlacer;
 pub use u_shaped::UShapedPlacer;
 
 /// Orders the selected items.
+#[auto_impl(Arc, Box)]
 pub trait Placer: Send + Sync {
     /// The positions of `items` in presentation order, each exactly once.
     ///
@@ -71,31 +73,3 @@ impl fmt::Debug for dyn Placer {
         f.write_str(self.name())
     }
 }
-
-macro_rules! forward_placer {
-    ($($handle:ident),+) => {$(
-        impl<P: Placer + ?Sized> Placer for $handle<P> {
-            fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize> {
-                (**self).place(items)
-            }
-
-            fn place_by_position(
-                &self,
-                items: &[ScoredItem<'_>],
-                positions: &[usize],
-            ) -> Vec<usize> {
-                (**self).place_by_position(items, positions)
-            }
-
-            fn name(&self) -> &str {
-                (**self).name()
-            }
-
-            fn as_any(&self) -> Option<&dyn Any> {
-                (**self).as_any()
-            }
-        }
-    )+};
-}
-
-forward_placer!(Arc, Box);

@@ -45,7 +45,8 @@ pub mod stream;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+
+use auto_impl::auto_impl;
 
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ExclusionReason, ScoredItem};
@@ -151,6 +152,7 @@ pub enum QuotaUnit {
 }
 
 /// Selects a subset of the items that fits the budget.
+#[auto_impl(Arc, Box)]
 pub trait Slicer: Send + Sync {
     /// Chooses from `items`, which are sorted by score, highest first.
     ///
@@ -243,67 +245,3 @@ impl fmt::Debug for dyn Slicer {
         f.write_str(self.name())
     }
 }
-
-macro_rules! forward_slicer {
-    ($($handle:ident),+) => {$(
-        impl<S: Slicer + ?Sized> Slicer for $handle<S> {
-            fn slice(
-                &self,
-                items: &[ScoredItem<'_>],
-                budget: &ContextBudget,
-            ) -> Result<Sliced, CupelError> {
-                (**self).slice(items, budget)
-            }
-
-            fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-                (**self).prepare(items)
-            }
-
-            fn monotonicity(&self) -> Monotonicity {
-                (**self).monotonicity()
-            }
-
-            fn quotas(&self) -> Vec<KindQuota> {
-                (**self).quotas()
-            }
-
-            fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
-                (**self).steps(candidates, target_tokens)
-            }
-
-            fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
-                (**self).one_pass_order(items)
-            }
-
-            fn granularity(&self) -> i64 {
-                (**self).granularity()
-            }
-
-            fn is_greedy(&self) -> bool {
-                (**self).is_greedy()
-            }
-
-            fn is_quota(&self) -> bool {
-                (**self).is_quota()
-            }
-
-            fn is_count_quota(&self) -> bool {
-                (**self).is_count_quota()
-            }
-
-            fn is_knapsack(&self) -> bool {
-                (**self).is_knapsack()
-            }
-
-            fn name(&self) -> &str {
-                (**self).name()
-            }
-
-            fn as_any(&self) -> Option<&dyn Any> {
-                (**self).as_any()
-            }
-        }
-    )+};
-}
-
-forward_slicer!(Arc, Box);
