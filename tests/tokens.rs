@@ -239,6 +239,55 @@ mod exact {
         assert!(broken.is_empty(), "{broken:#?}");
     }
 
+    /// Texts of our own that vocabularies cut up in unusual ways.
+    fn unusual() -> Vec<(&'static str, String)> {
+        let byte = |number: usize| (number * 167 + number / 7 * 13) % 256;
+        let row = |at: usize, group: usize| -> String {
+            let bytes = (at * 16..at * 16 + 16).map(byte);
+            let pairs = bytes.enumerate().map(|(index, byte)| match (index + 1) % group {
+                0 => format!("{byte:02x} "),
+                _ => format!("{byte:02x}"),
+            });
+            pairs.collect()
+        };
+        let dump = |group| -> String {
+            (0..40).map(|at| format!("{:08x}: {}\n", at * 16, row(at, group))).collect()
+        };
+        let line = |left: &str, middle: &str, right: &str| {
+            let cell = "─".repeat(14);
+            format!("{left}{cell}{middle}{cell}{middle}{cell}{right}\n")
+        };
+        let mut table = line("┌", "┬", "┐");
+        for number in 0..12 {
+            table += &format!("│ item {number:<8}│ {:<13}│ {:<13}│\n", "ready", number * 37);
+            table +=
+                &if number < 11 { line("├", "┼", "┤") } else { line("└", "┴", "┘") };
+        }
+        let amharic = "ስብሰባው ማክሰኞ ከሰዓት በኋላ በሦስት ሰዓት ይጀምራል። እባክዎ ሪፖርቱን ከዚያ በፊት ያንብቡ። \
+            አዲሱ መጋዘን በከተማው ሰሜን በኩል ይገኛል፤ መንገዱ ግን ገና አልተጠናቀቀም። ዋጋው ባለፈው ዓመት ከነበረው \
+            በእጥፍ ጨምሯል፣ ስለዚህ ትዕዛዙን ለሚቀጥለው ወር እናስተላልፋለን።";
+        vec![
+            ("hex dump in pairs", dump(1)),
+            ("hex dump in fours", dump(2)),
+            ("table of box drawings", table),
+            ("spaces and tabs in turn", " \t".repeat(400)),
+            ("indentations of both", "\t  \tvalue = 1;\n".repeat(40)),
+            ("Amharic", amharic.to_owned()),
+        ]
+    }
+
+    #[test]
+    fn the_estimate_of_unusual_texts_keeps_its_bound() {
+        let (new, old) = (BpeCounter::new(Encoding::O200k), BpeCounter::new(Encoding::Cl100k));
+        let ratio = |text: &str| {
+            let exact = new.count(text).max(old.count(text)) as f64;
+            HeuristicCounter.count(text) as f64 / exact
+        };
+        let ratios = unusual().into_iter().map(|(name, text)| (name, ratio(&text)));
+        let broken: Vec<_> = ratios.filter(|(_, ratio)| !(0.85..=1.40).contains(ratio)).collect();
+        assert!(broken.is_empty(), "{broken:#?}");
+    }
+
     /// Files that played no part in finding the prices.
     fn own_sources() -> Vec<(String, String)> {
         let mut folders = vec![concat!(env!("CARGO_MANIFEST_DIR"), "/src").into()];

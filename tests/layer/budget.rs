@@ -149,7 +149,8 @@ async fn too_many_fixed_tokens_are_an_error() {
             error.to_string(),
             format!(
                 "{fixed} tokens are sent whatever is selected (instructions, tools, priming), but \
-                 the budget has 80 for the request"
+                 the budget of 100 tokens, 20 of them kept for the answer (set by the budget), \
+                 has 80 for the request"
             ),
         );
     }
