@@ -68,9 +68,7 @@ impl Job {
             self;
         let wants_report = watchers.want_report();
         let mut chosen = match arrivals.streaming {
-            Some(streaming) => {
-                streaming.finish(watchers).map_err(|error| explanation.of(error, &[]))?
-            }
+            Some(streaming) => streaming.finish(watchers, explanation)?,
             None => {
                 let mut candidates = Candidates::merge(arrivals.own, arrivals.lists);
                 let overflow = pipeline.overflow_strategy();

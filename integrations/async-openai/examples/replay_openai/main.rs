@@ -19,6 +19,8 @@ use std::process::ExitCode;
 
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
+use async_openai::types::chat::CreateChatCompletionRequest;
+use async_openai::types::responses::CreateResponse;
 use cupel::Policy;
 use cupel::layer::{ContextError, CupelLayer, Error as LayerError};
 use cupel::tokens::Encoding;
@@ -39,8 +41,9 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut report = Report::default();
     for window in WINDOWS {
         let client = client(&server)?;
-        let chat = layer(window)?.layer(ChatService::new(client.clone()));
-        let responses = layer(window)?.layer(ResponsesService::new(client));
+        let chat =
+            layer::<CreateChatCompletionRequest>(window)?.layer(ChatService::new(client.clone()));
+        let responses = layer::<CreateResponse>(window)?.layer(ResponsesService::new(client));
         for (way, with_tools) in [("chat with tools", true), ("chat without tools", false)] {
             let request = |run: &Run, sent: &[Value]| chat_request(window, run, sent, with_tools);
             report.add(way, window, replay(&server, &runs, &chat, request).await?);
