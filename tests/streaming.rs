@@ -9,6 +9,8 @@ mod equality;
 mod refusals;
 #[path = "streaming/reports.rs"]
 mod reports;
+#[path = "streaming/slow_scorers.rs"]
+mod slow_scorers;
 #[path = "streaming/stopping.rs"]
 mod stopping;
 #[path = "streaming/support.rs"]

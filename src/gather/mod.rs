@@ -45,16 +45,16 @@ mod run;
 mod source;
 mod spans;
 mod stream;
-mod turn;
+mod time_slice;
 
 pub(crate) use candidates::{Candidates, PinRoom, SourceFacts, facts_of, origin};
 pub(crate) use caught::{caught, message_of};
-pub use channel::{ChannelClosed, ChannelSender, channel};
+pub use channel::{Turn, TurnChannel, TurnOver};
 pub use conversation::ConversationStore;
 pub use report::{GatherReport, SourceOutcome, SourceReport, StopReason};
 pub(crate) use run::{Gather, GatherError, Sink};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
-pub(crate) use turn::{Pace, Turn};
+pub(crate) use time_slice::{Pace, TimeSlice};
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.
 pub use tower::BoxError;

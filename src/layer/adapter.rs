@@ -79,6 +79,15 @@ pub trait ContextAdapter<Req>: Send + Sync {
         let _ = rest;
         item.tokens()
     }
+
+    /// Whether [`source_item_tokens`](Self::source_item_tokens) may answer anything but the item's
+    /// own count; `true` unless overridden.
+    ///
+    /// While it may, copies of one text may differ in size, and a
+    /// [streaming](super::CupelLayerBuilder::streaming) layer has to keep all that arrives.
+    fn recounts_source_items(&self) -> bool {
+        true
+    }
 }
 
 impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
@@ -98,6 +107,10 @@ impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
 
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
         (**self).source_item_tokens(rest, item)
+    }
+
+    fn recounts_source_items(&self) -> bool {
+        (**self).recounts_source_items()
     }
 }
 

@@ -64,7 +64,7 @@ impl Arrivals {
     }
 
     /// Selects from what there is from now on, and from what comes when it comes.
-    fn stream<Req, A>(&mut self, mode: &StreamingMode, call: &Call<Req, A>) {
+    fn stream<Req, A: ContextAdapter<Req>>(&mut self, mode: &StreamingMode, call: &Call<Req, A>) {
         if self.streaming.is_none() {
             let mut streaming = Streaming::new(
                 &call.shared.pipeline,
@@ -72,6 +72,7 @@ impl Arrivals {
                 Arc::clone(&call.shared.facts),
                 call.selection.budget.clone(),
                 call.wants_report,
+                call.shared.adapter.recounts_source_items(),
             );
             streaming.take_all(0, std::mem::take(&mut self.own));
             for (list, items) in (1..).zip(&mut self.lists) {

@@ -8,7 +8,7 @@ use super::dropped::{Dropped, DroppedCounts, DroppedItems};
 use super::observe::Watchers;
 use super::select::{Chosen, SourceNotes};
 use crate::error::CupelError;
-use crate::gather::{Pace, PinRoom, SourceFacts, Turn, origin};
+use crate::gather::{Pace, PinRoom, SourceFacts, TimeSlice, origin};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
@@ -89,6 +89,7 @@ impl Streaming {
         facts: Arc<[SourceFacts]>,
         budget: ContextBudget,
         wants_report: bool,
+        copies_of_any_size: bool,
     ) -> Self {
         let target = budget.effective(0).target_tokens();
         let deduplicating = pipeline.deduplication();
@@ -107,9 +108,10 @@ impl Streaming {
             pinned: Vec::new(),
             optional_pins: Vec::new(),
             pinned_tokens: 0,
-            slice: match deduplicating {
-                true => StreamSlice::deduplicating(target),
-                false => StreamSlice::new(target),
+            slice: match (deduplicating, copies_of_any_size) {
+                (false, _) => StreamSlice::new(target),
+                (true, false) => StreamSlice::deduplicating(target),
+                (true, true) => StreamSlice::deduplicating_any_size(target),
             },
             dropped: DroppedItems::new(
                 if wants_report { mode.dropped_sample } else { 0 },
@@ -141,14 +143,14 @@ impl Streaming {
     /// Looks at items that wait, for about a millisecond; says whether there were any.
     pub(super) fn score_some(&mut self) -> bool {
         let any = !self.waiting.is_empty();
-        let mut turn = Turn::begin(self.pace);
+        let mut slice = TimeSlice::begin(self.pace);
         while let Some((sequence, item)) = self.waiting.pop_front() {
             self.take(sequence, item);
-            if turn.is_over() {
+            if slice.is_over() {
                 break;
             }
         }
-        self.pace = turn.pace();
+        self.pace = slice.pace();
         self.show_progress();
         any
     }

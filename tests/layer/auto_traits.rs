@@ -6,7 +6,7 @@ use std::future::{Ready, ready};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use cupel::gather::{ChannelSender, ConversationStore, GatherReport, Source};
+use cupel::gather::{ConversationStore, GatherReport, Source, Turn, TurnChannel};
 use cupel::layer::{
     BuildError, ContextError, ContextRequest, ContextRequestAdapter, CupelLayer, CupelService,
     Error, ReportedFuture, ResponseFuture, Selection,
@@ -26,7 +26,8 @@ fn the_parts_are_send_sync_and_clone() {
     cloned::<CupelService<Echo, Request, ContextRequestAdapter>>();
     cloned::<Source<Request>>();
     cloned::<ConversationStore<u64>>();
-    cloned::<ChannelSender>();
+    cloned::<Turn>();
+    cloned::<TurnChannel<u64>>();
     cloned::<GatherReport>();
     cloned::<Selection>();
     sent::<ResponseFuture<Echo, Request, ContextRequestAdapter>>();

@@ -1,13 +1,16 @@
 //! Whatever the sources and however they interleave, streaming sends what a batch sends.
 
-use cupel::layer::ContextRequest;
+use cupel::gather::BoxError;
+use cupel::layer::{
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayerBuilder, Placed, Split,
+};
 use cupel::{
     ContextBudget, ContextItem, ContextKind, GreedySlice, OverflowStrategy, Pipeline,
     ReflexiveScorer, UShapedPlacer,
 };
 use proptest::prelude::*;
 
-use crate::support::{Builder, Request, send, timetable};
+use crate::support::{Request, send, timetable};
 
 #[derive(Debug, Clone)]
 struct Case {
@@ -18,6 +21,34 @@ struct Case {
     reserve: i64,
     margin: f64,
     deduplication: bool,
+    /// What the adapter adds to the tokens of a source's item.
+    overhead: i64,
+}
+
+/// Counts what sources give in its own way, so that copies of one text may differ in size.
+#[derive(Debug, Clone, Copy)]
+struct Recounting(i64);
+
+impl ContextAdapter<Request> for Recounting {
+    type Rest = Request;
+
+    fn split(&self, request: Request) -> Result<Split<Request>, BoxError> {
+        ContextRequestAdapter.split(request)
+    }
+
+    fn join(&self, rest: Request, placed: Vec<Placed>) -> Result<Request, BoxError> {
+        ContextRequestAdapter.join(rest, placed)
+    }
+
+    fn source_item_tokens(&self, _: &Request, item: &ContextItem) -> i64 {
+        // Documents are wrapped in more than messages are.
+        let times = if *item.kind() == ContextKind::document() { 2 } else { 1 };
+        item.tokens() + times * self.0
+    }
+
+    fn recounts_source_items(&self) -> bool {
+        self.0 != 0
+    }
 }
 
 /// Few distinct scores and contents, so that ties and duplicates are common.
@@ -43,19 +74,23 @@ fn cases() -> impl Strategy<Value = Case> {
         (40_i64..90, 0_i64..=40, 0_i64..=20),
         prop::sample::select(vec![0.0, 10.0]),
         any::<bool>(),
+        prop::sample::select(vec![0, 0, 2, 7, -1]),
     )
-        .prop_map(|(own, sources, (max, below, reserve), margin, deduplication)| Case {
-            own,
-            sources,
-            max,
-            target: max - below,
-            reserve,
-            margin,
-            deduplication,
+        .prop_map(|(own, sources, (max, below, reserve), margin, deduplication, overhead)| {
+            Case {
+                own,
+                sources,
+                max,
+                target: max - below,
+                reserve,
+                margin,
+                deduplication,
+                overhead,
+            }
         })
 }
 
-fn builder(case: &Case, streaming: bool) -> Builder {
+fn builder(case: &Case, streaming: bool) -> CupelLayerBuilder<Request, Recounting> {
     let pipeline = Pipeline::builder()
         .scorer(ReflexiveScorer)
         .slicer(GreedySlice)
@@ -71,7 +106,7 @@ fn builder(case: &Case, streaming: bool) -> Builder {
         .build()
         .unwrap();
     let mut builder = cupel::layer::CupelLayer::builder()
-        .adapter(cupel::layer::ContextRequestAdapter)
+        .adapter(Recounting(case.overhead))
         .pipeline(pipeline)
         .budget(budget)
         .streaming(streaming);

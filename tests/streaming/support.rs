@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Error, Selection,
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Error,
+    Selection,
 };
 use cupel::{ContextBudget, ContextItem, Policy};
 use futures::StreamExt;
@@ -24,6 +25,14 @@ pub(crate) fn item(content: &str, tokens: i64, hint: f64) -> ContextItem {
 
 pub(crate) fn pinned(content: &str, tokens: i64) -> ContextItem {
     ContextItem::builder(content, tokens).pinned(true).build().unwrap()
+}
+
+/// Work that takes so long, by a clock that stands still otherwise.
+pub(crate) fn work(time: Duration) {
+    let mut advance = std::pin::pin!(tokio::time::advance(time));
+    let mut context = std::task::Context::from_waker(futures::task::noop_waker_ref());
+    // The clock moves with the first poll; what follows is a turn for others.
+    let _ = std::future::Future::poll(advance.as_mut(), &mut context);
 }
 
 /// A source that yields each item after a pause.
@@ -52,8 +61,8 @@ pub(crate) fn layer(budget: i64) -> Builder {
 }
 
 /// What was sent, and the selection behind it.
-pub(crate) async fn send(
-    builder: Builder,
+pub(crate) async fn send<A: ContextAdapter<Request>>(
+    builder: CupelLayerBuilder<Request, A>,
     request: Request,
 ) -> Result<(Vec<String>, Selection), Error<Infallible>> {
     let inner = service_fn(|request: Request| async move {
