@@ -5,6 +5,8 @@
 
 #[path = "streaming/equality.rs"]
 mod equality;
+#[path = "streaming/recount.rs"]
+mod recount;
 #[path = "streaming/refusals.rs"]
 mod refusals;
 #[path = "streaming/reports.rs"]

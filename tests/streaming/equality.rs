@@ -1,16 +1,13 @@
 //! Whatever the sources and however they interleave, streaming sends what a batch sends.
 
-use cupel::gather::BoxError;
-use cupel::layer::{
-    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayerBuilder, Placed, Split,
-};
+use cupel::layer::{ContextRequest, CupelLayerBuilder};
 use cupel::{
     ContextBudget, ContextItem, ContextKind, GreedySlice, OverflowStrategy, Pipeline,
     ReflexiveScorer, UShapedPlacer,
 };
 use proptest::prelude::*;
 
-use crate::support::{Request, send, timetable};
+use crate::support::{Recounting, Request, send, timetable};
 
 #[derive(Debug, Clone)]
 struct Case {
@@ -23,32 +20,6 @@ struct Case {
     deduplication: bool,
     /// What the adapter adds to the tokens of a source's item.
     overhead: i64,
-}
-
-/// Counts what sources give in its own way, so that copies of one text may differ in size.
-#[derive(Debug, Clone, Copy)]
-struct Recounting(i64);
-
-impl ContextAdapter<Request> for Recounting {
-    type Rest = Request;
-
-    fn split(&self, request: Request) -> Result<Split<Request>, BoxError> {
-        ContextRequestAdapter.split(request)
-    }
-
-    fn join(&self, rest: Request, placed: Vec<Placed>) -> Result<Request, BoxError> {
-        ContextRequestAdapter.join(rest, placed)
-    }
-
-    fn source_item_tokens(&self, _: &Request, item: &ContextItem) -> i64 {
-        // Documents are wrapped in more than messages are.
-        let times = if *item.kind() == ContextKind::document() { 2 } else { 1 };
-        item.tokens() + times * self.0
-    }
-
-    fn recounts_source_items(&self) -> bool {
-        self.0 != 0
-    }
 }
 
 /// Few distinct scores and contents, so that ties and duplicates are common.
