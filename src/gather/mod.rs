@@ -32,9 +32,13 @@
 //! ```
 //!
 //! Sources are polled inside the future of the call, so dropping the call drops them at once.
-//! Each source is polled at most once a wake-up and yields to the others after a batch, so a
-//! source that is always ready starves nobody. A source that blocks its thread inside `poll`
-//! cannot be interrupted by anybody; give it to `spawn_blocking`.
+//! A source yields to the others after a batch of items or about a millisecond, so one that is
+//! always ready, or slow in `poll`, starves nobody. What is ready is read before anybody is judged
+//! to be late. A source that blocks its thread inside `poll` cannot be interrupted by anybody; give
+//! it to `spawn_blocking`.
+//!
+//! A timer is needed only while a source has to be waited for: lists that are ready need none, and
+//! no Tokio runtime either.
 
 mod candidates;
 mod caught;

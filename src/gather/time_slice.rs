@@ -46,6 +46,10 @@ impl TimeSlice {
         over
     }
 
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// The pace that the work has shown, for the next time.
     pub(crate) fn pace(&self) -> Pace {
         self.pace

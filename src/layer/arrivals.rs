@@ -25,7 +25,7 @@ impl Arrivals {
 
     pub(super) fn len(&self) -> usize {
         let listed = self.own.len() + self.lists.iter().map(Vec::len).sum::<usize>();
-        listed + self.streaming.as_ref().map_or(0, |streaming| streaming.waiting())
+        listed + self.streaming.as_ref().map_or(0, |streaming| streaming.len())
     }
 
     /// Takes what the sources have. Ready when they have ended, been cut off, or are not needed
@@ -71,6 +71,7 @@ impl Arrivals {
                 mode,
                 Arc::clone(&call.shared.facts),
                 call.selection.budget.clone(),
+                Arc::clone(&call.shared.cost),
                 call.wants_report,
                 call.shared.adapter.recounts_source_items(),
             );

@@ -1,5 +1,6 @@
 //! Why a call failed: in the wrapped service, or before it was reached.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,11 +44,16 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
 }
 
 // Without a bound on `std::error::Error`, so that services whose error is a boxed one (buffers,
-// time-outs) can be wrapped as well. The inner error speaks for itself through `Display`.
-impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {
+// time-outs) can be wrapped as well. Rust has no way to ask for either of the two.
+impl<E: fmt::Debug + fmt::Display + 'static> std::error::Error for Error<E> {
+    /// The wrapped service's error where it is a boxed one, as that of most stacks; a service's own
+    /// type speaks for itself through `Display` and [`into_inner`](Error::into_inner).
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Inner(_) => None,
+            Self::Inner(error) => {
+                let boxed = (error as &dyn Any).downcast_ref::<tower::BoxError>()?;
+                Some(&**boxed)
+            }
             Self::Context(error) => std::error::Error::source(error),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::call::tell;
+use super::cost::Cost;
 use super::dropped::{Dropped, DroppedCounts, DroppedItems};
 use super::observe::Watchers;
 use super::select::{Chosen, SourceNotes};
@@ -72,6 +73,7 @@ pub(super) struct Streaming {
     /// Items that have not been looked at.
     waiting: VecDeque<(Sequence, ContextItem)>,
     pace: Pace,
+    cost: Arc<Cost>,
     pinned: Vec<(Sequence, ContextItem)>,
     /// Pins of optional sources, which stay only if they fit beside all others.
     optional_pins: Vec<(Sequence, ContextItem)>,
@@ -88,6 +90,7 @@ impl Streaming {
         mode: &StreamingMode,
         facts: Arc<[SourceFacts]>,
         budget: ContextBudget,
+        cost: Arc<Cost>,
         wants_report: bool,
         copies_of_any_size: bool,
     ) -> Self {
@@ -105,6 +108,7 @@ impl Streaming {
             arrived_tokens: 0,
             waiting: VecDeque::new(),
             pace: Pace::default(),
+            cost,
             pinned: Vec::new(),
             optional_pins: Vec::new(),
             pinned_tokens: 0,
@@ -135,14 +139,14 @@ impl Streaming {
         self.score_some();
     }
 
-    /// How many items have not been looked at.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
+    /// How many items there still is something to do about.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len() + self.slice.live_len()
     }
 
     /// Looks at items that wait, for about a millisecond; says whether there were any.
     pub(super) fn score_some(&mut self) -> bool {
-        let any = !self.waiting.is_empty();
+        let before = self.waiting.len();
         let mut slice = TimeSlice::begin(self.pace);
         while let Some((sequence, item)) = self.waiting.pop_front() {
             self.take(sequence, item);
@@ -151,8 +155,12 @@ impl Streaming {
             }
         }
         self.pace = slice.pace();
-        self.show_progress();
-        any
+        let scored = before - self.waiting.len();
+        if scored > 0 {
+            self.cost.note(scored, slice.elapsed());
+            self.show_progress();
+        }
+        scored > 0
     }
 
     fn take(&mut self, sequence: Sequence, item: ContextItem) {

@@ -53,6 +53,15 @@ fn errors_are_errors_of_tower_stacks() {
     assert_eq!(boxed.to_string(), "the selection panicked: oops");
 }
 
+#[test]
+fn what_is_behind_a_boxed_error_can_be_found() {
+    let elapsed: tower::BoxError = Box::new(tower::timeout::error::Elapsed::new());
+    let error = Error::Inner(elapsed);
+    let source = std::error::Error::source(&error).unwrap();
+    assert!(source.is::<tower::timeout::error::Elapsed>());
+    assert_eq!(error.to_string(), source.to_string());
+}
+
 /// A model that lives on one thread.
 #[derive(Clone)]
 struct Local(Rc<Cell<usize>>);
