@@ -4,8 +4,8 @@ mod config;
 
 use crate::model::ContextKind;
 
-pub(crate) use config::Listed;
 pub use config::{ConfigError, ConfigProblem};
+pub(crate) use config::{Listed, Quoted};
 
 /// Everything that can go wrong while building or running a selection.
 ///
@@ -129,6 +129,25 @@ pub enum CupelError {
 }
 
 impl CupelError {
+    /// The name of the error, for telemetry: its text may quote what a caller's component said.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::InvalidItem { .. } => "InvalidItem",
+            Self::InvalidBudget { .. } => "InvalidBudget",
+            Self::ScorerConfig(_) => "ScorerConfig",
+            Self::ScorerCycle { .. } => "ScorerCycle",
+            Self::SlicerConfig(_) => "SlicerConfig",
+            Self::PipelineConfig(_) => "PipelineConfig",
+            Self::PinnedExceedsBudget { .. } => "PinnedExceedsBudget",
+            Self::Overflow { .. } => "Overflow",
+            Self::TableTooLarge { .. } => "TableTooLarge",
+            Self::CountRequirementUnmet { .. } => "CountRequirementUnmet",
+            Self::UnknownModel { .. } => "UnknownModel",
+            Self::Contract { .. } => "Contract",
+        }
+    }
+
     pub(crate) fn budget(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::InvalidBudget { field: field.into(), problem: problem.into() }
     }

@@ -21,6 +21,9 @@ mod cache;
 #[path = "contract/folder.rs"]
 mod folder;
 #[cfg(feature = "config")]
+#[path = "contract/limits.rs"]
+mod limits;
+#[cfg(feature = "config")]
 #[path = "contract/loading.rs"]
 mod loading;
 

@@ -7,6 +7,8 @@
 mod arbitrary;
 #[path = "policy_spec/files.rs"]
 mod files;
+#[path = "policy_spec/limits.rs"]
+mod limits;
 #[path = "policy_spec/paths.rs"]
 mod paths;
 #[path = "policy_spec/round_trip.rs"]

@@ -103,7 +103,7 @@ async fn call(
         .policy(Policy::rag())
         .budget(ContextBudget::builder(600).output_reserve(100).build()?)
         .gather_deadline(deadline)
-        .streaming(streaming);
+        .select_while_gathering(streaming);
     for remote in remotes {
         layer = layer.source(remote.source(index)?);
     }

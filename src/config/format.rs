@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use serde::Serialize;
 
 use super::Tree;
+use super::limits::MARK;
 
 /// A format of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +49,9 @@ impl Format {
             Self::Toml => toml::Deserializer::parse(text)
                 .and_then(|toml| Tree::read(toml, file))
                 .map_err(|error| error.to_string()),
-            Self::Yaml => Tree::read(yaml_serde::Deserializer::from_str(text), file)
-                .map_err(|error| error.to_string()),
+            Self::Yaml => yaml(text, file),
         };
-        tree.map_err(|message| message.trim_end().to_owned())
+        tree.map_err(|message| message.lines().map(middle_out).collect::<Vec<_>>().join("\n"))
     }
 
     /// The text of a value, or what the writer said.
@@ -62,4 +62,34 @@ impl Format {
             Self::Yaml => yaml_serde::to_string(value).map_err(|error| error.to_string()),
         }
     }
+}
+
+/// Some parsers show the line that is wrong, or the path to it, however long it is.
+fn middle_out(line: &str) -> String {
+    let mut ends = line.char_indices().map(|(at, _)| at);
+    match (ends.nth(250), ends.nth_back(249)) {
+        (Some(start), Some(end)) => {
+            let part = |range: Option<&str>| range.unwrap_or_default().to_owned();
+            part(line.get(..start)) + "…" + &part(line.get(end..))
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// The parser reads everything before it looks at the depth, and its time grows with the square of
+/// how deep `[` and `{` are nested. Where there are many, it is given the text in growing pieces.
+fn yaml(text: &str, file: &str) -> Result<Tree, String> {
+    let read = |text: &str| {
+        let tree = Tree::read(yaml_serde::Deserializer::from_str(text), file);
+        tree.map_err(|error| error.to_string())
+    };
+    let step = (text.len() / 64).max(2_000);
+    for (end, _) in text.match_indices(['[', '{']).skip(100).step_by(step) {
+        // That a piece breaks off means nothing; that it goes beyond a limit does.
+        match read(text.get(..end).unwrap_or(text)) {
+            Err(message) if message.contains(MARK) => return Err(message),
+            _ => {}
+        }
+    }
+    read(text)
 }

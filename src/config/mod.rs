@@ -6,7 +6,11 @@
 #[cfg(feature = "serde")]
 mod fields;
 #[cfg(feature = "config")]
+mod file;
+#[cfg(feature = "config")]
 mod format;
+#[cfg(feature = "serde")]
+pub(crate) mod limits;
 mod path;
 mod problems;
 #[cfg(feature = "serde")]
@@ -18,6 +22,8 @@ mod values;
 
 #[cfg(feature = "serde")]
 pub(crate) use fields::{Fields, Found, FromTree, Report};
+#[cfg(feature = "config")]
+pub(crate) use file::read_file;
 #[cfg(feature = "config")]
 pub(crate) use format::Format;
 pub(crate) use path::Path;

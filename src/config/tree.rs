@@ -4,10 +4,14 @@
 //! tagged enums forgets where it was and lets unknown keys pass in places; this one forgets
 //! nothing, so that every error can name its path, and every value knows its file.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::limits::{DEPTH, KEY_BYTES, MARK, TEXT_BYTES, VALUES};
+use crate::error::Quoted;
 
 /// A value and the file it came from, if it came from one.
 #[derive(Debug, Clone)]
@@ -34,7 +38,8 @@ impl Tree {
         deserializer: D,
         file: &str,
     ) -> Result<Self, D::Error> {
-        Seed(file.into()).deserialize(deserializer)
+        let spent = Spent::default();
+        Seed { file: &file.into(), depth: 0, spent: &spent }.deserialize(deserializer)
     }
 
     pub(crate) fn text(&self) -> Option<&str> {
@@ -66,10 +71,7 @@ impl fmt::Display for Tree {
             Value::Whole(number) => number.fmt(f),
             // As a float: 8192.0 is not 8192.
             Value::Number(number) => write!(f, "{number:?}"),
-            Value::Text(text) => match text.char_indices().nth(40) {
-                Some((end, _)) => write!(f, "{:?}…", text.get(..end).unwrap_or(text)),
-                None => write!(f, "{text:?}"),
-            },
+            Value::Text(text) => Quoted(text).fmt(f),
             Value::List(_) => f.write_str("a list"),
             Value::Table(_) => f.write_str("a table"),
         }
@@ -78,22 +80,59 @@ impl fmt::Display for Tree {
 
 macro_rules! leaves {
     ($($visit:ident: $($from:ident: $Type:ty)?, $value:expr;)+) => {$(
-        fn $visit<E>(self, $($from: $Type)?) -> Result<Tree, E> {
+        fn $visit<E: Error>(self, $($from: $Type)?) -> Result<Tree, E> {
             self.tree($value)
         }
     )+};
 }
 
-#[derive(Clone)]
-struct Seed(Arc<str>);
+/// What has been read so far.
+#[derive(Default)]
+struct Spent {
+    values: Cell<usize>,
+    text: Cell<usize>,
+}
 
-impl Seed {
-    fn tree<E>(self, value: Value) -> Result<Tree, E> {
-        Ok(Tree { value, file: self.0 })
+#[derive(Clone, Copy)]
+struct Seed<'a> {
+    file: &'a Arc<str>,
+    depth: usize,
+    spent: &'a Spent,
+}
+
+impl Seed<'_> {
+    fn tree<E: Error>(self, value: Value) -> Result<Tree, E> {
+        let text = if let Value::Text(text) = &value { text.len() } else { 0 };
+        self.spend(text)?;
+        Ok(Tree { value, file: Arc::clone(self.file) })
+    }
+
+    /// Counts one more value or key with so many bytes of text.
+    fn spend<E: Error>(self, text: usize) -> Result<(), E> {
+        let Spent { values, text: bytes } = self.spent;
+        values.set(values.get() + 1);
+        bytes.set(bytes.get().saturating_add(text));
+        let check = |got: usize, limit: usize, what: &str| match got > limit {
+            true => Err(E::custom(format_args!(
+                "more than {limit} {what}, {MARK} {limit} (what an alias repeats counts again)"
+            ))),
+            false => Ok(()),
+        };
+        check(values.get(), VALUES, "values and keys")?;
+        check(bytes.get(), TEXT_BYTES, "bytes of text")
+    }
+
+    /// One level further in.
+    fn inside<E: Error>(self) -> Result<Self, E> {
+        let depth = self.depth + 1;
+        if depth > DEPTH {
+            return Err(E::custom(format_args!("nested {depth} levels deep, {MARK} {DEPTH}")));
+        }
+        Ok(Self { depth, ..self })
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seed {
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Tree;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
@@ -101,7 +140,7 @@ impl<'de> DeserializeSeed<'de> for Seed {
     }
 }
 
-impl<'de> Visitor<'de> for Seed {
+impl<'de> Visitor<'de> for Seed<'_> {
     type Value = Tree;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,17 +170,25 @@ impl<'de> Visitor<'de> for Seed {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Tree, A::Error> {
+        let inside = self.inside()?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self.clone())? {
+        while let Some(item) = items.next_element_seed(inside)? {
             list.push(item);
         }
         self.tree(Value::List(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree, A::Error> {
+        let inside = self.inside()?;
         let mut table = Vec::new();
-        while let Some(key) = entries.next_key()? {
-            table.push((key, entries.next_value_seed(self.clone())?));
+        while let Some(key) = entries.next_key::<String>()? {
+            if key.len() > KEY_BYTES {
+                let (key, got) = (Quoted(&key), key.len());
+                let message = format_args!("the key {key} has {got} bytes, {MARK} {KEY_BYTES}");
+                return Err(A::Error::custom(message));
+            }
+            self.spend(key.len())?;
+            table.push((key, entries.next_value_seed(inside)?));
         }
         self.tree(Value::Table(table))
     }

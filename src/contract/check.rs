@@ -1,6 +1,6 @@
 //! A contract before it is checked, and the check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::checked::CheckedContract;
@@ -272,8 +272,9 @@ impl Reader<'_> {
     }
 
     fn names(&mut self, steps: &[GenerationStep]) {
-        for (position, step) in steps.iter().enumerate() {
-            let twice = steps.iter().take(position).any(|earlier| earlier.name == step.name);
+        let mut seen = HashSet::new();
+        for step in steps {
+            let twice = !seen.insert(&step.name);
             if twice || step.name.is_empty() {
                 self.problems.push(ContractProblem::Invalid {
                     place: self.origins.place("steps"),

@@ -16,6 +16,8 @@ pub(crate) fn pipeline(candidates: usize, budget: &ContextBudget) -> Span {
         "cupel.pipeline",
         cupel.budget.max_tokens = budget.max_tokens(),
         cupel.candidates = candidates as i64,
+        "error.type" = field::Empty,
+        otel.status_code = field::Empty,
     )
 }
 
@@ -28,6 +30,7 @@ macro_rules! stage_span {
             cupel.stage.name = $name,
             cupel.stage.item_count_in = $count as i64,
             cupel.stage.item_count_out = field::Empty,
+            otel.status_code = field::Empty,
         )
     };
 }
@@ -48,6 +51,17 @@ pub(crate) fn record_items_out(span: &Span, items_out: usize) {
     span.record("cupel.stage.item_count_out", items_out as i64);
 }
 
+/// Marks a span as failed, by the name of the error: its text may quote anything.
+pub(crate) fn record_failure(span: &Span, name: &str) {
+    span.record("error.type", name);
+    record_error_status(span);
+}
+
+/// Marks a span as failed. The field is the one that `tracing-opentelemetry` reads.
+pub(crate) fn record_error_status(span: &Span) {
+    span.record("otel.status_code", "ERROR");
+}
+
 /// Whether anybody listens to events about single items.
 pub(crate) fn items_enabled() -> bool {
     tracing::enabled!(target: TARGET, Level::DEBUG)
@@ -58,8 +72,8 @@ pub(crate) fn excluded(excluded: &ExcludedItem) {
         name: "cupel.exclusion",
         target: TARGET,
         Level::DEBUG,
-        cupel.exclusion.reason = excluded.reason.name(),
-        cupel.exclusion.item_kind = excluded.item.kind().as_str(),
+        cupel.exclusion.reason = excluded.reason.label(),
+        cupel.exclusion.item_kind = excluded.item.kind().label(),
         cupel.exclusion.item_tokens = excluded.item.tokens(),
     );
 }
@@ -69,7 +83,7 @@ pub(crate) fn included(included: &IncludedItem) {
         name: "cupel.item.included",
         target: TARGET,
         Level::TRACE,
-        cupel.item.kind = included.item.kind().as_str(),
+        cupel.item.kind = included.item.kind().label(),
         cupel.item.tokens = included.item.tokens(),
         cupel.item.score = included.score,
     );

@@ -1,5 +1,6 @@
 //! Settings that a component cannot work with: all of them, each with its place.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// One setting that is wrong, and where it stands.
@@ -14,7 +15,8 @@ pub struct ConfigProblem {
 
 impl ConfigProblem {
     pub(crate) fn new(path: impl fmt::Display, message: impl Into<String>) -> Self {
-        Self { path: path.to_string(), message: message.into() }
+        let (path, message) = (path.to_string(), message.into());
+        Self { path: cut(&path, 500).into_owned(), message: cut(&message, 1_000).into_owned() }
     }
 }
 
@@ -79,6 +81,9 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// How many problems are listed one by one.
+const SHOWN: usize = 100;
+
 /// One problem as it is, several below their number.
 pub(crate) struct Listed<'a, T>(pub(crate) &'a [T]);
 
@@ -88,6 +93,30 @@ impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
             return only.fmt(f);
         }
         write!(f, "{} problems:", self.0.len())?;
-        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+        self.0.iter().take(SHOWN).try_for_each(|problem| write!(f, "\n  {problem}"))?;
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more"),
+        }
+    }
+}
+
+/// The first `length` characters of a text; an ellipsis says that there are more.
+fn cut(text: &str, length: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(length).and_then(|(end, _)| text.get(..end)) {
+        Some(start) => Cow::Owned(format!("{start}…")),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A user's text in quotes, of which a message shows no more than the beginning.
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(40).and_then(|(end, _)| self.0.get(..end)) {
+            Some(start) => write!(f, "{start:?}…"),
+            None => write!(f, "{:?}", self.0),
+        }
     }
 }

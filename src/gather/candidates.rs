@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::source::{FailurePolicy, Source};
 use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, Placed};
-use crate::slicer::SourceBounds;
+use crate::slicer::StreamBounds;
 
 /// What is known of a source before any call.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct SourceFacts {
     /// Whether a call goes on without it: then its pins must not fail the call either.
     pub(crate) optional: bool,
     /// What it promises about its items.
-    pub(crate) promises: SourceBounds,
+    pub(crate) promises: StreamBounds,
 }
 
 /// The facts about all sources of a layer, in their order.

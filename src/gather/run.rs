@@ -83,7 +83,6 @@ impl OpenSource {
 impl Gather {
     /// Opens the sources for a request; nothing is polled yet.
     pub(crate) fn open<Req>(sources: &[Source<Req>], request: &Req, deadline: Duration) -> Self {
-        let span = spans::gather(sources.len());
         let mut gather = Self {
             streams: SelectAll::new(),
             sources: Vec::with_capacity(sources.len()),
@@ -93,21 +92,34 @@ impl Gather {
             started: None,
             timer: None,
             report: GatherReport::default(),
-            span,
+            span: Span::none(),
         };
         for (number, source) in sources.iter().enumerate() {
-            let span = spans::source(&gather.span, &source.name);
-            gather.streams.push(SourceStream::open(number, source, request, span.clone()));
+            gather.streams.push(SourceStream::open(number, source, request));
             gather.report.sources.push(SourceReport::new(Arc::clone(&source.name)));
             gather.sources.push(OpenSource {
                 failure: source.failure,
                 limit: source.deadline,
                 held: Vec::new(),
                 ended: false,
-                span,
+                span: Span::none(),
             });
         }
         gather
+    }
+
+    /// Begins the spans, inside the current one. They are about gathering, and so not opened with
+    /// the sources: until the first poll, the adapter takes the request apart.
+    fn begin_spans(&mut self) {
+        self.span = spans::gather(self.sources.len());
+        for (source, report) in self.sources.iter_mut().zip(&self.report.sources) {
+            source.span = spans::source(&self.span, &report.name);
+        }
+        for stream in self.streams.iter_mut() {
+            if let Some(source) = self.sources.get(stream.source) {
+                stream.span = source.span.clone();
+            }
+        }
     }
 
     /// Fills `sink` until all sources have ended, the deadline has passed, or nothing that can
@@ -117,6 +129,9 @@ impl Gather {
         cx: &mut Context<'_>,
         sink: &mut impl Sink,
     ) -> Poll<Result<(), GatherError>> {
+        if self.started.is_none() {
+            self.begin_spans();
+        }
         let span = self.span.clone();
         let _entered = span.enter();
         let started = *self.started.get_or_insert_with(|| {

@@ -11,7 +11,7 @@ use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use super::BoxError;
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, ContextSource};
-use crate::slicer::SourceBounds;
+use crate::slicer::StreamBounds;
 
 /// The items of one source for one request.
 pub type CandidateStream = Pin<Box<dyn Stream<Item = Result<ContextItem, BoxError>> + Send>>;
@@ -69,9 +69,9 @@ pub(crate) struct Promises {
 
 impl Promises {
     /// As bounds on what source number `source` can still yield.
-    pub(crate) fn bounds(self, source: u32) -> SourceBounds {
+    pub(crate) fn bounds(self, source: u32) -> StreamBounds {
         let Self { max_score, min_tokens, descending_density } = self;
-        let mut bounds = SourceBounds::new(source);
+        let mut bounds = StreamBounds::new(source);
         if let Some(score) = max_score {
             bounds = bounds.max_score(score).never_pinned();
         }
@@ -243,7 +243,7 @@ impl<Req> Source<Req> {
     }
 
     /// Promises that the layer's scorer gives no item a higher score, so that a selection made
-    /// [while items arrive](crate::layer::CupelLayerBuilder::streaming) can end early.
+    /// [while items arrive](crate::layer::CupelLayerBuilder::select_while_gathering) can end early.
     ///
     /// This, [`min_tokens`](Self::min_tokens) and [`descending_density`](Self::descending_density)
     /// also promise that no item is pinned. A source that breaks a promise is not believed any

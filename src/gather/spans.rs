@@ -3,7 +3,7 @@
 use tracing::{Span, field};
 
 use super::SourceReport;
-use crate::diagnostics::spans::TARGET;
+use crate::diagnostics::spans::{TARGET, record_failure};
 
 /// The span around gathering from all sources, inside the current span.
 pub(super) fn gather(sources: usize) -> Span {
@@ -16,10 +16,14 @@ pub(super) fn source(gather: &Span, name: &str) -> Span {
         target: TARGET,
         parent: gather,
         "cupel.source",
+        gen_ai.operation.name = "retrieval",
+        gen_ai.data_source.id = name,
         cupel.source.name = name,
         cupel.source.items = field::Empty,
         cupel.source.tokens = field::Empty,
         cupel.source.outcome = field::Empty,
+        "error.type" = field::Empty,
+        otel.status_code = field::Empty,
     )
 }
 
@@ -28,4 +32,7 @@ pub(super) fn record_source(span: &Span, report: &SourceReport) {
     span.record("cupel.source.items", report.items as i64);
     span.record("cupel.source.tokens", report.tokens);
     span.record("cupel.source.outcome", report.outcome.name());
+    if report.outcome.is_failure() {
+        record_failure(span, report.outcome.name());
+    }
 }

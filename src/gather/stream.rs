@@ -55,26 +55,21 @@ pub(super) struct SourceStream {
     left: usize,
     pace: Pace,
     defaults: Arc<Defaults>,
-    span: Span,
+    /// Set before the first poll.
+    pub(super) span: Span,
 }
 
 impl SourceStream {
     /// Opens a source. A panic on the way is kept for the first poll.
-    pub(super) fn open<Req>(
-        number: usize,
-        source: &Source<Req>,
-        request: &Req,
-        span: Span,
-    ) -> Self {
-        let open = || CandidateSource::candidates(&*source.origin, request);
-        let opened = span.in_scope(|| caught(open));
+    pub(super) fn open<Req>(number: usize, source: &Source<Req>, request: &Req) -> Self {
+        let opened = caught(|| CandidateSource::candidates(&*source.origin, request));
         Self {
             source: number,
             stream: opened.map_err(|message| Some(SourceOutcome::Panicked { message }.into())),
             left: source.limit,
             pace: Pace::default(),
             defaults: Arc::clone(&source.defaults),
-            span,
+            span: Span::none(),
         }
     }
 

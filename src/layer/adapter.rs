@@ -61,6 +61,12 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// Whatever makes the request impossible; the call fails with it.
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError>;
 
+    /// The name of the model that a request is for, where it is known: telemetry shows it.
+    fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
+        let _ = request;
+        None
+    }
+
     /// Which of the placed items cannot be sent after all, because they need others that were not
     /// selected: their positions in `placed`, which ascend, and why.
     ///
@@ -84,7 +90,8 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// own count; `true` unless overridden.
     ///
     /// While it may, copies of one text may differ in size, and a
-    /// [streaming](super::CupelLayerBuilder::streaming) layer has to keep all that arrives.
+    /// layer that [selects while gathering](super::CupelLayerBuilder::select_while_gathering) has to
+    /// keep all that arrives.
     fn recounts_source_items(&self) -> bool {
         true
     }
@@ -99,6 +106,10 @@ impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
 
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError> {
         (**self).join(rest, placed)
+    }
+
+    fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
+        (**self).model(request)
     }
 
     fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {

@@ -14,7 +14,8 @@ pub(super) struct Arrivals {
     pub(super) own: Vec<ContextItem>,
     /// One list a source, in the order the sources were added.
     pub(super) lists: Vec<Vec<ContextItem>>,
-    /// Set from when a streaming layer has to wait for a source; then the lists are empty.
+    /// Set once a layer that selects while gathering has to wait for a source; then the lists are
+    /// empty.
     pub(super) streaming: Option<Box<Streaming>>,
 }
 
@@ -84,7 +85,7 @@ impl Arrivals {
     }
 }
 
-/// How many candidates a streaming layer keeps in lists, if all of them are ready at once.
+/// How many candidates that are ready at once are kept in lists and selected from together.
 const MOST_LISTED: usize = 16_384;
 
 /// Gives arriving items the tokens they take in the request.

@@ -175,22 +175,23 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// nothing that could still arrive would change the selection. It needs a scorer that looks at
     /// one item alone and [`GreedySlice`](crate::GreedySlice).
     ///
-    /// A call that never has to wait for a source is not streamed: what is all there is cheaper to
-    /// select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when
+    /// A call that never has to wait for a source selects at the end: what is all there is
+    /// cheaper to select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when
     /// the sources have ended may go to the blocking pool.
-    pub fn streaming(mut self, enabled: bool) -> Self {
+    pub fn select_while_gathering(mut self, enabled: bool) -> Self {
         self.settings.streaming = enabled;
         self
     }
 
-    /// Lists this many of the best items that were left out while streaming; 100 unless set.
+    /// Lists this many of the best items that were left out, when
+    /// [selecting while gathering](Self::select_while_gathering); 100 unless set.
     pub fn dropped_sample(mut self, items: usize) -> Self {
         self.settings.dropped_sample = Some(items);
         self
     }
 
-    /// Calls a function whenever the selection changes while streaming: for interfaces that show
-    /// sources arriving.
+    /// Calls a function whenever the selection changes while gathering, to show what has arrived.
+    /// Needs [`select_while_gathering`](Self::select_while_gathering).
     pub fn on_progress(mut self, function: impl Fn(&Snapshot) + Send + Sync + 'static) -> Self {
         self.settings.on_progress = Some(Arc::new(function));
         self
@@ -198,7 +199,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
 }
 
 impl<Req> Settings<Req> {
-    /// What streaming needs of the pipeline, and what needs streaming.
+    /// Checks what selecting while gathering needs of the pipeline, and the settings that need it.
     fn streaming_mode(&mut self, pipeline: &Pipeline) -> Result<Option<StreamingMode>, BuildError> {
         let problem = |text: String| Err(BuildError(text));
         if !self.streaming {
@@ -207,7 +208,7 @@ impl<Req> Settings<Req> {
                 (self.on_progress.is_some(), "on_progress"),
             ] {
                 if set {
-                    return problem(format!(".{option}(..) needs .streaming(true)"));
+                    return problem(format!(".{option}(..) needs .select_while_gathering(true)"));
                 }
             }
             return Ok(None);
@@ -220,21 +221,21 @@ impl<Req> Settings<Req> {
             };
             return problem(format!(
                 "{name} compares an item with all others, so it cannot score while items arrive; \
-                 {instead}, or leave .streaming(..) out"
+                 {instead}, or leave .select_while_gathering(..) out"
             ));
         }
         let scorer = pipeline.scorer();
         if scorer.depends_on_time() && scorer.freeze().is_none() {
             return problem(format!(
                 "{} depends on time but cannot stop its clock for a request; override \
-                 Scorer::freeze, or leave .streaming(..) out",
+                 Scorer::freeze, or leave .select_while_gathering(..) out",
                 scorer.name()
             ));
         }
         if !pipeline.slicer().is_greedy() {
             return problem(format!(
                 "{} needs all items at once, so it cannot select while they arrive; use \
-                 GreedySlice, or leave .streaming(..) out",
+                 GreedySlice, or leave .select_while_gathering(..) out",
                 pipeline.slicer().name()
             ));
         }

@@ -11,8 +11,8 @@ use super::budget::without_fixed;
 use super::observe::Observers;
 use super::select::{Chosen, Job, Selecting};
 use super::service::Shared;
-use super::{ContextAdapter, ContextError, Selection, SelectionHook, Split};
-use crate::diagnostics::spans::TARGET;
+use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split, spans};
+use crate::diagnostics::spans::{TARGET, record_failure};
 use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
 use crate::gather::{Gather, GatherError, caught};
 use crate::model::{ExclusionReason, Refused};
@@ -20,6 +20,7 @@ use crate::model::{ExclusionReason, Refused};
 /// What a call has from its beginning to its end.
 pub(super) struct Call<Req, A> {
     pub(super) shared: Arc<Shared<Req, A>>,
+    /// Ends when the request has been built, or the call has failed.
     pub(super) span: Span,
     /// Filled in as the call goes on.
     pub(super) selection: Selection,
@@ -57,7 +58,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         request: Req,
         caller_wants_report: bool,
     ) -> (Self, Step<Req, A::Rest>) {
-        let span = tracing::info_span!(target: TARGET, "cupel.call");
+        let span = spans::selection();
         let observers = Observers::called_now(&shared.hooks);
         let asks = |hook: &Arc<dyn SelectionHook>| tell(|| hook.wants_selection()) == Some(true);
         let wants_report = caller_wants_report || shared.hooks.iter().any(asks);
@@ -80,6 +81,14 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     /// Takes the request apart, works out its budget, and opens the sources.
     fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
         let shared = &*self.shared;
+        // First, so that it is known whatever goes wrong.
+        let start = self.observers.start();
+        if start.is_some() || !self.span.is_disabled() {
+            if let Some(model) = shared.adapter.model(&request) {
+                spans::record_model(&self.span, model);
+                start.into_iter().for_each(|start| start.model = Some(model.into()));
+            }
+        }
         let whole = shared.budget.budget(&request).map_err(ContextError::Budget)?;
         // Opening a source runs none of it, and the adapter is about to consume the request.
         let gather = (!shared.sources.is_empty())
@@ -114,6 +123,8 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         step: Step<Req, A::Rest>,
         cx: &mut Context<'_>,
     ) -> Result<Step<Req, A::Rest>, ContextError> {
+        let span = self.span.clone();
+        let _entered = span.enter();
         self.observers.begin(&self.shared.hooks);
         guarded(|| match step {
             Step::Failed(error) => Err(error),
@@ -172,7 +183,9 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
 
     /// Puts the selection back into the request, and tells everybody about it.
     fn join(&mut self, rest: A::Rest, chosen: Chosen) -> Result<Step<Req, A::Rest>, ContextError> {
-        let Chosen { mut placed, report, stream, sources } = chosen;
+        let Chosen { mut placed, report, stream, sources, candidates } = chosen;
+        // What the adapter refused is among them; what it withdraws is no longer placed.
+        let candidates = candidates + self.selection.refused;
         self.selection.report = report;
         self.selection.stream = stream;
         for (report, notes) in self.selection.gather.sources.iter_mut().zip(sources) {
@@ -190,6 +203,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         if self.wants_report && !withdrawn.is_empty() {
             withdraw(&mut self.selection.report, withdrawn);
         }
+        self.selection.sent = Sent::count(&placed, candidates);
         let request = adapter.join(rest, placed).map_err(ContextError::Adapter)?;
         if self.wants_report {
             for hook in &self.shared.hooks {
@@ -197,19 +211,33 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             }
         }
         self.observers.selected(&self.selection);
+        spans::record_sent(&self.span, &self.selection);
         if !self.caller_wants_report {
             discard(std::mem::take(&mut self.selection.report));
         }
+        // The wrapped service is called beside the selection, not inside it.
+        self.span = Span::none();
         Ok(Step::Ready(request))
     }
 
     /// Tells everybody that there is no selection.
     pub(super) fn fail(&mut self, error: &ContextError) {
+        let span = std::mem::replace(&mut self.span, Span::none());
+        record_failure(&span, error.name());
+        let _entered = span.enter();
         let gather = &self.selection.gather;
         self.observers.failed(error, gather);
         for hook in &self.shared.hooks {
             tell(|| hook.on_failure(error, gather));
         }
+    }
+}
+
+/// A call that came to no end of its own was cut off: by a panic, or by whoever dropped it.
+impl<Req, A> Drop for Call<Req, A> {
+    fn drop(&mut self) {
+        let cut_off = if std::thread::panicking() { "Panicked" } else { "Cancelled" };
+        record_failure(&self.span, cut_off);
     }
 }
 

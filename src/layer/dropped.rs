@@ -1,4 +1,4 @@
-//! What a streaming selection left out: all of it counted, the best of it kept.
+//! What a selection made while gathering left out: all of it counted, the best of it kept.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -9,15 +9,15 @@ use crate::order;
 use crate::pipeline::Explain;
 use crate::slicer::Sequence;
 
-/// How many items a streaming selection left out, and why.
+/// How many items a selection made while gathering left out, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DroppedCounts {
-    /// There was no room.
+    /// Items that did not fit the budget.
     pub over_budget: usize,
-    /// Another item had the same content and a better score.
+    /// Items with the content of another one that scored better.
     pub duplicates: usize,
-    /// The token count was negative.
+    /// Items with a negative token count.
     pub negative_tokens: usize,
 }
 

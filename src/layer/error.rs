@@ -124,3 +124,20 @@ pub enum ContextError {
     #[error("the call is over; its future must not be polled again")]
     Finished,
 }
+
+impl ContextError {
+    /// The name of the error, for telemetry: its text may quote the request or a source.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Budget(_) => "Budget",
+            Self::FixedTokens { .. } => "FixedTokens",
+            Self::Adapter(_) => "Adapter",
+            Self::Source { .. } => "Source",
+            Self::Selection(error) => error.name(),
+            Self::Panicked { .. } => "Panicked",
+            Self::NoTimer => "NoTimer",
+            Self::Finished => "Finished",
+        }
+    }
+}

@@ -63,8 +63,6 @@ impl<S: Service<Req>, Req, A: ContextAdapter<Req>> Future for ReportedFuture<S, 
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let span = this.call.span.clone();
-        let _entered = span.enter();
         if let StateProjection::Before(before) = this.state.as_mut().project() {
             // Taken out, so that a call that fails or panics is over, and its service with it.
             let Some((mut service, step)) = before.take() else {

@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use super::{CallObserver, ContextError, StreamReport};
+use super::{CallObserver, CallStart, ContextError, StreamReport};
 use crate::diagnostics::SelectionReport;
 use crate::gather::GatherReport;
-use crate::model::ContextBudget;
+use crate::model::{ContextBudget, Placed};
 
 /// What one call selected, from what, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,12 +24,38 @@ pub struct Selection {
     /// [withdrawn](super::ContextAdapter::withdrawn); the report lists them among the excluded
     /// ones.
     pub refused: usize,
+    /// What is in the request that is sent.
+    pub sent: Sent,
     /// What is sent beside the selection and could not be counted, in words: the request may be
     /// larger than the budget by as much.
     pub uncounted: Vec<String>,
     /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
     /// the best ones, and the totals count everything. None when everything had arrived before.
     pub stream: Option<StreamReport>,
+}
+
+/// What is in a request, counted when it was built. It is there without a report as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Sent {
+    /// How many items the request has.
+    pub items: usize,
+    /// Their tokens; the fixed tokens come on top.
+    pub tokens: i64,
+    /// How many candidates it does not have: left out, refused, or selected and then withdrawn.
+    pub left_out: usize,
+}
+
+impl Sent {
+    /// Counts what is placed of `candidates`, the refused ones among them.
+    pub(super) fn count(placed: &[Placed], candidates: usize) -> Self {
+        let tokens = placed.iter().map(|placed| placed.item.tokens());
+        Self {
+            items: placed.len(),
+            tokens: tokens.fold(0, i64::saturating_add),
+            left_out: candidates.saturating_sub(placed.len()),
+        }
+    }
 }
 
 impl Selection {
@@ -42,6 +67,7 @@ impl Selection {
             budget: ContextBudget::bare(0, 0),
             fixed_tokens: 0,
             refused: 0,
+            sent: Sent::default(),
             uncounted: Vec::new(),
             stream: None,
         }
@@ -76,10 +102,9 @@ pub trait SelectionHook: Send + Sync {
     }
 
     /// Follows a call that begins. Called in the caller's task at the first poll of the call,
-    /// just before the sources are polled. By then the request has been taken apart and counted:
-    /// `called_at` is when that began.
-    fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
-        let _ = called_at;
+    /// just before the sources are polled.
+    fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
+        let _ = call;
         None
     }
 }
@@ -105,8 +130,8 @@ impl<H: SelectionHook + ?Sized> SelectionHook for Arc<H> {
         (**self).wants_selection()
     }
 
-    fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
-        (**self).observe(called_at)
+    fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
+        (**self).observe(call)
     }
 }
 

@@ -52,6 +52,7 @@ mod observe;
 mod request;
 mod select;
 mod service;
+mod spans;
 mod streaming;
 mod window;
 
@@ -63,8 +64,8 @@ pub use dropped::DroppedCounts;
 pub use error::{ContextError, Error};
 pub use ext::ServiceBuilderExt;
 pub use future::{ReportedFuture, ResponseFuture};
-pub use hook::{Selection, SelectionHook};
-pub use observe::CallObserver;
+pub use hook::{Selection, SelectionHook, Sent};
+pub use observe::{CallObserver, CallStart};
 pub use request::{ContextRequest, ContextRequestAdapter};
 pub use service::{CupelLayer, CupelService};
 pub use streaming::{Snapshot, StreamReport};

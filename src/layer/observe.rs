@@ -14,6 +14,24 @@ use crate::error::CupelError;
 use crate::gather::GatherReport;
 use crate::model::{ContextBudget, CountRequirementShortfall};
 
+/// A call that begins, for those who [follow](SelectionHook::observe) it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CallStart {
+    /// When the layer was called. When it is told, the request has been taken apart and counted.
+    pub called_at: SystemTime,
+    /// The model the request is for, where [the adapter](super::ContextAdapter::model) knows it.
+    pub model: Option<Arc<str>>,
+}
+
+impl CallStart {
+    /// A call made at this time, for a model that is not known.
+    #[must_use]
+    pub fn new(called_at: SystemTime) -> Self {
+        Self { called_at, model: None }
+    }
+}
+
 /// Follows one call, for a hook that keeps something about each: a span, or when it began.
 ///
 /// A [`SelectionHook`] makes one in [`observe`](SelectionHook::observe). It is dropped before the
@@ -21,7 +39,7 @@ use crate::model::{ContextBudget, CountRequirementShortfall};
 ///
 /// ```
 /// use std::time::SystemTime;
-/// use cupel::layer::{CallObserver, Selection, SelectionHook};
+/// use cupel::layer::{CallObserver, CallStart, Selection, SelectionHook};
 ///
 /// /// Says how long each call took until the model was asked.
 /// struct Delay;
@@ -33,8 +51,8 @@ use crate::model::{ContextBudget, CountRequirementShortfall};
 ///         false
 ///     }
 ///
-///     fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
-///         Some(Box::new(Begun(called_at)))
+///     fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
+///         Some(Box::new(Begun(call.called_at)))
 ///     }
 /// }
 ///
@@ -65,21 +83,26 @@ pub trait CallObserver: Send {
 /// Everybody who follows one call.
 pub(super) struct Observers {
     /// Set until the hooks have been asked, if there are any.
-    called_at: Option<SystemTime>,
+    start: Option<CallStart>,
     observers: Vec<Box<dyn CallObserver>>,
 }
 
 impl Observers {
     /// For a call that is made now.
     pub(super) fn called_now(hooks: &[Arc<dyn SelectionHook>]) -> Self {
-        let called_at = (!hooks.is_empty()).then(SystemTime::now);
-        Self { called_at, observers: Vec::new() }
+        let start = (!hooks.is_empty()).then(|| CallStart::new(SystemTime::now()));
+        Self { start, observers: Vec::new() }
+    }
+
+    /// The call that somebody may follow, until the hooks have been asked.
+    pub(super) fn start(&mut self) -> Option<&mut CallStart> {
+        self.start.as_mut()
     }
 
     /// Asks the hooks once.
     pub(super) fn begin(&mut self, hooks: &[Arc<dyn SelectionHook>]) {
-        if let Some(called_at) = self.called_at.take() {
-            let observers = hooks.iter().filter_map(|hook| tell(|| hook.observe(called_at)));
+        if let Some(start) = self.start.take() {
+            let observers = hooks.iter().filter_map(|hook| tell(|| hook.observe(&start)));
             self.observers = observers.flatten().collect();
         }
     }

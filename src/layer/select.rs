@@ -48,6 +48,8 @@ pub(super) struct Chosen {
     pub(super) stream: Option<StreamReport>,
     /// One entry a source.
     pub(super) sources: Vec<SourceNotes>,
+    /// How many items there were to select from.
+    pub(super) candidates: usize,
 }
 
 /// What selecting has found out about a source.
@@ -81,6 +83,7 @@ impl Job {
                 let overflow = pipeline.overflow_strategy();
                 let lifted = candidates.lift_pins(&facts, &budget, overflow);
                 let items = &candidates.items;
+                let count = items.len();
                 let positions = if watchers.is_empty() {
                     pipeline.run_positions(items, &budget, &mut NullTraceCollector)?
                 } else {
@@ -92,6 +95,7 @@ impl Job {
                     report: watchers.into_report(),
                     stream: None,
                     sources: lifted.into_iter().map(notes).collect(),
+                    candidates: count,
                 }
             }
         };

@@ -13,7 +13,7 @@ use crate::gather::{Pace, PinRoom, SourceFacts, TimeSlice, origin};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
-use crate::slicer::{Sequence, SourceBounds, StreamItem, StreamPush, StreamSlice};
+use crate::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice};
 
 /// The selection as it stands while sources still deliver.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct Snapshot {
 
 pub(super) type ProgressHook = Arc<dyn Fn(&Snapshot) + Send + Sync>;
 
-/// What a streaming layer is set up with.
+/// How a layer selects while it gathers.
 #[derive(Clone)]
 pub(super) struct StreamingMode {
     pub(super) dropped_sample: usize,
@@ -44,7 +44,7 @@ impl StreamingMode {
     }
 }
 
-/// What a selection that was made while items arrived could not keep.
+/// What arrived and what was left out, for a selection that was made while gathering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StreamReport {
@@ -65,7 +65,7 @@ pub(super) struct Streaming {
     budget: ContextBudget,
     facts: Arc<[SourceFacts]>,
     /// What each source has promised, as far as it has kept it.
-    promises: Vec<SourceBounds>,
+    promises: Vec<StreamBounds>,
     broken: Vec<bool>,
     /// How many items each list has had.
     lengths: Vec<u64>,
@@ -170,7 +170,7 @@ impl Streaming {
             self.pin(sequence, item);
         } else {
             let score = self.score(&item);
-            if let Some(source) = (sequence.source as usize).checked_sub(1) {
+            if let Some(source) = (sequence.stream as usize).checked_sub(1) {
                 let item = StreamItem::new(score, item.tokens(), sequence, ());
                 self.hold_to_promises(source, |bounds| bounds.observe(&item));
             }
@@ -182,7 +182,7 @@ impl Streaming {
         self.scorer.score(item, std::slice::from_ref(item))
     }
 
-    fn hold_to_promises(&mut self, source: usize, observe: impl Fn(&mut SourceBounds) -> bool) {
+    fn hold_to_promises(&mut self, source: usize, observe: impl Fn(&mut StreamBounds) -> bool) {
         if let (Some(bounds), Some(broken)) =
             (self.promises.get_mut(source), self.broken.get_mut(source))
         {
@@ -191,7 +191,7 @@ impl Streaming {
     }
 
     fn pin(&mut self, sequence: Sequence, item: ContextItem) {
-        if let Some(source) = (sequence.source as usize).checked_sub(1) {
+        if let Some(source) = (sequence.stream as usize).checked_sub(1) {
             self.hold_to_promises(source, |bounds| bounds.observe_pinned(sequence));
             // Whether it may stay pinned shows when all pins that must be there have arrived.
             if self.facts.get(source).is_some_and(|facts| facts.optional) {
@@ -226,7 +226,7 @@ impl Streaming {
         pins.sort_by_key(|(sequence, _)| *sequence);
         for (sequence, mut item) in pins {
             if room.lift_unless_fits(&mut item) {
-                let source = (sequence.source as usize).checked_sub(1);
+                let source = (sequence.stream as usize).checked_sub(1);
                 if let Some(notes) = source.and_then(|source| notes.get_mut(source)) {
                     notes.pins_lifted += 1;
                 }
@@ -321,11 +321,11 @@ impl Streaming {
             report.total_tokens_considered = self.arrived_tokens;
         }
         let placed = positions.into_iter().filter_map(|position| {
-            let Sequence { source, position: at } = *sequences.get(position)?;
-            let origin = origin(&facts, source as usize, at as usize)?;
+            let Sequence { stream, position: at } = *sequences.get(position)?;
+            let origin = origin(&facts, stream as usize, at as usize)?;
             Some(Placed { item: items.get(position)?.clone(), origin })
         });
         let stream = Some(StreamReport { arrived, dropped: counts });
-        Ok(Chosen { placed: placed.collect(), report, stream, sources })
+        Ok(Chosen { placed: placed.collect(), report, stream, sources, candidates: arrived })
     }
 }

@@ -14,11 +14,15 @@ use crate::error::CupelError;
 static CONTENT_HASHER: LazyLock<foldhash::fast::RandomState> =
     LazyLock::new(foldhash::fast::RandomState::default);
 
-/// An immutable piece of context: a message, a document, a tool's output, a memory.
+/// A piece of context: a message, a document, a tool's output, a memory.
 ///
-/// A `ContextItem` is a handle over shared data. Cloning it counts a reference and never copies
-/// text. Two handles are the *same item* when they share that data ([`ContextItem::same`]); `==`
-/// compares the fields.
+/// A `ContextItem` is a handle over shared data that never changes. Cloning it counts a reference
+/// and never copies text. Two handles are the *same item* when they share that data
+/// ([`ContextItem::same`]); `==` compares all fields.
+///
+/// The token count and the pin belong to the handle. The layer may report the same item with the
+/// tokens it takes in the request, or without the pin of an optional source; such handles are not
+/// equal to the one it was given.
 ///
 /// ```
 /// use cupel::{ContextItem, ContextKind, ContextSource};
@@ -48,6 +52,7 @@ pub struct ContextItem {
     fields: Arc<Fields>,
 }
 
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fields {
     content: Arc<str>,
     kind: ContextKind,
@@ -79,19 +84,8 @@ impl ContextItem {
 
     /// Starts a changed copy of this item; the content text is shared, not copied.
     pub fn to_builder(&self) -> ContextItemBuilder {
-        let Fields { content, kind, source, tags, metadata, .. } = &*self.fields;
-        ContextItemBuilder {
-            tokens: self.tokens,
-            pinned: self.pinned(),
-            fields: Fields {
-                content: Arc::clone(content),
-                kind: kind.clone(),
-                source: source.clone(),
-                tags: tags.clone(),
-                metadata: metadata.clone(),
-                ..*self.fields
-            },
-        }
+        let fields = Fields::clone(&self.fields);
+        ContextItemBuilder { tokens: self.tokens, pinned: self.pinned(), fields }
     }
 
     /// Whether both handles name the same item, whatever their fields say.
@@ -195,53 +189,32 @@ impl ContextItem {
 
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&*self.fields, &*other.fields);
         self.tokens == other.tokens
             && self.hash_and_pin == other.hash_and_pin
-            && (Self::same(self, other)
-                || a.content == b.content
-                    && a.kind == b.kind
-                    && a.source == b.source
-                    && a.priority == b.priority
-                    && a.tags == b.tags
-                    && a.metadata == b.metadata
-                    && a.timestamp == b.timestamp
-                    && a.future_relevance_hint == b.future_relevance_hint
-                    && a.original_tokens == b.original_tokens)
+            && (Self::same(self, other) || self.fields == other.fields)
     }
 }
 
 impl fmt::Debug for ContextItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fields.debug(f, "ContextItem", self.tokens, self.pinned())
-    }
-}
-
-impl Fields {
-    fn debug(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        name: &str,
-        tokens: i64,
-        pinned: bool,
-    ) -> fmt::Result {
-        f.debug_struct(name)
-            .field("content", &self.content)
-            .field("tokens", &tokens)
-            .field("kind", &self.kind)
-            .field("source", &self.source)
-            .field("priority", &self.priority)
-            .field("tags", &self.tags)
-            .field("metadata", &self.metadata)
-            .field("timestamp", &self.timestamp)
-            .field("future_relevance_hint", &self.future_relevance_hint)
-            .field("pinned", &pinned)
-            .field("original_tokens", &self.original_tokens)
+        f.debug_struct("ContextItem")
+            .field("content", &self.fields.content)
+            .field("tokens", &self.tokens)
+            .field("kind", &self.fields.kind)
+            .field("source", &self.fields.source)
+            .field("priority", &self.fields.priority)
+            .field("tags", &self.fields.tags)
+            .field("metadata", &self.fields.metadata)
+            .field("timestamp", &self.fields.timestamp)
+            .field("future_relevance_hint", &self.fields.future_relevance_hint)
+            .field("pinned", &self.pinned())
+            .field("original_tokens", &self.fields.original_tokens)
             .finish()
     }
 }
 
 /// Builds a [`ContextItem`].
+#[derive(Debug)]
 #[must_use = "an item exists only after build()"]
 pub struct ContextItemBuilder {
     tokens: i64,
@@ -372,11 +345,5 @@ impl ContextItemBuilder {
             hash_and_pin: (hash & !PINNED) | u64::from(self.pinned),
             fields: Arc::new(self.fields),
         })
-    }
-}
-
-impl fmt::Debug for ContextItemBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fields.debug(f, "ContextItemBuilder", self.tokens, self.pinned)
     }
 }

@@ -26,6 +26,7 @@ mod fold;
 mod item;
 #[cfg(feature = "serde")]
 mod item_wire;
+mod label;
 mod open_string;
 mod overflow;
 mod placed;

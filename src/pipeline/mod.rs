@@ -203,7 +203,7 @@ impl Pipeline {
         let _entered = span.enter();
         let mut observer = Observer::begin(collector, items.len(), budget);
         let outcome = self.stages(items, budget, &mut observer, on_overflow);
-        observer.end(outcome.as_ref().map(|_| ()));
+        observer.end(&span, outcome.as_ref().map(|_| ()));
         outcome
     }
 

@@ -29,6 +29,16 @@ pub(super) struct Running {
     items_in: usize,
     span: EnteredSpan,
     started: Option<(SystemTime, Instant)>,
+    completed: bool,
+}
+
+/// A stage that is not left has failed.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.completed {
+            spans::record_error_status(&self.span);
+        }
+    }
 }
 
 impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
@@ -63,7 +73,11 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    pub(super) fn end(self, outcome: Result<(), &CupelError>) {
+    /// Ends the run that this span is about.
+    pub(super) fn end(self, span: &Span, outcome: Result<(), &CupelError>) {
+        if let Err(error) = outcome {
+            spans::record_failure(span, error.name());
+        }
         if self.begun {
             self.collector.end_run(outcome);
         }
@@ -84,17 +98,19 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             started: self.recording.then(|| (SystemTime::now(), Instant::now())),
             stage,
             items_in,
+            completed: false,
         }
     }
 
-    pub(super) fn leave(&mut self, running: Running, items_out: usize) {
+    pub(super) fn leave(&mut self, mut running: Running, items_out: usize) {
+        running.completed = true;
         spans::record_items_out(&running.span, items_out);
         if let Some((started_at, started)) = running.started {
             let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
             self.collector.record_stage_event(TraceEvent {
                 item_count_out: Some(items_out),
                 started_at: Some(started_at),
-                ..TraceEvent::stage(running.stage, duration_ms, running.items_in)
+                ..TraceEvent::stage(running.stage.clone(), duration_ms, running.items_in)
             });
         }
     }

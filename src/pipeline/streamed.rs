@@ -48,7 +48,7 @@ impl Pipeline {
         let all: Vec<usize> = (0..scores.len()).collect();
         let fits = ranked.classified.check_pinned(budget);
         let placed = fits.and_then(|()| place.place(&all, &mut observer));
-        observer.end(placed.as_ref().map(|_| ()));
+        observer.end(&span, placed.as_ref().map(|_| ()));
         placed
     }
 }

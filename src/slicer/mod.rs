@@ -57,7 +57,7 @@ pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
 pub use stream::{
-    Sequence, SourceBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
+    Sequence, StreamBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
 };
 
 /// What a slicer decided.

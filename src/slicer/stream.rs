@@ -80,7 +80,7 @@
 //!
 //! # Stopping early
 //!
-//! With what open sources promise about the rest ([`SourceBounds`]),
+//! With what open streams promise about the rest ([`StreamBounds`]),
 //! [`StreamSlice::is_settled`] tells when nothing that can still come would change the selection.
 
 mod bounds;
@@ -97,7 +97,7 @@ use std::fmt;
 
 use crate::error::{ConfigError, CupelError};
 
-pub use bounds::SourceBounds;
+pub use bounds::StreamBounds;
 pub use contents::StreamContent;
 use dedup::Deduplication;
 use item::Key;
@@ -108,7 +108,7 @@ use tree::Tree;
 /// Selects what [`GreedySlice`](crate::GreedySlice) would, from items that arrive one by one.
 ///
 /// At any moment [`selection`](Self::selection) is what a batch selects from everything that has
-/// arrived, in the same order, however the sources interleave. Memory is for the items that can
+/// arrived, in the same order, however the streams interleave. Memory is for the items that can
 /// still be selected, not for the stream; everything else is handed back at once. The rule, and
 /// an example to follow by hand, are in the [module's documentation](crate::slicer::stream).
 ///
@@ -148,9 +148,9 @@ impl<P> StreamSlice<P> {
     /// use cupel::slicer::{Sequence, StreamItem, StreamPush, StreamSlice};
     /// use cupel::ContextItem;
     ///
-    /// let copy = |score, source| -> Result<_, cupel::CupelError> {
+    /// let copy = |score, stream| -> Result<_, cupel::CupelError> {
     ///     let payload = ContextItem::new("refunds take five days", 5)?;
-    ///     Ok(StreamItem::new(score, 5, Sequence::new(source, 0), payload))
+    ///     Ok(StreamItem::new(score, 5, Sequence::new(stream, 0), payload))
     /// };
     /// let mut slice = StreamSlice::deduplicating(100);
     /// assert!(slice.push(copy(0.4, 0)?).is_kept());
@@ -291,35 +291,35 @@ impl<P> StreamSlice<P> {
         }
     }
 
-    /// Whether nothing that the open sources can still yield would change the selection.
+    /// Whether nothing that the open streams can still yield would change the selection.
     ///
-    /// If this is `true` the open sources may be abandoned. It is never `true` while one may
+    /// If this is `true` the open streams may be abandoned. It is never `true` while one may
     /// yield a pinned item or one without tokens. It is `false` only if an item within the
-    /// promises exists that would be selected; except that a source which promises a descending
+    /// promises exists that would be selected; except that a stream which promises a descending
     /// density is taken to be able to overtake all items of exactly the density it has reached.
-    pub fn is_settled<'b>(&self, open: impl IntoIterator<Item = &'b SourceBounds>) -> bool {
-        // What one source yields leaves the selection alone, and with it the room that another
+    pub fn is_settled<'b>(&self, open: impl IntoIterator<Item = &'b StreamBounds>) -> bool {
+        // What one stream yields leaves the selection alone, and with it the room that another
         // finds: each may be looked at by itself.
-        open.into_iter().all(|source| self.is_settled_for(source))
+        open.into_iter().all(|stream| self.is_settled_for(stream))
     }
 
-    fn is_settled_for(&self, source: &SourceBounds) -> bool {
-        if source.may_pin() || self.budget == 0 {
-            return !source.may_pin();
+    fn is_settled_for(&self, stream: &StreamBounds) -> bool {
+        if stream.may_pin() || self.budget == 0 {
+            return !stream.may_pin();
         }
         // No item that may come stands further in front, where there is most room, and none is
         // smaller. If that one does not fit, none does, and what does not fit changes nothing.
-        let first = source.first_key(self.budget);
+        let first = stream.first_key(self.budget);
         let left = self.kept.remaining_before(&first, self.budget.unsigned_abs());
-        left < source.fewest_tokens() && !self.may_replace_selected(source)
+        left < stream.fewest_tokens() && !self.may_replace_selected(stream)
     }
 
-    /// Whether the source may yield a better copy of a selected item that takes its place and does
+    /// Whether the stream may yield a better copy of a selected item that takes its place and does
     /// not fit. A copy of the same size would have fitted where the item does.
-    fn may_replace_selected(&self, source: &SourceBounds) -> bool {
+    fn may_replace_selected(&self, stream: &StreamBounds) -> bool {
         match &self.rule {
             Rule::Deduplicating(rule) if rule.allows_copies_of_any_size() => {
-                self.selection().any(|item| source.may_outrank(item))
+                self.selection().any(|item| stream.may_outrank(item))
             }
             _ => false,
         }

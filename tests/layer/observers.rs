@@ -4,11 +4,11 @@
 use std::convert::Infallible;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use cupel::gather::{GatherReport, Source};
 use cupel::layer::{
-    CallObserver, ContextError, ContextRequestAdapter, CupelLayerBuilder, Selection, SelectionHook,
+    CallObserver, CallStart, ContextError, ContextRequestAdapter, CupelLayerBuilder, Selection,
+    SelectionHook,
 };
 use cupel::{
     ContextBudget, CupelError, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
@@ -48,7 +48,7 @@ impl SelectionHook for Log {
         self.add("hook");
     }
 
-    fn observe(&self, _: SystemTime) -> Option<Box<dyn CallObserver>> {
+    fn observe(&self, _: &CallStart) -> Option<Box<dyn CallObserver>> {
         self.add("observe");
         Some(Box::new(self.clone()))
     }
@@ -193,7 +193,7 @@ fn slow_and_empty() -> Source<Request> {
 
 #[tokio::test(start_paused = true)]
 async fn a_streaming_layer_has_its_observers_too() {
-    let builder = layer_with([slow_and_empty()]).budget(budget(20)).streaming(true);
+    let builder = layer_with([slow_and_empty()]).budget(budget(20)).select_while_gathering(true);
     let heard = lines_of(Log::default(), builder, two_items()).await;
     let expected = [
         "observe",
@@ -207,7 +207,7 @@ async fn a_streaming_layer_has_its_observers_too() {
     assert_eq!(heard, expected);
 
     // What is all there at once is selected from at once.
-    let builder = layer().budget(budget(20)).streaming(true);
+    let builder = layer().budget(budget(20)).select_while_gathering(true);
     assert_eq!(lines_of(Log::default(), builder, two_items()).await, WHOLE_CALL);
 }
 
@@ -229,7 +229,7 @@ async fn an_observer_is_told_why_there_is_no_selection() {
 #[tokio::test(start_paused = true)]
 async fn an_observer_hears_of_a_run_that_failed_while_items_arrived() {
     let asked = request().item(pinned("large", 5_000));
-    let builder = layer_with([slow_and_empty()]).streaming(true);
+    let builder = layer_with([slow_and_empty()]).select_while_gathering(true);
     let heard = lines_of(Log::default(), builder, asked).await;
     assert_eq!(heard[..3], ["observe", "run of 1", "end false"]);
     assert!(heard[3].starts_with("failed: Pinned items require 5000 tokens"), "{}", heard[3]);

@@ -256,7 +256,8 @@ async fn hooks_and_observers_that_panic_change_nothing() {
 #[tokio::test]
 async fn a_function_that_shows_progress_may_panic() {
     let source = Source::items("notes", [item("note", 1)]);
-    let layer = layer().streaming(true).source(source).on_progress(|_| panic!("no screen"));
+    let layer =
+        layer().select_while_gathering(true).source(source).on_progress(|_| panic!("no screen"));
     let mut service = layer.build().unwrap().layer(Echo::default());
     assert_eq!(call(&mut service, request()).await.unwrap(), ["note"]);
 }

@@ -53,7 +53,7 @@ async fn send(
         .adapter(page)
         .pipeline(pipeline())
         .budget(budget(20))
-        .streaming(streaming)
+        .select_while_gathering(streaming)
         .hook(hook.clone());
     let layer = sources.into_iter().fold(builder, CupelLayerBuilder::source);
     let service = layer.build().unwrap().layer(service_fn(|lines| ready(Ok(lines))));
@@ -148,7 +148,7 @@ async fn what_is_withdrawn_is_not_sent_and_explained() {
                 .adapter(Together)
                 .pipeline(pipeline())
                 .budget(budget(room))
-                .streaming(streaming)
+                .select_while_gathering(streaming)
                 .hook(hook.clone())
                 .build()
                 .unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cupel::CupelError;
-use cupel::slicer::{Sequence, SourceBounds, StreamItem, StreamPush, StreamSlice};
+use cupel::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice};
 
 use crate::batch::{Candidate, batch, selected};
 
@@ -141,7 +141,7 @@ fn a_copy_that_no_longer_fits_makes_room_for_what_comes_later() {
 
 #[test]
 fn a_source_that_breaks_a_promise_is_not_believed_any_more() {
-    let strict = || SourceBounds::new(0).max_score(1.0).min_tokens(5).never_pinned();
+    let strict = || StreamBounds::new(0).max_score(1.0).min_tokens(5).never_pinned();
     let mut slice = StreamSlice::new(10);
     assert!(slice.push(item(20.0, 8, 0)).is_kept());
     assert!(slice.is_settled([&strict()]));

@@ -94,7 +94,7 @@ fn a_deduplicating_slice_keeps_nothing_in_vain_either() {
             let filler = dense(2 * FRONT, budget - sum, Sequence::new(1, 0), "filler");
             let _ = slice.push(filler.to_stream());
             for copy in before {
-                let sequence = Sequence { source: 2, ..copy.sequence };
+                let sequence = Sequence { stream: 2, ..copy.sequence };
                 let better = dense(FRONT, copy.item.tokens(), sequence, copy.item.content());
                 assert!(slice.push(better.to_stream()).is_kept());
             }

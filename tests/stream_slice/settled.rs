@@ -1,7 +1,7 @@
 //! Stopping early never changes the outcome, and is possible as soon as it could not.
 
 use cupel::ContextItem;
-use cupel::slicer::{Sequence, SourceBounds, StreamItem, StreamSlice};
+use cupel::slicer::{Sequence, StreamBounds, StreamItem, StreamSlice};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn is_settled(slice: &StreamSlice<ContextItem>, open: &[Source]) -> bool {
 /// A source with what it may still yield.
 #[derive(Debug, Clone)]
 struct Source {
-    bounds: SourceBounds,
+    bounds: StreamBounds,
     number: u32,
     max_score: i64,
     min_tokens: i64,
@@ -23,7 +23,7 @@ struct Source {
 
 impl Source {
     fn new(number: u32, max_score: i64, min_tokens: i64) -> Self {
-        let bounds = SourceBounds::new(number)
+        let bounds = StreamBounds::new(number)
             .max_score(max_score as f64 * 0.5)
             .min_tokens(min_tokens)
             .never_pinned();
@@ -32,7 +32,7 @@ impl Source {
 
     /// Every item it may yield next, in steps of half a score: of a new content, or a copy.
     fn next_items(&self, arrived: &[Candidate]) -> Vec<Candidate> {
-        let position = arrived.iter().filter(|c| c.sequence.source == self.number).count();
+        let position = arrived.iter().filter(|c| c.sequence.stream == self.number).count();
         let sequence = Sequence::new(self.number, position as u64);
         let scores = || (0..=self.max_score).map(|half| half as f64 * 0.5);
         let new = (self.min_tokens..=9).map(|tokens| (tokens, format!("new {sequence:?}")));
@@ -57,7 +57,7 @@ fn instance() -> impl Strategy<Value = (Vec<Source>, Vec<Candidate>)> {
         let mut arrived: Vec<Candidate> = Vec::new();
         for [source, tokens, score] in codes {
             let source = &mut sources[usize::from(source % 2)];
-            let position = arrived.iter().filter(|c| c.sequence.source == source.number).count();
+            let position = arrived.iter().filter(|c| c.sequence.stream == source.number).count();
             let sequence = Sequence::new(source.number, position as u64);
             let tokens = source.min_tokens + i64::from(tokens % 4);
             let score = (i64::from(score) % (source.max_score + 1)) as f64 * 0.5;
@@ -124,10 +124,10 @@ proptest! {
             let tokens = 2 + i64::from(tokens % 6);
             sources[usize::from(source % 2)].push((f64::from(score % 16) * 0.5, tokens));
         }
-        let mut open: Vec<(SourceBounds, Vec<StreamItem<()>>)> = Vec::new();
+        let mut open: Vec<(StreamBounds, Vec<StreamItem<()>>)> = Vec::new();
         for (number, mut items) in (0_u32..).zip(sources) {
             let [score, tokens, descending] = [0, 1, 2].map(|i| promises[3 * number as usize + i]);
-            let mut bounds = SourceBounds::new(number).never_pinned().min_tokens(1);
+            let mut bounds = StreamBounds::new(number).never_pinned().min_tokens(1);
             if score {
                 bounds = bounds.max_score(items.iter().map(|item| item.0).fold(0.0, f64::max));
             }
@@ -175,7 +175,7 @@ fn push(slice: &mut StreamSlice<()>, score: f64, tokens: i64, position: u64) {
 fn a_pin_or_an_item_without_tokens_may_always_come_unless_excluded() {
     let mut slice = StreamSlice::new(10);
     push(&mut slice, 10.0, 10, 0);
-    let bounds = SourceBounds::new(1).max_score(1.0);
+    let bounds = StreamBounds::new(1).max_score(1.0);
     assert!(!slice.is_settled([&bounds.min_tokens(1)]), "a pin takes from the budget");
     assert!(!slice.is_settled([&bounds.never_pinned()]), "an item without tokens always fits");
     assert!(!slice.is_settled([&bounds.never_pinned().min_tokens(-4)]));
@@ -187,8 +187,8 @@ fn a_pin_or_an_item_without_tokens_may_always_come_unless_excluded() {
 fn one_open_source_without_promises_keeps_the_selection_open() {
     let mut slice = StreamSlice::new(10);
     push(&mut slice, 10.0, 10, 0);
-    let quiet = SourceBounds::new(1).max_score(1.0).min_tokens(1).never_pinned();
-    let unknown = SourceBounds::new(2).min_tokens(1).never_pinned();
+    let quiet = StreamBounds::new(1).max_score(1.0).min_tokens(1).never_pinned();
+    let unknown = StreamBounds::new(2).min_tokens(1).never_pinned();
     assert!(slice.is_settled([&quiet, &quiet]));
     assert!(!slice.is_settled([&quiet, &unknown]));
     assert!(!slice.is_settled([&quiet, &unknown.max_score(f64::NAN)]), "NaN promises nothing");
@@ -201,7 +201,7 @@ fn equal_items_settle_by_their_place_in_the_batch() {
         let sequence = Sequence::new(1, position);
         let _ = slice.push(StreamItem::new(1.0, 5, sequence, ()));
     }
-    let equal = |source| SourceBounds::new(source).max_score(1.0).min_tokens(5).never_pinned();
+    let equal = |source| StreamBounds::new(source).max_score(1.0).min_tokens(5).never_pinned();
     assert!(!slice.is_settled([&equal(0)]), "an equal item of an earlier source comes first");
     assert!(slice.is_settled([&equal(2)]), "one of a later source comes last");
 }
@@ -209,7 +209,7 @@ fn equal_items_settle_by_their_place_in_the_batch() {
 #[test]
 fn a_falling_density_settles_when_it_has_passed_the_last_that_fits() {
     let mut slice = StreamSlice::new(10);
-    let mut bounds = SourceBounds::new(0).min_tokens(4).descending_density().never_pinned();
+    let mut bounds = StreamBounds::new(0).min_tokens(4).descending_density().never_pinned();
     for (position, (score, settled)) in [(8.0, false), (7.0, false), (6.0, true)].iter().enumerate()
     {
         let item = StreamItem::new(*score, 4, Sequence::new(0, position as u64), ());
@@ -224,7 +224,7 @@ fn scores_below_zero_weigh_less_on_larger_items() {
     let mut slice = StreamSlice::new(3);
     push(&mut slice, -0.24, 2, 0);
     // -0.3 on 2 tokens comes behind that and finds 1 left, but on 3 tokens it comes before it.
-    let bounds = SourceBounds::new(1).max_score(-0.3).min_tokens(2).never_pinned();
+    let bounds = StreamBounds::new(1).max_score(-0.3).min_tokens(2).never_pinned();
     assert!(!slice.is_settled([&bounds]));
     push(&mut slice, 1.0, 3, 1);
     assert!(slice.is_settled([&bounds]));

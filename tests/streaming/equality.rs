@@ -80,7 +80,7 @@ fn builder(case: &Case, streaming: bool) -> CupelLayerBuilder<Request, Recountin
         .adapter(Recounting(case.overhead))
         .pipeline(pipeline)
         .budget(budget)
-        .streaming(streaming);
+        .select_while_gathering(streaming);
     for (number, items) in case.sources.iter().enumerate() {
         builder = builder.source(timetable(&format!("source {number}"), items.clone()));
     }
@@ -144,7 +144,7 @@ async fn an_optional_pin_makes_room_for_a_required_one_that_comes_later() {
     use crate::support::{layer, pinned};
     let builder = |streaming| {
         layer(100)
-            .streaming(streaming)
+            .select_while_gathering(streaming)
             .source(timetable("memory", vec![(0, pinned("nice to have", 50))]).optional())
             .source(timetable("rules", vec![(10, pinned("must have", 60))]))
     };

@@ -19,7 +19,7 @@ async fn both(
             .adapter(Recounting(overhead))
             .policy(Policy::rag())
             .budget(ContextBudget::builder(budget).build().unwrap())
-            .streaming(streaming)
+            .select_while_gathering(streaming)
             .source(source());
         let request = ContextRequest::new(()).with_items(own.iter().cloned());
         let (contents, selection) = send(builder, request).await.unwrap();

@@ -18,7 +18,7 @@ fn refusal(scorer: impl Scorer + 'static, slicer: impl Slicer + 'static) -> Stri
         .adapter(ContextRequestAdapter)
         .pipeline(pipeline)
         .budget(ContextBudget::builder(100).build().unwrap())
-        .streaming(true)
+        .select_while_gathering(true)
         .build();
     built.err().map(|error| error.to_string()).unwrap_or_default()
 }
@@ -29,7 +29,7 @@ fn a_relative_scorer_is_named_with_what_to_use_instead() {
     assert_eq!(
         text,
         "CupelLayer: RecencyScorer compares an item with all others, so it cannot score while \
-         items arrive; use DecayScorer, which goes by age instead of rank, or leave .streaming(..) \
+         items arrive; use DecayScorer, which goes by age instead of rank, or leave .select_while_gathering(..) \
          out"
     );
 }
@@ -52,7 +52,7 @@ fn any_slicer_but_greedy_is_refused() {
     assert_eq!(
         text,
         "CupelLayer: KnapsackSlice needs all items at once, so it cannot select while they arrive; \
-         use GreedySlice, or leave .streaming(..) out"
+         use GreedySlice, or leave .select_while_gathering(..) out"
     );
     assert_eq!(refusal(ReflexiveScorer, Box::new(GreedySlice)), "");
 }
@@ -79,9 +79,15 @@ fn a_scorer_that_depends_on_time_must_be_able_to_stop_its_clock() {
 #[test]
 fn options_of_streaming_need_streaming() {
     let error = layer(10).dropped_sample(5).build().unwrap_err();
-    assert_eq!(error.to_string(), "CupelLayer: .dropped_sample(..) needs .streaming(true)");
+    assert_eq!(
+        error.to_string(),
+        "CupelLayer: .dropped_sample(..) needs .select_while_gathering(true)"
+    );
     let error = layer(10).on_progress(|_| {}).build().unwrap_err();
-    assert_eq!(error.to_string(), "CupelLayer: .on_progress(..) needs .streaming(true)");
+    assert_eq!(
+        error.to_string(),
+        "CupelLayer: .on_progress(..) needs .select_while_gathering(true)"
+    );
 }
 
 #[test]
@@ -91,7 +97,7 @@ fn the_presets_say_whether_they_stream() {
             .adapter(ContextRequestAdapter)
             .policy(policy)
             .budget(ContextBudget::builder(100).build().unwrap())
-            .streaming(true)
+            .select_while_gathering(true)
             .build()
             .is_ok()
     };

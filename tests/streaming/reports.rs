@@ -18,8 +18,10 @@ async fn everything_is_counted_and_only_the_best_is_kept() {
     // The first one makes the call wait: what is all there at once is not streamed.
     let many = (0..1_000)
         .map(|i| (u64::from(i == 0), item(&format!("item {i}"), 10, f64::from(i) / 1_000.0)));
-    let builder =
-        layer(50).streaming(true).dropped_sample(7).source(timetable("many", many.collect()));
+    let builder = layer(50)
+        .select_while_gathering(true)
+        .dropped_sample(7)
+        .source(timetable("many", many.collect()));
     let request =
         ContextRequest::new(()).item(item("item 999", 10, 0.9985)).item(item("bad", -1, 1.0));
     let (sent, report) = send(builder, request).await.unwrap();
@@ -45,7 +47,7 @@ async fn a_watcher_sees_the_selection_change_and_nothing_else() {
     let seen: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
     let log = Arc::clone(&seen);
     let builder = layer(30)
-        .streaming(true)
+        .select_while_gathering(true)
         .on_progress(move |snapshot: &Snapshot| {
             let contents = snapshot.selected.iter().map(|item| item.content().to_owned());
             log.lock().unwrap().push(contents.collect());
@@ -96,7 +98,7 @@ async fn the_clock_stands_still_for_a_request_and_moves_between_requests() {
             .adapter(cupel::layer::ContextRequestAdapter)
             .pipeline(pipeline.clone())
             .budget(ContextBudget::builder(100).build().unwrap())
-            .streaming(true)
+            .select_while_gathering(true)
             .source(timetable("rag", vec![(5, at("a")), (5, at("b")), (5, at("c"))]))
     };
     let mut scores = Vec::new();
@@ -117,7 +119,7 @@ async fn a_source_that_may_be_discarded_waits_until_it_ends() {
         items.chain(futures::stream::iter([Err::<ContextItem, _>("disk on fire")]))
     });
     let builder = layer(15)
-        .streaming(true)
+        .select_while_gathering(true)
         .source(failing.discard_on_error())
         .source(timetable("sound", vec![(10, item("sound", 10, 0.1))]));
     let (sent, report) = send(builder, ContextRequest::new(())).await.unwrap();

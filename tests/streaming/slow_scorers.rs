@@ -36,7 +36,7 @@ fn slow(streaming: bool, items: usize, wait: u64) -> Builder {
         (0..items).map(|number| item(&format!("item {number}"), 1, 0.5)).collect();
     layer(100_000)
         .policy(policy.unwrap())
-        .streaming(streaming)
+        .select_while_gathering(streaming)
         .source(Source::items("many", many).deadline(ms(200)))
         .source(timetable("late", vec![(wait, item("late", 1, 0.5))]).deadline(ms(200)))
 }

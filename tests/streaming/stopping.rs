@@ -16,7 +16,7 @@ fn with_a_slow_source(streaming: bool) -> crate::support::Builder {
     };
     let slow = (0..4).map(|i| (200, item(&format!("slow {i}"), 50, 0.1))).collect();
     layer(250)
-        .streaming(streaming)
+        .select_while_gathering(streaming)
         .source(fast("a", 1.0))
         .source(fast("b", 0.9))
         .source(fast("c", 0.8))
@@ -44,7 +44,7 @@ async fn a_call_leaves_as_soon_as_nothing_could_change_and_sends_the_same() {
 async fn a_source_that_promises_nothing_is_waited_for() {
     let start = Instant::now();
     let builder = layer(50)
-        .streaming(true)
+        .select_while_gathering(true)
         .source(timetable("full", vec![(0, item("fills it", 50, 1.0))]))
         .source(timetable("late", vec![(300, item("late", 50, 0.1))]));
     let (_, report) = send(builder, ContextRequest::new(())).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_source_that_promises_nothing_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn without_a_smallest_size_an_item_that_costs_nothing_could_still_come() {
     let builder = layer(50)
-        .streaming(true)
+        .select_while_gathering(true)
         .source(timetable("full", vec![(0, item("fills it", 50, 1.0))]))
         .source(timetable("late", vec![(300, item("free", 0, 0.1))]).max_score(0.2));
     let (sent, report) = send(builder, ContextRequest::new(())).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_falling_density_lets_a_source_be_cut_short() {
         (0..100).map(|i| (10, item(&format!("hit {i}"), 20, 1.0 - f64::from(i) / 100.0)));
     let start = Instant::now();
     let builder = layer(100)
-        .streaming(true)
+        .select_while_gathering(true)
         .source(timetable("rag", best_first.collect()).min_tokens(20).descending_density());
     let (sent, report) = send(builder, ContextRequest::new(())).await.unwrap();
     assert_eq!(sent.len(), 5);
@@ -83,7 +83,7 @@ async fn a_falling_density_lets_a_source_be_cut_short() {
 async fn a_source_that_breaks_its_promise_is_not_believed_any_more() {
     let items = vec![(0, item("above", 10, 0.9)), (100, item("more", 40, 1.0))];
     let builder = layer(50)
-        .streaming(true)
+        .select_while_gathering(true)
         .source(timetable("liar", items).max_score(0.2).min_tokens(10))
         .source(timetable("full", vec![(1, item("fills it", 40, 0.5))]));
     let (sent, report) = send(builder, ContextRequest::new(())).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_source_that_breaks_its_promise_is_not_believed_any_more() {
 async fn the_deadline_ends_what_hangs_and_keeps_what_came() {
     let start = Instant::now();
     let builder = layer(100)
-        .streaming(true)
+        .select_while_gathering(true)
         .gather_deadline(ms(400))
         .source(hanging("hangs", vec![item("in time", 10, 0.5)]).optional());
     let (sent, report) = send(builder, ContextRequest::new(())).await.unwrap();
@@ -109,7 +109,10 @@ async fn the_deadline_ends_what_hangs_and_keeps_what_came() {
 
 #[tokio::test(start_paused = true)]
 async fn a_required_source_that_hangs_fails_the_call_by_name() {
-    let builder = layer(100).streaming(true).gather_deadline(ms(50)).source(hanging("db", vec![]));
+    let builder = layer(100)
+        .select_while_gathering(true)
+        .gather_deadline(ms(50))
+        .source(hanging("db", vec![]));
     let error = send(builder, ContextRequest::new(())).await.unwrap_err();
     assert_eq!(error.to_string(), "required source \"db\" timed out");
 }
@@ -138,7 +141,7 @@ async fn sources_that_are_not_needed_are_dropped_at_once() {
     });
     let seen = Arc::clone(&alive);
     let builder = layer(100)
-        .streaming(true)
+        .select_while_gathering(true)
         .on_selection(move |_: &cupel::layer::Selection| {
             // The request has not left yet, and nobody is left behind.
             assert_eq!(seen.load(Ordering::SeqCst), 0);

@@ -150,6 +150,10 @@ impl<R: Parts + fmt::Debug> fmt::Debug for Rest<R> {
 impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
     type Rest = Rest<R>;
 
+    fn model<'a>(&'a self, request: &'a R) -> Option<&'a str> {
+        request.model()
+    }
+
     fn split(&self, mut request: R) -> Result<Split<Self::Rest>, BoxError> {
         let model = self.models.of_request(request.model())?;
         let meter = Meter::new(model, self.counter.as_ref());

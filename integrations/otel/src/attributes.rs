@@ -3,7 +3,8 @@
 //! Those that begin with `cupel.` are not stable yet, says the specification: do not build alerts
 //! on them.
 
-/// On `cupel.pipeline`: the budget's `maxTokens`.
+/// On `cupel.selection`: the `maxTokens` of the whole request. On `cupel.pipeline`: those of the
+/// budget it had, which is the same without the fixed tokens.
 pub const BUDGET_MAX_TOKENS: &str = "cupel.budget.max_tokens";
 /// On `cupel.pipeline`: the name of the [`CupelVerbosity`](crate::CupelVerbosity).
 pub const VERBOSITY: &str = "cupel.verbosity";
@@ -15,8 +16,7 @@ pub const STAGE_ITEM_COUNT_IN: &str = "cupel.stage.item_count_in";
 /// On a stage: how many items left it.
 pub const STAGE_ITEM_COUNT_OUT: &str = "cupel.stage.item_count_out";
 
-/// On a stage: how many items it left out. On `cupel.selection` of a streaming layer: how many
-/// were left out while items arrived.
+/// On a stage: how many items it left out.
 pub const EXCLUSION_COUNT: &str = "cupel.exclusion.count";
 /// On a `cupel.exclusion` event: the reason's name. Also a label of `cupel.items.excluded`.
 pub const EXCLUSION_REASON: &str = "cupel.exclusion.reason";
@@ -32,6 +32,15 @@ pub const ITEM_TOKENS: &str = "cupel.item.tokens";
 /// On a `cupel.item.included` event: the score the item was placed with.
 pub const ITEM_SCORE: &str = "cupel.item.score";
 
+/// On `cupel.selection`: how many items the request has that is sent.
+pub const ITEMS_INCLUDED: &str = "cupel.items.included";
+/// On `cupel.selection`: how many candidates it does not have, whoever left them out.
+pub const ITEMS_EXCLUDED: &str = "cupel.items.excluded";
+/// On `cupel.selection`: tokens that were not up for selection, such as tools and instructions.
+pub const TOKENS_FIXED: &str = "cupel.tokens.fixed";
+/// On `cupel.selection`: tokens of the request that is sent, those of its items and the fixed ones.
+pub const TOKENS_SENT: &str = "cupel.tokens.sent";
+
 /// On `cupel.gather`: how many sources there are.
 pub const SOURCES: &str = "cupel.sources";
 /// On a source: its name. Also a label of the sources' metrics.
@@ -45,5 +54,11 @@ pub const SOURCE_OUTCOME: &str = "cupel.source.outcome";
 
 /// On the topmost span: the conversation, where the caller has [said it](crate::ConversationId).
 pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
-/// On a failed `cupel.selection`, and on `cupel.pipeline.duration`: the error's name.
+/// On `cupel.selection`: the model the request is for, where the adapter knows it.
+pub const REQUEST_MODEL: &str = "gen_ai.request.model";
+/// On a source: always `retrieval`.
+pub const OPERATION_NAME: &str = "gen_ai.operation.name";
+/// On a source: its name.
+pub const DATA_SOURCE_ID: &str = "gen_ai.data_source.id";
+/// On every span that failed, and on the durations of selections and pipelines: the error's name.
 pub const ERROR_TYPE: &str = "error.type";

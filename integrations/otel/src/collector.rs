@@ -1,5 +1,6 @@
 //! The collector: one run of the pipeline as a tree of spans.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use cupel::{
@@ -13,7 +14,7 @@ use crate::conversation::ConversationId;
 use crate::metrics::Tally;
 use crate::run::RunSpans;
 use crate::tracers::Tracers;
-use crate::{CupelMetrics, CupelVerbosity, label};
+use crate::{CupelMetrics, CupelVerbosity};
 
 /// Writes a run of the pipeline as spans: `cupel.pipeline` and one `cupel.stage.{name}` a stage.
 ///
@@ -46,9 +47,13 @@ enum Parent {
     Made(Context),
     /// This one.
     Given(Context),
-    /// This one, whose span already says which conversation it belongs to.
-    Call(Context),
+    /// This one, of a call whose span already says which conversation it belongs to. Numbers are
+    /// handed to the call, which knows what became of the selection.
+    Call(Context, Handover),
 }
+
+/// Where a call finds the numbers of its run.
+pub(crate) type Handover = Arc<OnceLock<Tally>>;
 
 #[derive(Debug)]
 enum State {
@@ -110,8 +115,10 @@ impl CupelOtelTraceCollector {
         tracers: Tracers,
         metrics: Option<CupelMetrics>,
         context: Context,
+        handover: Handover,
     ) -> Self {
-        Self { verbosity, tracers, metrics, parent: Parent::Call(context), state: State::Idle }
+        let parent = Parent::Call(context, handover);
+        Self { verbosity, tracers, metrics, parent, state: State::Idle }
     }
 
     fn begin_spans(&self, budget: &ContextBudget) -> Option<RunSpans> {
@@ -120,7 +127,7 @@ impl CupelOtelTraceCollector {
         };
         // What is known about the conversation is asked only when there is a span to carry it.
         let (spans, conversation) = match &self.parent {
-            Parent::Call(context) => return begin(context),
+            Parent::Call(context, _) => return begin(context),
             Parent::Given(context) => (begin(context)?, ConversationId::of(context)),
             Parent::Made(made) => {
                 let current = Context::current();
@@ -208,12 +215,17 @@ impl TraceCollector for CupelOtelTraceCollector {
         let State::Running(mut run) = std::mem::replace(&mut self.state, State::Idle) else {
             return;
         };
-        let error = outcome.err().map(label::pipeline_error);
+        let error = outcome.err().map(CupelError::name);
         if let Some(spans) = &mut run.spans {
             spans.end(error);
         }
-        if let (Some((tally, began)), Some(metrics)) = (&run.tally, &self.metrics) {
-            tally.record(metrics, began.elapsed(), error);
+        let (Some((tally, began)), Some(metrics)) = (run.tally, &self.metrics) else { return };
+        metrics.record_run(began.elapsed(), error);
+        match &self.parent {
+            // A run that failed has selected nothing.
+            _ if error.is_some() => {}
+            Parent::Call(_, handover) => drop(handover.set(tally)),
+            Parent::Made(_) | Parent::Given(_) => tally.record(metrics),
         }
     }
 }

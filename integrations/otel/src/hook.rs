@@ -1,8 +1,6 @@
 //! The hook: every call through a layer as a tree of spans, and its numbers.
 
-use std::time::SystemTime;
-
-use cupel::layer::{CallObserver, SelectionHook};
+use cupel::layer::{CallObserver, CallStart, SelectionHook};
 use opentelemetry::trace::{Span, Tracer, TracerProvider};
 
 use crate::call::Call;
@@ -71,8 +69,8 @@ impl SelectionHook for CupelOtel {
         false
     }
 
-    fn observe(&self, called_at: SystemTime) -> Option<Box<dyn CallObserver>> {
-        let call = Call::begin(self, called_at)?;
+    fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
+        let call = Call::begin(self, call)?;
         Some(Box::new(call))
     }
 }

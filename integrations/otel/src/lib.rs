@@ -22,6 +22,7 @@
 //! ```
 
 mod call;
+mod call_spans;
 mod collector;
 mod conversation;
 mod hook;

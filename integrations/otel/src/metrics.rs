@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use cupel::gather::{GatherReport, SourceReport};
-use cupel::layer::DroppedCounts;
+use cupel::layer::Selection;
 use cupel::{ContextBudget, ExclusionReason};
 use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider};
 use opentelemetry::{KeyValue, global};
 
 use crate::tracers::scope;
-use crate::{attributes, label, names};
+use crate::{attributes, names};
 
 /// The instruments, for a [hook](crate::CupelOtel::metrics) or a
 /// [collector](crate::CupelOtelTraceCollector::metrics). Cheap to clone.
 ///
 /// | metric | unit | labels |
 /// | --- | --- | --- |
+/// | `cupel.selection.duration` | s | `error.type` of a call that failed |
 /// | `cupel.pipeline.duration` | s | `error.type` of a run that failed |
 /// | `cupel.selection.tokens` | {token} | |
 /// | `cupel.budget.utilization` | 1 | |
@@ -28,6 +29,7 @@ use crate::{attributes, label, names};
 /// number of time series is bounded. Measuring does not depend on sampling.
 #[derive(Debug, Clone)]
 pub struct CupelMetrics {
+    selection_duration: Histogram<f64>,
     pipeline_duration: Histogram<f64>,
     selection_tokens: Histogram<u64>,
     budget_utilization: Histogram<f64>,
@@ -87,6 +89,10 @@ impl CupelMetrics {
             meter.u64_counter(name).with_unit(unit).with_description(description).build()
         };
         Self {
+            selection_duration: seconds(
+                names::SELECTION_DURATION,
+                "Time from a call until its request was built, or until it failed.",
+            ),
             pipeline_duration: seconds(names::PIPELINE_DURATION, "Time to select the context."),
             selection_tokens: meter
                 .u64_histogram(names::SELECTION_TOKENS)
@@ -111,6 +117,36 @@ impl CupelMetrics {
         }
     }
 
+    /// How a call went until the model was asked.
+    pub(crate) fn record_call(&self, took: Duration, error: Option<&'static str>) {
+        record_duration(&self.selection_duration, took, error);
+    }
+
+    /// What is in the request of a call, and what was left out on the way to it.
+    pub(crate) fn record_selection(&self, selection: &Selection, run: &Tally) {
+        self.record_included(selection.sent.items, selection.sent.tokens, &selection.budget);
+        run.record_excluded(self);
+        // What the adapter took out, before the pipeline or after it.
+        self.record_excluded("Filtered", selection.refused as u64);
+        if let Some(stream) = &selection.stream {
+            // Before the pipeline could tell about it.
+            self.record_excluded("BudgetExceeded", stream.dropped.over_budget as u64);
+            self.record_excluded("Deduplicated", stream.dropped.duplicates as u64);
+            self.record_excluded("NegativeTokens", stream.dropped.negative_tokens as u64);
+        }
+    }
+
+    fn record_included(&self, items: usize, tokens: i64, budget: &ContextBudget) {
+        let tokens = u64::try_from(tokens).unwrap_or(0);
+        let share = match budget.max_tokens() {
+            0 => 0.0,
+            most => tokens as f64 / most as f64,
+        };
+        self.selection_tokens.record(tokens, &[]);
+        self.budget_utilization.record(share, &[]);
+        self.items_included.add(items as u64, &[]);
+    }
+
     /// What gathering has to say.
     pub(crate) fn record_gather(&self, gather: &GatherReport) {
         gather.sources.iter().for_each(|source| self.record_source(source));
@@ -127,16 +163,9 @@ impl CupelMetrics {
         }
     }
 
-    /// What was left out while items arrived, before the pipeline could tell about it.
-    pub(crate) fn record_dropped(&self, dropped: &DroppedCounts) {
-        self.record_excluded("BudgetExceeded", dropped.over_budget as u64);
-        self.record_excluded("Deduplicated", dropped.duplicates as u64);
-        self.record_excluded("NegativeTokens", dropped.negative_tokens as u64);
-    }
-
-    /// What the adapter took out, so that the pipeline never saw it.
-    pub(crate) fn record_refused(&self, parts: usize) {
-        self.record_excluded("Filtered", parts as u64);
+    /// How long a run of the pipeline took, whatever became of it.
+    pub(crate) fn record_run(&self, took: Duration, error: Option<&'static str>) {
+        record_duration(&self.pipeline_duration, took, error);
     }
 
     fn record_excluded(&self, reason: &'static str, items: u64) {
@@ -147,11 +176,17 @@ impl CupelMetrics {
     }
 }
 
-/// What one run has to say, in numbers.
+/// Durations of what failed have a series for each error.
+fn record_duration(histogram: &Histogram<f64>, took: Duration, error: Option<&'static str>) {
+    let label = error.map(|name| KeyValue::new(attributes::ERROR_TYPE, name));
+    histogram.record(took.as_secs_f64(), label.as_slice());
+}
+
+/// What one run of the pipeline has to say, in numbers.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    max_tokens: i64,
-    items: u64,
+    budget: ContextBudget,
+    items: usize,
     tokens: i64,
     /// By position in `ExclusionReason::NAMES`; the last one counts unknown reasons.
     excluded: [u64; ExclusionReason::NAMES.len() + 1],
@@ -159,7 +194,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn new(budget: &ContextBudget) -> Self {
-        Self { max_tokens: budget.max_tokens(), items: 0, tokens: 0, excluded: Default::default() }
+        Self { budget: budget.clone(), items: 0, tokens: 0, excluded: Default::default() }
     }
 
     pub(crate) fn include(&mut self, tokens: i64) {
@@ -168,33 +203,22 @@ impl Tally {
     }
 
     pub(crate) fn exclude(&mut self, reason: &ExclusionReason) {
-        let name = reason.name();
+        let label = reason.label();
         let names = ExclusionReason::NAMES;
-        let position = names.iter().position(|known| *known == name).unwrap_or(names.len());
+        let position = names.iter().position(|known| *known == label).unwrap_or(names.len());
         if let Some(count) = self.excluded.get_mut(position) {
             *count += 1;
         }
     }
 
-    /// Writes the numbers down; a run that failed has selected nothing.
-    pub(crate) fn record(
-        &self,
-        metrics: &CupelMetrics,
-        took: Duration,
-        error: Option<&'static str>,
-    ) {
-        let labels = error.map(|name| KeyValue::new(attributes::ERROR_TYPE, name));
-        metrics.pipeline_duration.record(took.as_secs_f64(), labels.as_slice());
-        if error.is_some() {
-            return;
-        }
-        let tokens = u64::try_from(self.tokens).unwrap_or(0);
-        metrics.selection_tokens.record(tokens, &[]);
-        let utilization =
-            if self.max_tokens == 0 { 0.0 } else { tokens as f64 / self.max_tokens as f64 };
-        metrics.budget_utilization.record(utilization, &[]);
-        metrics.items_included.add(self.items, &[]);
-        let names = ExclusionReason::NAMES.into_iter().chain([label::UNKNOWN]);
+    /// Writes down what a run selected that nothing comes after.
+    pub(crate) fn record(&self, metrics: &CupelMetrics) {
+        metrics.record_included(self.items, self.tokens, &self.budget);
+        self.record_excluded(metrics);
+    }
+
+    fn record_excluded(&self, metrics: &CupelMetrics) {
+        let names = ExclusionReason::NAMES.into_iter().chain(["Unknown"]);
         for (name, count) in names.zip(self.excluded) {
             metrics.record_excluded(name, count);
         }

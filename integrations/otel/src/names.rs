@@ -20,15 +20,17 @@ pub const EXCLUSION_EVENT: &str = "cupel.exclusion";
 /// The event of an item that was selected.
 pub const INCLUDED_EVENT: &str = "cupel.item.included";
 
+/// How long a call took until its request was built or it failed, in seconds.
+pub const SELECTION_DURATION: &str = "cupel.selection.duration";
 /// How long a run of the pipeline took, in seconds.
 pub const PIPELINE_DURATION: &str = "cupel.pipeline.duration";
-/// How many tokens were selected.
+/// How many tokens the selected items have that are sent.
 pub const SELECTION_TOKENS: &str = "cupel.selection.tokens";
-/// The selected tokens over the budget's `maxTokens`.
+/// Those tokens over the budget's `maxTokens`.
 pub const BUDGET_UTILIZATION: &str = "cupel.budget.utilization";
 /// How long a source took, in seconds.
 pub const SOURCE_DURATION: &str = "cupel.source.duration";
-/// How many items were selected.
+/// How many items are sent.
 pub const ITEMS_INCLUDED: &str = "cupel.items.included";
 /// How many items were left out, by reason.
 pub const ITEMS_EXCLUDED: &str = "cupel.items.excluded";

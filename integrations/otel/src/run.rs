@@ -3,10 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use cupel::{ContextBudget, ExcludedItem, IncludedItem, PipelineStage, TraceEvent};
-use opentelemetry::trace::{Event, Span, SpanBuilder, Status, TraceContextExt, Tracer};
+use opentelemetry::trace::{Event, Span, SpanBuilder, TraceContextExt, Tracer};
 use opentelemetry::{Context, KeyValue, StringValue};
 
-use crate::tracers::{RunTracer, start};
+use crate::tracers::{RunTracer, fail, fail_active, start};
 use crate::{CupelVerbosity, attributes, label, names};
 
 /// A run that is being recorded.
@@ -66,7 +66,7 @@ impl RunSpans {
         if self.verbosity >= CupelVerbosity::StageAndExclusions {
             let item = &excluded.item;
             let attributes = vec![
-                KeyValue::new(attributes::EXCLUSION_REASON, label::reason(&excluded.reason)),
+                KeyValue::new(attributes::EXCLUSION_REASON, excluded.reason.label()),
                 KeyValue::new(attributes::EXCLUSION_ITEM_KIND, label::kind(item.kind())),
                 KeyValue::new(attributes::EXCLUSION_ITEM_TOKENS, item.tokens()),
             ];
@@ -125,7 +125,7 @@ impl RunSpans {
             .with_events(events);
         let mut span = self.tracer.build_with_context(builder, &self.context);
         if let Some(name) = error {
-            span.set_status(Status::error(name));
+            fail(&mut span, name);
         }
         span.end_with_timestamp(ended);
         self.last_end = self.last_end.max(ended);
@@ -139,7 +139,7 @@ impl RunSpans {
         }
         let root = self.context.span();
         if let Some(name) = error {
-            root.set_status(Status::error(name));
+            fail_active(&root, name);
         }
         root.end_with_timestamp(now.max(self.last_end));
         self.ended = true;

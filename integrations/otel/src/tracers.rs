@@ -4,9 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use opentelemetry::global::{self, BoxedTracer};
-use opentelemetry::trace::{Span, Tracer, TracerProvider};
-use opentelemetry::{Context, InstrumentationScope, trace};
+use opentelemetry::trace::{Span, SpanRef, Status, Tracer, TracerProvider};
+use opentelemetry::{Context, InstrumentationScope, KeyValue, trace};
 
+use crate::attributes::ERROR_TYPE;
 use crate::names::SCOPE;
 
 /// Where spans go.
@@ -69,4 +70,16 @@ pub(crate) fn start(
     parent: &Context,
 ) -> Option<global::BoxedSpan> {
     Some(tracer.build_with_context(builder, parent)).filter(Span::is_recording)
+}
+
+/// Gives a span error status: the name of the error, never its text.
+pub(crate) fn fail(span: &mut impl Span, name: &'static str) {
+    span.set_attribute(KeyValue::new(ERROR_TYPE, name));
+    span.set_status(Status::error(name));
+}
+
+/// The same for the span of a context.
+pub(crate) fn fail_active(span: &SpanRef<'_>, name: &'static str) {
+    span.set_attribute(KeyValue::new(ERROR_TYPE, name));
+    span.set_status(Status::error(name));
 }

@@ -4,7 +4,7 @@
 
 use std::time::SystemTime;
 
-use cupel::layer::SelectionHook;
+use cupel::layer::{CallStart, SelectionHook};
 use cupel::{ContextBudget, ContextItem, Policy};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use opentelemetry::global;
@@ -21,7 +21,7 @@ fn run(mut collector: CupelOtelTraceCollector) {
 fn spans_and_metrics_go_to_the_global_providers() {
     let early_hook = CupelOtel::new(CupelVerbosity::StageOnly);
     let early_collector = CupelOtelTraceCollector::new(CupelVerbosity::StageOnly);
-    assert!(early_hook.observe(SystemTime::now()).is_none());
+    assert!(early_hook.observe(&CallStart::new(SystemTime::now())).is_none());
 
     let spans = InMemorySpanExporter::default();
     let tracers = SdkTracerProvider::builder().with_simple_exporter(spans.clone()).build();
@@ -31,7 +31,7 @@ fn spans_and_metrics_go_to_the_global_providers() {
     let meters = SdkMeterProvider::builder().with_reader(reader).build();
     global::set_meter_provider(meters.clone());
 
-    assert!(early_hook.observe(SystemTime::now()).is_some());
+    assert!(early_hook.observe(&CallStart::new(SystemTime::now())).is_some());
     run(early_collector.metrics(CupelMetrics::global()));
     let names: Vec<_> =
         spans.get_finished_spans().unwrap().iter().map(|span| span.name.to_string()).collect();

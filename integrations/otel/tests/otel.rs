@@ -18,11 +18,12 @@ mod otel {
     mod conversation;
     mod failures;
     mod layer;
-    mod metrics;
+    pub(crate) mod metrics;
     mod otlp;
     mod parents;
     mod routes;
     mod sampling;
+    mod sent;
     mod streaming;
     pub(crate) mod stub;
     mod times;

@@ -105,7 +105,7 @@ impl CatalogModels {
         counter_for_model(self.name(request))
     }
 
-    fn name<'a>(&'a self, request: Option<&'a CompletionRequest>) -> &'a str {
+    pub(crate) fn name<'a>(&'a self, request: Option<&'a CompletionRequest>) -> &'a str {
         request.and_then(|request| request.model.as_deref()).unwrap_or(&self.model.model)
     }
 

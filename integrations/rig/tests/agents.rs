@@ -17,6 +17,8 @@ mod http;
 mod indexes;
 #[path = "agents/parallel.rs"]
 mod parallel;
+#[path = "../../../tests/layer/spans/recorder.rs"]
+mod recorder;
 #[path = "agents/run.rs"]
 mod run;
 mod support;

@@ -4,8 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::files::{Files, stays_below};
+use crate::config::limits::{KEY_BYTES, MARK};
 use crate::config::{Format, Tree, Value};
 use crate::contract::problem::{ContractProblem, Place};
+use crate::error::Quoted;
 
 const FOLDER: &str = "pipelines";
 
@@ -72,7 +74,7 @@ impl Parent {
         let path = Path::new(FOLDER).join(format!("{}{extension}", self.name));
         ContractProblem::Invalid {
             place: self.place,
-            value: format!("{:?}", self.name),
+            value: Quoted(&self.name).to_string(),
             expected: format!("the name of a pipeline; there is no {}", files.display(&path)),
         }
     }
@@ -121,7 +123,7 @@ fn by_name(steps: &mut Tree, problems: &mut Vec<ContractProblem>) {
             Ok(name) if seen.insert(name.clone()) => named.push((name, step)),
             Ok(name) => problems.push(ContractProblem::Invalid {
                 place: Place { file: Some(step.file.to_string()), key: "steps".to_owned() },
-                value: format!("a step named {name:?} twice"),
+                value: format!("a step named {} twice", Quoted(&name)),
                 expected: "a name of its own for each step".to_owned(),
             }),
             Err(problem) => problems.push(problem),
@@ -144,7 +146,16 @@ fn name(step: &Tree, position: usize) -> Result<String, ContractProblem> {
     }
     let expected = "the step's name".to_owned();
     match step.get("id").or_else(|| step.get("name")) {
-        Some(Tree { value: Value::Text(name), .. }) if !name.is_empty() => Ok(name.clone()),
+        Some(Tree { value: Value::Text(name), .. }) if (1..=KEY_BYTES).contains(&name.len()) => {
+            Ok(name.clone())
+        }
+        Some(Tree { value: Value::Text(name), .. }) if name.len() > KEY_BYTES => {
+            Err(ContractProblem::Invalid {
+                place: place(".id".to_owned()),
+                value: format!("{} bytes", name.len()),
+                expected: format!("{expected}, {MARK} {KEY_BYTES} bytes"),
+            })
+        }
         Some(other) => Err(ContractProblem::Invalid {
             place: place(".id".to_owned()),
             value: other.to_string(),

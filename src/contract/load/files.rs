@@ -4,7 +4,12 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use crate::config::limits::{FILE_BYTES, KEY_BYTES, PROMPT_BYTES};
+use crate::config::read_file;
 use crate::contract::problem::ContractProblem;
+
+/// The folder of prompts, which may be longer than settings.
+pub(super) const PROMPTS: &str = "prompts";
 
 /// What a file held when it was read; `None` for one that was looked for and not there.
 type Content = Option<Arc<[u8]>>;
@@ -13,12 +18,16 @@ type Content = Option<Arc<[u8]>>;
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     root: PathBuf,
+    /// Where the folder really is; none if it is nowhere.
+    real_root: Option<PathBuf>,
+    /// By their names below the folder.
     read: Vec<(PathBuf, Content)>,
 }
 
 impl Files {
     pub(super) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), read: Vec::new() }
+        let real_root = root.canonicalize().ok();
+        Self { root: root.to_owned(), real_root, read: Vec::new() }
     }
 
     /// The path of a file below the folder, for messages.
@@ -28,39 +37,49 @@ impl Files {
 
     /// The text of a file; `None` if there is no such file.
     pub(super) fn text(&mut self, name: &Path) -> Result<Option<String>, ContractProblem> {
-        let path = self.root.join(name);
-        let file = path.display().to_string();
-        let content = content(&path).map_err(|error| ContractProblem::File {
-            file: file.clone(),
-            reason: format!("cannot be read: {error}"),
+        let problem = |reason| ContractProblem::File { file: self.display(name), reason };
+        let content = self.content(name);
+        let content = content.map_err(|error| problem(format!("cannot be read: {error}")))?;
+        let text = content.as_deref().map(std::str::from_utf8).transpose();
+        let text = text.map_err(|error| {
+            problem(format!("is not UTF-8: byte {} is not valid", error.valid_up_to()))
         })?;
-        self.read.push((path, content.clone()));
-        let Some(bytes) = content else { return Ok(None) };
-        let text = std::str::from_utf8(&bytes).map_err(|error| ContractProblem::File {
-            file,
-            reason: format!("is not UTF-8: byte {} is not valid", error.valid_up_to()),
-        })?;
-        Ok(Some(text.to_owned()))
+        let text = text.map(str::to_owned);
+        self.read.push((name.to_owned(), content));
+        Ok(text)
     }
 
     /// Whether every file still holds, to the byte, what it held when it was read.
     pub(super) fn unchanged(&self) -> bool {
-        self.read.iter().all(|(path, before)| content(path).is_ok_and(|now| now == *before))
+        self.read.iter().all(|(name, before)| self.content(name).is_ok_and(|now| now == *before))
     }
-}
 
-fn content(path: &Path) -> io::Result<Content> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes.into())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // `prompts/answer` may be a folder beside `prompts/answer.txt`.
-        Err(_) if path.is_dir() => Ok(None),
-        Err(error) => Err(error),
+    fn content(&self, name: &Path) -> io::Result<Content> {
+        match self.bytes(name) {
+            Ok(bytes) => Ok(Some(bytes.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // `prompts/answer` may be a folder beside `prompts/answer.txt`.
+            Err(_) if self.root.join(name).is_dir() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Links may lead from one file of the folder to another, but not out of it.
+    fn bytes(&self, name: &Path) -> io::Result<Vec<u8>> {
+        let file = self.root.join(name).canonicalize()?;
+        if !self.real_root.as_ref().is_some_and(|root| file.starts_with(root)) {
+            let message = format!("it is a link out of the folder, to {}", file.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let limit = if name.starts_with(PROMPTS) { PROMPT_BYTES } else { FILE_BYTES };
+        read_file(&file, limit)
     }
 }
 
 /// Whether a name from a file stays below the folder it is looked for in.
 pub(super) fn stays_below(name: &str) -> bool {
     let mut components = Path::new(name).components().peekable();
-    components.peek().is_some() && components.all(|part| matches!(part, Component::Normal(_)))
+    name.len() <= KEY_BYTES
+        && components.peek().is_some()
+        && components.all(|part| matches!(part, Component::Normal(_)))
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::extends::{self, has_extension};
+use super::extends;
 use super::files::Files;
 use super::read::Reading;
 use crate::contract::check::BudgetContract;
@@ -38,6 +38,10 @@ use crate::contract::problem::{ContractError, ContractProblem};
 /// probably meant to be another, or that stands in the wrong place, is an error; any other unknown
 /// key is a note. A pipeline whose name starts with `_`, or that has no steps and is extended by
 /// another, is there to be extended and is not checked by itself.
+///
+/// Every file is a regular file of the folder, of at most 1 MiB, a prompt of at most 8 MiB. Links
+/// may lead from one file of the folder to another, but not out of it. What files hold has the
+/// same limits as [policies](crate::policy::spec#limits).
 ///
 /// ```
 /// use cupel::contract::ContractFolder;
@@ -91,10 +95,9 @@ impl ContractFolder {
         let mut parents = HashSet::new();
         let mut without_steps = HashSet::new();
         for entry in entries.flatten() {
-            let path = entry.path();
             let file = entry.file_name().to_string_lossy().into_owned();
             let Some(name) = stem(&file) else { continue };
-            if let Some((parent, has_steps)) = outline(&path) {
+            if let Some((parent, has_steps)) = self.outline(&file) {
                 parents.extend(parent);
                 if !has_steps {
                     without_steps.insert(name.clone());
@@ -148,23 +151,20 @@ impl ContractFolder {
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
+
+    /// The parent of a pipeline file, and whether it has steps of its own; `None` if it is no
+    /// YAML, which is reported when it is loaded.
+    fn outline(&self, file: &str) -> Option<(Option<String>, bool)> {
+        let text = Files::new(&self.root).text(&Path::new("pipelines").join(file)).ok()??;
+        let tree = extends::parse(&text, "", &mut Vec::new()).ok()?;
+        let parent = extends::parent(&tree).ok()?.map(|parent| match stem(&parent.name) {
+            Some(stem) => stem,
+            None => parent.name,
+        });
+        Some((parent, tree.get("steps").is_some()))
+    }
 }
 
 fn stem(file: &str) -> Option<String> {
     file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")).map(str::to_owned)
-}
-
-/// The parent of a pipeline file, and whether it has steps of its own; `None` if it is no YAML,
-/// which is reported when it is loaded.
-fn outline(path: &Path) -> Option<(Option<String>, bool)> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let node = extends::parse(&text, "", &mut Vec::new()).ok()?;
-    let parent = extends::parent(&node).ok()?.map(|parent| {
-        if has_extension(&parent.name) {
-            stem(&parent.name).unwrap_or_default()
-        } else {
-            parent.name
-        }
-    });
-    Some((parent, node.get("steps").is_some()))
 }

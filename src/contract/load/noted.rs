@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::config::{Found, Path, Report, Value, meant, plain};
 use crate::contract::problem::{ContractProblem, Place};
+use crate::error::Quoted;
 
 /// Limits whose names mean nothing else, and where they belong: elsewhere they are a mistake.
 const LIMITS: [(&str, &str); 7] = [
@@ -61,7 +62,7 @@ impl Report for Noted {
                 self.invalid(&tree.file, path, tree.to_string(), expected);
             }
             Found::NoSuchPart { name, known, file } => {
-                self.invalid(file, path, format!("{name:?}"), known.join(", "));
+                self.invalid(file, path, Quoted(name).to_string(), known.join(", "));
             }
             Found::Twice { tree, .. } => {
                 self.invalid(&tree.file, path, "the key twice", "it once");

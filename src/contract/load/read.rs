@@ -3,7 +3,7 @@
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
-use super::files::{Files, stays_below};
+use super::files::{Files, PROMPTS, stays_below};
 use super::noted::{Name, Noted, Tokens};
 use crate::config::{Fields, Format, Path, Tree, Value, meant};
 use crate::contract::check::{BudgetContract, Origins};
@@ -11,9 +11,9 @@ use crate::contract::limits::{ModelLimits, PipelineSettings};
 use crate::contract::policy::LimitsPolicy;
 use crate::contract::problem::ContractProblem;
 use crate::contract::step::GenerationStep;
+use crate::error::Quoted;
 
 const CONFIG: &str = "config.json";
-const PROMPTS: &str = "prompts";
 const ACTION: &str = "call_model";
 const ROOT: &Path<'_> = &Path::Root;
 
@@ -142,7 +142,7 @@ impl<'f> Reading<'f> {
         if action != ACTION {
             // A slip here would leave the step unchecked.
             if meant(&action, &[ACTION]).is_some() {
-                let (path, value) = (path.key("action"), format!("{action:?}"));
+                let (path, value) = (path.key("action"), Quoted(&action).to_string());
                 self.noted.invalid(&file, &path, value, "another action, or \"call_model\"");
             }
             return None;
@@ -164,7 +164,7 @@ impl<'f> Reading<'f> {
 
     /// The text of the prompt file that `prompt_key` names.
     fn prompt(&mut self, Name(name, file): &Name, path: &Path<'_>) -> Option<String> {
-        let shown = format!("{name:?}");
+        let shown = Quoted(name).to_string();
         if !stays_below(name) {
             self.noted.invalid(file, path, shown, "the name of a file below prompts");
             return None;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::{PolicySpecError, ScorerRegistry};
 use crate::config::{Found, Path, Report, meant};
-use crate::error::{ConfigProblem, CupelError};
+use crate::error::{ConfigProblem, CupelError, Quoted};
 
 /// A conversion that goes on after a problem, so that all of them are found.
 #[derive(Default)]
@@ -66,7 +66,7 @@ impl Report for Convert<'_> {
             Found::Missing { expected, .. } => format!("missing, expected {expected}"),
             Found::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
             Found::NoSuchPart { name, known, .. } => {
-                format!("got {name:?}, {}", one_of(name, known))
+                format!("got {}, {}", Quoted(name), one_of(name, known))
             }
             Found::Unknown { key, known, .. } => format!("unknown key, {}", one_of(key, known)),
             Found::Twice { note, .. } => format!("the key is given twice, expected once{note}"),

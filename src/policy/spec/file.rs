@@ -1,9 +1,11 @@
 //! Specs in files: JSON, TOML and YAML.
 
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use super::{PolicySpec, PolicySpecError};
-use crate::config::Format;
+use crate::config::limits::FILE_BYTES;
+use crate::config::{Format, read_file};
 
 fn parse(format: Format, text: &str) -> Result<PolicySpec, PolicySpecError> {
     let tree = format.parse(text, "");
@@ -38,8 +40,10 @@ impl PolicySpec {
             let format = Format::of(extension).ok_or_else(|| PolicySpecError::UnknownFormat {
                 extension: extension.map(|name| name.to_string_lossy().into_owned()),
             })?;
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| PolicySpecError::Unreadable(error.to_string()))?;
+            let text = read_file(file, FILE_BYTES).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))
+            });
+            let text = text.map_err(|error| PolicySpecError::Unreadable(error.to_string()))?;
             parse(format, &text)
         };
         read().map_err(|error| PolicySpecError::File {

@@ -47,6 +47,14 @@
 //!
 //! [`ScorerSpec`], [`SlicerSpec`] and [`PlacerSpec`] list the types and their keys.
 //!
+//! # Limits
+//!
+//! A file is a regular file of at most 1 MiB; a pipe or a device is refused without waiting for it.
+//! Whatever the format, tables and lists nest at most 64 levels, there are at most 100,000 values
+//! and keys with 8 MiB of text, what an alias of YAML repeats counted again, and a key has at most
+//! 1,024 bytes. The limits are fixed, an error names the one that was passed, and messages show
+//! the beginning of long values.
+//!
 //! # Composites
 //!
 //! A composite of one scorer is not that scorer: it is `scorers` with one entry, whereas the bare

@@ -1,23 +1,23 @@
-//! What an open source promises about the items it has not yielded yet.
+//! What an open stream promises about the items it has not yielded yet.
 
 use super::item::{Key, Sequence, StreamItem, density_key};
 use crate::order;
 
-/// The promises of one open source, and where it has got to.
+/// The promises of one open stream, and where it has got to.
 ///
-/// A fresh one promises nothing, which never lets a selection settle before the source ends.
+/// A fresh one promises nothing, which never lets a selection settle before the stream ends.
 ///
 /// ```
-/// use cupel::slicer::{Sequence, SourceBounds, StreamItem, StreamSlice};
+/// use cupel::slicer::{Sequence, StreamBounds, StreamItem, StreamSlice};
 ///
 /// // A retriever that yields its best match first, in chunks of 50 tokens and more.
 /// let mut bounds =
-///     SourceBounds::new(0).max_score(1.0).min_tokens(50).descending_density().never_pinned();
+///     StreamBounds::new(0).max_score(1.0).min_tokens(50).descending_density().never_pinned();
 /// let mut slice = StreamSlice::new(100);
 ///
 /// for (position, (score, tokens)) in [(0.9, 60), (0.3, 50)].into_iter().enumerate() {
 ///     let item = StreamItem::new(score, tokens, Sequence::new(0, position as u64), ());
-///     assert!(bounds.observe(&item), "the source keeps its word");
+///     assert!(bounds.observe(&item), "the stream keeps its word");
 ///     let _ = slice.push(item);
 ///     // After the first, one of 50 tokens would not fit into the 40 that are left, but one as
 ///     // dense could still come before it. After the second, what comes is behind both.
@@ -25,7 +25,7 @@ use crate::order;
 /// }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SourceBounds {
+pub struct StreamBounds {
     next: Sequence,
     max_score: f64,
     min_tokens: i64,
@@ -35,11 +35,11 @@ pub struct SourceBounds {
     may_pin: bool,
 }
 
-impl SourceBounds {
-    /// A source that has yielded nothing yet and promises nothing.
+impl StreamBounds {
+    /// A stream that has yielded nothing yet and promises nothing.
     #[must_use]
-    pub fn new(source: u32) -> Self {
-        Self::after_breach(Sequence::new(source, 0))
+    pub fn new(stream: u32) -> Self {
+        Self::after_breach(Sequence::new(stream, 0))
     }
 
     fn after_breach(next: Sequence) -> Self {
@@ -81,9 +81,9 @@ impl SourceBounds {
         self
     }
 
-    /// Takes note of an item the source has yielded; `false` when it breaks a promise.
+    /// Takes note of an item the stream has yielded; `false` when it breaks a promise.
     ///
-    /// A source that has broken one promise is not believed any more: all of them are void.
+    /// A stream that has broken one promise is not believed any more: all of them are void.
     /// Items with negative tokens cannot be selected and break none.
     pub fn observe<P>(&mut self, item: &StreamItem<P>) -> bool {
         self.advance(item.sequence);
@@ -102,7 +102,7 @@ impl SourceBounds {
         kept
     }
 
-    /// Takes note of a pinned item the source has yielded; `false` when it promised none.
+    /// Takes note of a pinned item the stream has yielded; `false` when it promised none.
     pub fn observe_pinned(&mut self, sequence: Sequence) -> bool {
         self.advance(sequence);
         let kept = self.may_pin;

@@ -3,22 +3,22 @@
 use crate::order;
 use crate::slicer::greedy::density;
 
-/// The place of an item in the list a batch would have had: its source, then its position there.
+/// The place of an item in the list a batch would have had: its stream, then its position there.
 ///
-/// Equal items go by it, so the outcome does not depend on which source happened to be faster.
+/// Equal items go by it, so the outcome does not depend on which stream happened to be faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Sequence {
-    /// Number of the source.
-    pub source: u32,
-    /// Position within the source.
+    /// Number of the stream.
+    pub stream: u32,
+    /// Position within the stream.
     pub position: u64,
 }
 
 impl Sequence {
-    /// The item at `position` of source number `source`.
+    /// The item at `position` of stream number `stream`.
     #[must_use]
-    pub fn new(source: u32, position: u64) -> Self {
-        Self { source, position }
+    pub fn new(stream: u32, position: u64) -> Self {
+        Self { stream, position }
     }
 }
 
@@ -101,12 +101,12 @@ impl Key {
     pub(super) const LAST: Self = Self {
         density: u64::MAX,
         score: u64::MAX,
-        sequence: Sequence { source: u32::MAX, position: u64::MAX },
+        sequence: Sequence { stream: u32::MAX, position: u64::MAX },
     };
 
     /// Before every item of this density.
     pub(super) const fn before_density(density: u64) -> Self {
-        Self { density, score: 0, sequence: Sequence { source: 0, position: 0 } }
+        Self { density, score: 0, sequence: Sequence { stream: 0, position: 0 } }
     }
 
     pub(super) fn of<P>(item: &StreamItem<P>) -> Self {

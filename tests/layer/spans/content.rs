@@ -5,7 +5,10 @@ use std::future::ready;
 
 use cupel::gather::Source;
 use cupel::layer::ContextRequest;
-use cupel::{ContextBudget, ContextItem};
+use cupel::{
+    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, ExclusionReason,
+    Pipeline, ReflexiveScorer, ScoredItem, Sliced, Slicer,
+};
 use futures::stream;
 use tower::{Layer, ServiceExt};
 
@@ -17,6 +20,8 @@ const MARKER: &str = "xyzzy";
 
 fn marked(name: &str, tokens: i64, hint: f64, pinned: bool) -> ContextItem {
     ContextItem::builder(format!("{MARKER} {name}"), tokens)
+        // A kind that a program has made from a document.
+        .kind(ContextKind::new(format!("{MARKER} of {name}")).unwrap())
         .tag(MARKER)
         .metadata_entry(MARKER, MARKER)
         .future_relevance_hint(hint)
@@ -88,7 +93,9 @@ async fn a_successful_call_shows_no_content() {
             assert_eq!(event.target, "cupel");
             assert!(!event.fields.contains_key("message"));
             assert!(
-                recorded.path(event.parent.unwrap()).starts_with("cupel.call > cupel.pipeline")
+                recorded
+                    .path(event.parent.unwrap())
+                    .starts_with("cupel.selection > cupel.pipeline")
             );
         }
     });
@@ -114,6 +121,37 @@ async fn an_unknown_budget_shows_no_content() {
         |_: &Request| -> Result<ContextBudget, cupel::gather::BoxError> { Err(MARKER.into()) };
     let layer = layer_with([]).budget(unknown).build().unwrap();
     layer.layer(Echo::default()).oneshot(request()).await.unwrap_err();
-    assert_eq!(recorder.opened(), ["cupel.call"]);
+    assert_eq!(recorder.opened(), ["cupel.selection"]);
     assert_unmarked(&recorder);
+}
+
+/// Leaves everything out, for a reason in its own words.
+struct Talkative;
+
+impl Slicer for Talkative {
+    fn slice(&self, items: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+        let reason = || ExclusionReason::Unknown { reason: format!("{MARKER} again") };
+        let exclusions = (0..items.len()).map(|position| (position, reason())).collect();
+        Ok(Sliced { exclusions, ..Sliced::default() })
+    }
+}
+
+#[tokio::test]
+async fn a_reason_in_somebodys_words_shows_nothing_of_them() {
+    let (recorder, _guard) = Recorder::on_this_thread();
+    let pipeline = Pipeline::builder()
+        .scorer(ReflexiveScorer)
+        .slicer(Talkative)
+        .placer(ChronologicalPlacer)
+        .build()
+        .unwrap();
+    let layer = layer_with([]).pipeline(pipeline).build().unwrap();
+    let asked = ContextRequest::new(MARKER).item(marked("left out", 1, 0.5, false));
+    assert!(layer.layer(Echo::default()).oneshot(asked).await.unwrap().is_empty());
+    assert_unmarked(&recorder);
+    recorder.read(|recorded| {
+        let fields = &recorded.events[0].fields;
+        assert_eq!(fields["cupel.exclusion.reason"], "Unknown".into());
+        assert_eq!(fields["cupel.exclusion.item_kind"], "Other".into());
+    });
 }

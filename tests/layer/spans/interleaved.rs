@@ -63,13 +63,13 @@ async fn calls_that_take_turns_do_not_end_up_inside_each_other() {
             let from_model =
                 event.fields["message"] == crate::recorder::Value::Debug("model".into());
             let expected = if from_model {
-                "turn > cupel.call"
+                "turn"
             } else {
-                "turn > cupel.call > cupel.gather > cupel.source"
+                "turn > cupel.selection > cupel.gather > cupel.source"
             };
             assert_eq!(path, expected);
         }
-        let calls = recorded.spans.iter().filter(|span| span.name == "cupel.call").count();
+        let calls = recorded.spans.iter().filter(|span| span.name == "cupel.selection").count();
         assert_eq!(calls, 3);
     });
 }
@@ -85,6 +85,6 @@ async fn a_call_belongs_to_the_span_it_was_made_in_wherever_it_is_polled() {
     });
     call.instrument(tracing::info_span!("polled")).await.unwrap();
     let paths = recorder.paths();
-    assert!(paths.contains(&"made > cupel.call > cupel.pipeline".to_owned()), "{paths:?}");
+    assert!(paths.contains(&"made > cupel.selection > cupel.pipeline".to_owned()), "{paths:?}");
     assert!(!paths.iter().any(|path| path.starts_with("polled >")), "{paths:?}");
 }

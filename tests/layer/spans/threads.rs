@@ -67,20 +67,21 @@ async fn spans_keep_their_parents_across_threads() {
             let path = recorded.path(at);
             match span.name {
                 "turn" => assert_eq!(path, "turn"),
-                "cupel.call" => assert_eq!(path, "turn > cupel.call"),
-                "cupel.gather" => assert_eq!(path, "turn > cupel.call > cupel.gather"),
+                "cupel.selection" => assert_eq!(path, "turn > cupel.selection"),
+                "cupel.gather" => assert_eq!(path, "turn > cupel.selection > cupel.gather"),
                 "cupel.source" => {
-                    assert_eq!(path, "turn > cupel.call > cupel.gather > cupel.source");
+                    assert_eq!(path, "turn > cupel.selection > cupel.gather > cupel.source");
                 }
-                "cupel.pipeline" => assert_eq!(path, "turn > cupel.call > cupel.pipeline"),
+                "cupel.pipeline" => assert_eq!(path, "turn > cupel.selection > cupel.pipeline"),
                 "model" => {
-                    assert_eq!(path, "turn > cupel.call > model");
-                    let call = &recorded.spans[span.parent.unwrap()];
-                    let turn = &recorded.spans[call.parent.unwrap()];
+                    assert_eq!(path, "turn > model");
+                    let turn = &recorded.spans[span.parent.unwrap()];
                     assert_eq!(span.fields["number"], turn.fields["number"]);
                     models += 1;
                 }
-                stage => assert_eq!(path, format!("turn > cupel.call > cupel.pipeline > {stage}")),
+                stage => {
+                    assert_eq!(path, format!("turn > cupel.selection > cupel.pipeline > {stage}"));
+                }
             }
         }
         assert_eq!(models, 100);

@@ -4,12 +4,15 @@ use std::convert::Infallible;
 use std::future::ready;
 
 use cupel::gather::Source;
+use cupel::layer::{ContextAdapter, ContextRequestAdapter, CupelLayer, Placed, Split};
 use futures::stream;
 use tokio::time::sleep;
-use tower::{Layer, Service, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 use tracing::{Instrument, Level};
 
-use crate::common::{Echo, Request, item, layer_with, ms, pinned, relevant, request};
+use crate::common::{
+    Echo, Request, budget, item, layer_with, ms, pinned, pipeline, relevant, request,
+};
 use crate::recorder::{Fields, Recorder, fields};
 
 /// A model with a span of its own, begun in `call` and held over an await.
@@ -49,15 +52,16 @@ async fn a_call_is_a_tree_of_gathering_selecting_and_the_models_own_span() {
     service.oneshot(request().item(pinned("question", 2))).await.unwrap();
 
     let mut expected = vec![
-        "cupel.call".to_owned(),
-        "cupel.call > cupel.gather".to_owned(),
-        "cupel.call > cupel.gather > cupel.source".to_owned(),
-        "cupel.call > cupel.gather > cupel.source".to_owned(),
-        "cupel.call > cupel.pipeline".to_owned(),
+        "cupel.selection".to_owned(),
+        "cupel.selection > cupel.gather".to_owned(),
+        "cupel.selection > cupel.gather > cupel.source".to_owned(),
+        "cupel.selection > cupel.gather > cupel.source".to_owned(),
+        "cupel.selection > cupel.pipeline".to_owned(),
     ];
-    expected
-        .extend(STAGES.map(|stage| format!("cupel.call > cupel.pipeline > cupel.stage.{stage}")));
-    expected.push("cupel.call > model".to_owned());
+    expected.extend(
+        STAGES.map(|stage| format!("cupel.selection > cupel.pipeline > cupel.stage.{stage}")),
+    );
+    expected.push("model".to_owned());
     assert_eq!(recorder.paths(), expected);
     recorder.assert_all_closed();
     recorder.read(|recorded| {
@@ -74,7 +78,7 @@ async fn each_span_ends_with_its_work() {
     service.oneshot(request()).await.unwrap();
     let log = recorder.read(|recorded| recorded.log.clone());
     let mut expected = vec![
-        "+cupel.call".to_owned(),
+        "+cupel.selection".to_owned(),
         "+cupel.gather".to_owned(),
         "+cupel.source".to_owned(),
         "+cupel.source".to_owned(),
@@ -87,7 +91,7 @@ async fn each_span_ends_with_its_work() {
         STAGES.iter().flat_map(|stage| ["+", "-"].map(|sign| format!("{sign}cupel.stage.{stage}")));
     expected.extend(stages);
     // The pipeline's span is over before the model's begins.
-    expected.extend(["-cupel.pipeline", "+model", "-model", "-cupel.call"].map(str::to_owned));
+    expected.extend(["-cupel.pipeline", "-cupel.selection", "+model", "-model"].map(str::to_owned));
     assert_eq!(log, expected);
 }
 
@@ -119,12 +123,23 @@ fn source_fields(recorder: &Recorder, name: &str) -> Fields {
 }
 
 fn source(name: &str, items: i64, tokens: i64, outcome: &str) -> Fields {
-    fields([
+    let mut fields = fields([
+        ("gen_ai.operation.name", "retrieval".into()),
+        ("gen_ai.data_source.id", name.into()),
         ("cupel.source.name", name.into()),
         ("cupel.source.items", items.into()),
         ("cupel.source.tokens", tokens.into()),
         ("cupel.source.outcome", outcome.into()),
-    ])
+    ]);
+    if ["failed", "panicked", "timed_out"].contains(&outcome) {
+        fields.extend(failure(outcome));
+    }
+    fields
+}
+
+/// What a span has on top when its work failed.
+fn failure(name: &str) -> Fields {
+    fields([("error.type", name.into()), ("otel.status_code", "ERROR".into())])
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +148,15 @@ async fn spans_carry_counts_as_integers_and_names_as_text() {
     let service = layer_with([slow(), quick()]).build().unwrap().layer(Echo::default());
     let asked = request().item(pinned("question", 2)).item(item("wrong", -1)).fixed_tokens(10);
     service.oneshot(asked).await.unwrap();
-    assert_eq!(recorder.fields_of("cupel.call"), Fields::new());
+    // 2 tokens of the request, 5 and 7 of the sources, and 10 that are fixed.
+    let sent = fields([
+        ("cupel.budget.max_tokens", 1_000.into()),
+        ("cupel.tokens.fixed", 10.into()),
+        ("cupel.tokens.sent", 24.into()),
+        ("cupel.items.included", 4.into()),
+        ("cupel.items.excluded", 1.into()),
+    ]);
+    assert_eq!(recorder.fields_of("cupel.selection"), sent);
     assert_eq!(recorder.fields_of("cupel.gather"), fields([("cupel.sources", 2.into())]));
     assert_eq!(source_fields(&recorder, "slow"), source("slow", 1, 5, "completed"));
     assert_eq!(source_fields(&recorder, "quick"), source("quick", 2, 7, "completed"));
@@ -192,7 +215,9 @@ async fn a_failed_call_has_no_span_of_a_pipeline_or_a_model() {
     let failing = Source::list("failing", |_: &Request| ready(Err::<Vec<_>, _>("gone")));
     let service = layer_with([slow(), failing]).build().unwrap().layer(model!());
     service.oneshot(request()).await.unwrap_err();
-    assert_eq!(recorder.opened(), ["cupel.call", "cupel.gather", "cupel.source", "cupel.source"],);
+    let spans = ["cupel.selection", "cupel.gather", "cupel.source", "cupel.source"];
+    assert_eq!(recorder.opened(), spans);
+    assert_eq!(recorder.fields_of("cupel.selection"), failure("Source"));
     assert_eq!(source_fields(&recorder, "failing"), source("failing", 0, 0, "failed"));
     assert_eq!(source_fields(&recorder, "slow"), source("slow", 0, 0, "abandoned"));
     recorder.assert_all_closed();
@@ -210,8 +235,8 @@ async fn what_sources_and_models_say_is_said_inside_their_spans() {
             let event = recorded.events.iter().find(|e| e.fields.get("message") == Some(&message));
             recorded.path(event.unwrap().parent.unwrap())
         };
-        assert_eq!(said("half-way"), "cupel.call > cupel.gather > cupel.source");
-        assert_eq!(said("answered"), "cupel.call > model");
+        assert_eq!(said("half-way"), "cupel.selection > cupel.gather > cupel.source");
+        assert_eq!(said("answered"), "model");
     });
 }
 
@@ -220,7 +245,7 @@ async fn without_sources_there_is_no_span_of_gathering() {
     let (recorder, _guard) = Recorder::on_this_thread();
     let service = layer_with([]).build().unwrap().layer(Echo::default());
     service.oneshot(request()).await.unwrap();
-    assert_eq!(recorder.opened()[..2], ["cupel.call", "cupel.pipeline"]);
+    assert_eq!(recorder.opened()[..2], ["cupel.selection", "cupel.pipeline"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,4 +257,36 @@ async fn dropping_a_call_closes_its_spans() {
     drop(call);
     assert_eq!(recorder.opened().len(), 3);
     recorder.assert_all_closed();
+}
+
+/// Says which model a request is for, and takes its time to take it apart.
+struct Slow;
+
+impl ContextAdapter<Request> for Slow {
+    type Rest = <ContextRequestAdapter as ContextAdapter<Request>>::Rest;
+
+    fn model<'a>(&'a self, request: &'a Request) -> Option<&'a str> {
+        Some(request.payload)
+    }
+
+    fn split(&self, request: Request) -> Result<Split<Self::Rest>, BoxError> {
+        tracing::info_span!("split").in_scope(|| ContextRequestAdapter.split(request))
+    }
+
+    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Request, BoxError> {
+        ContextRequestAdapter.join(rest, placed)
+    }
+}
+
+#[tokio::test]
+async fn gathering_begins_when_the_request_has_been_taken_apart() {
+    let (recorder, _guard) = Recorder::on_this_thread();
+    let layer = CupelLayer::builder().adapter(Slow).pipeline(pipeline()).budget(budget(1_000));
+    let service = layer.source(quick()).build().unwrap().layer(Echo::default());
+    service.oneshot(request()).await.unwrap();
+    let log = recorder.read(|recorded| recorded.log.clone());
+    let begun = ["+cupel.selection", "+split", "-split", "+cupel.gather", "+cupel.source"];
+    assert_eq!(log[..5], begun);
+    let fields = recorder.fields_of("cupel.selection");
+    assert_eq!(fields["gen_ai.request.model"], "model".into());
 }

@@ -5,10 +5,12 @@ use std::time::Duration;
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
 use cupel::{
-    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice,
-    OverflowStrategy, Pipeline, PipelineBuilder, ReflexiveScorer, ScoredItem, Sliced, Slicer,
+    ChronologicalPlacer, ConfigError, ContextBudget, ContextItem, ContextKind, CupelError,
+    GreedySlice, OverflowStrategy, Pipeline, PipelineBuilder, ReflexiveScorer, ScoredItem, Sliced,
+    Slicer,
 };
 use cupel_otel::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
+use futures::StreamExt;
 use opentelemetry::Context;
 use opentelemetry::trace::{TraceContextExt, Tracer, TracerProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, Sampler, SdkTracerProvider, SpanData};
@@ -122,6 +124,14 @@ pub(crate) fn run(collector: &mut CupelOtelTraceCollector) {
     assert_eq!(selected.unwrap().len(), 3);
 }
 
+/// A slicer that refuses, in its own words.
+pub(crate) fn refusing() -> Pipeline {
+    let refuse = |_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> {
+        Err(CupelError::SlicerConfig(ConfigError::new("Refusing", "", "not today")))
+    };
+    pipeline().slicer(Slices(refuse)).build().unwrap()
+}
+
 /// A slicer made of a function.
 pub(crate) struct Slices<F>(pub(crate) F);
 
@@ -147,14 +157,6 @@ pub(crate) fn request() -> Request {
     ContextRequest::new(0)
 }
 
-/// A streaming layer that selects as [`run`] does, and has to wait for a source that has nothing.
-pub(crate) fn streaming() -> Builder {
-    layer().streaming(true).source(Source::list("empty", |_: &Request| async {
-        tokio::time::sleep(ms(10)).await;
-        Ok::<_, CupelError>(Vec::new())
-    }))
-}
-
 /// A layer that selects as [`run`] does.
 pub(crate) fn layer() -> Builder {
     CupelLayer::builder()
@@ -168,5 +170,16 @@ pub(crate) fn slow(name: &'static str, after: Duration) -> Source<Request> {
     Source::list(name, move |_: &Request| async move {
         tokio::time::sleep(after).await;
         Ok::<_, std::convert::Infallible>([document(name, 5, 0.3)])
+    })
+}
+
+/// Delivers items that a call has to wait for, so that a streaming layer selects from them while
+/// they arrive.
+pub(crate) fn arriving<Req: 'static>(items: Vec<ContextItem>) -> Source<Req> {
+    Source::stream("arriving", move |_: &Req| {
+        let items = items.clone().into_iter().map(Ok::<_, std::convert::Infallible>);
+        futures::stream::once(tokio::task::yield_now())
+            .map(move |()| futures::stream::iter(items.clone()))
+            .flatten()
     })
 }

@@ -185,7 +185,8 @@ async fn a_call_exports_no_content_at_any_verbosity() {
 #[tokio::test]
 async fn a_streaming_call_exports_no_content_at_any_verbosity() {
     for verbosity in VERBOSITIES {
-        let (bodies, succeeded) = exported(verbosity, with_sources().streaming(true)).await;
+        let (bodies, succeeded) =
+            exported(verbosity, with_sources().select_while_gathering(true)).await;
         assert!(succeeded);
         assert_unmarked(&bodies, &["cupel.stage.place", "Deduplicated", "Filtered"]);
     }
@@ -234,7 +235,7 @@ async fn a_call_that_fails_around_the_pipeline_exports_no_text_either() {
     let required = Source::list("required", |_: &Marked| ready(Err::<Vec<_>, _>(MARKER)));
     let unknown = |_: &Marked| -> Result<ContextBudget, BoxError> { Err(MARKER.into()) };
     for streaming in [false, true] {
-        let layer = |adapter| layer(adapter).streaming(streaming);
+        let layer = |adapter| layer(adapter).select_while_gathering(streaming);
         let source = layer(Wordy::Works).source(required.clone());
         assert_fails_as(&["required", "failed", "Source"], source).await;
         assert_fails_as(&["Budget"], layer(Wordy::Works).budget(unknown)).await;

@@ -6,23 +6,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
-use cupel::{ConfigError, CupelError, ScoredItem, Sliced};
+use cupel::{CupelError, ScoredItem, Sliced};
 use cupel_otel::CupelVerbosity::StageOnly;
 use opentelemetry::trace::Status;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::otel::common::{
     Builder, Exported, Request, Slices, budget, candidates, document, layer, ms, pinned, pipeline,
-    request, slow,
+    refusing, request, slow,
 };
 use crate::otel::tree::{expected, tree};
-
-fn refusing() -> cupel::Pipeline {
-    let refuse = |_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> {
-        Err(CupelError::SlicerConfig(ConfigError::new("Refusing", "", "not today")))
-    };
-    pipeline().slicer(Slices(refuse)).build().unwrap()
-}
 
 #[test]
 fn a_run_that_fails_in_a_stage_ends_the_stage_and_the_root_with_an_error() {
@@ -30,11 +23,11 @@ fn a_run_that_fails_in_a_stage_ends_the_stage_and_the_root_with_an_error() {
     let mut collector = exported.collector(StageOnly);
     refusing().run_traced(&candidates(), &budget(100), &mut collector).unwrap_err();
     let wanted = r#"
-        cupel.pipeline cupel.budget.max_tokens=100 cupel.verbosity="StageOnly" error: SlicerConfig
+        cupel.pipeline cupel.budget.max_tokens=100 cupel.verbosity="StageOnly" error.type="SlicerConfig" error: SlicerConfig
           cupel.stage.classify cupel.stage.name="classify" cupel.stage.item_count_in=7 cupel.stage.item_count_out=6
           cupel.stage.score cupel.stage.name="score" cupel.stage.item_count_in=5 cupel.stage.item_count_out=5
           cupel.stage.deduplicate cupel.stage.name="deduplicate" cupel.stage.item_count_in=5 cupel.stage.item_count_out=4
-          cupel.stage.slice cupel.stage.name="slice" cupel.stage.item_count_in=4 error: SlicerConfig
+          cupel.stage.slice cupel.stage.name="slice" cupel.stage.item_count_in=4 error.type="SlicerConfig" error: SlicerConfig
     "#;
     assert_eq!(tree(&exported.spans()), expected(wanted));
 }
@@ -79,8 +72,8 @@ async fn a_required_source_that_fails_ends_the_call_with_an_error() {
     let wanted = r#"
         cupel.selection error.type="Source" error: Source
           cupel.gather cupel.sources=2
-            cupel.source cupel.source.name="other" cupel.source.items=0 cupel.source.tokens=0 cupel.source.outcome="abandoned"
-            cupel.source cupel.source.name="broken" cupel.source.items=0 cupel.source.tokens=0 cupel.source.outcome="failed" error: failed
+            cupel.source gen_ai.operation.name="retrieval" gen_ai.data_source.id="other" cupel.source.name="other" cupel.source.items=0 cupel.source.tokens=0 cupel.source.outcome="abandoned"
+            cupel.source gen_ai.operation.name="retrieval" gen_ai.data_source.id="broken" cupel.source.name="broken" cupel.source.items=0 cupel.source.tokens=0 cupel.source.outcome="failed" error.type="failed" error: failed
     "#;
     assert_eq!(tree(&exported.spans()), expected(wanted));
 }
@@ -99,14 +92,17 @@ async fn a_pipeline_that_fails_ends_the_call_with_its_error() {
 }
 
 #[tokio::test]
-async fn a_selection_that_panics_on_the_blocking_pool_ends_its_spans() {
-    let exported = Exported::new();
-    let panicking = Slices(|_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> { panic!("oops") });
-    let builder = layer().pipeline(pipeline().slicer(panicking).build().unwrap());
-    let builder = builder.blocking_threshold(0).hook(exported.hook(StageOnly));
-    fail(builder, request().item(document("a", 1, 0.5))).await;
-    for name in ["cupel.selection", "cupel.pipeline", "cupel.stage.slice"] {
-        assert_eq!(exported.span(name).status, Status::error("Panicked"), "{name}");
+async fn a_selection_that_panics_ends_its_spans_wherever_it_runs() {
+    for threshold in [u64::MAX, 0] {
+        let exported = Exported::new();
+        let panicking =
+            Slices(|_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> { panic!("oops") });
+        let builder = layer().pipeline(pipeline().slicer(panicking).build().unwrap());
+        let builder = builder.blocking_threshold(threshold).hook(exported.hook(StageOnly));
+        fail(builder, request().item(document("a", 1, 0.5))).await;
+        for name in ["cupel.selection", "cupel.pipeline", "cupel.stage.slice"] {
+            assert_eq!(exported.span(name).status, Status::error("Panicked"), "{name}");
+        }
     }
 }
 
@@ -168,16 +164,4 @@ async fn a_model_that_runs_into_a_timeout_is_no_error_of_the_selection() {
     let call = builder.build().unwrap().layer(model).oneshot(request());
     tokio::time::timeout(ms(100), call).await.unwrap_err();
     assert_eq!(exported.span("cupel.selection").status, Status::Unset);
-}
-
-#[tokio::test]
-async fn a_selection_that_panics_in_the_callers_task_ends_its_spans() {
-    let exported = Exported::new();
-    let panicking = Slices(|_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> { panic!("oops") });
-    let builder = layer().pipeline(pipeline().slicer(panicking).build().unwrap());
-    let builder = builder.blocking_threshold(u64::MAX).hook(exported.hook(StageOnly));
-    fail(builder, request().item(document("a", 1, 0.5))).await;
-    for name in ["cupel.selection", "cupel.pipeline", "cupel.stage.slice"] {
-        assert_eq!(exported.span(name).status, Status::error("Panicked"), "{name}");
-    }
 }

@@ -43,10 +43,10 @@ async fn turn(exported: &Exported, verbosity: CupelVerbosity, threshold: u64) {
 /// The pinned item, `a`, `b` and one of the sources' documents fit.
 const TURN: &str = r#"
     turn
-      cupel.selection
+      cupel.selection cupel.budget.max_tokens=100 cupel.tokens.fixed=0 cupel.tokens.sent=100 cupel.items.included=5 cupel.items.excluded=4
         cupel.gather cupel.sources=2
-          cupel.source cupel.source.name="memory" cupel.source.items=1 cupel.source.tokens=5 cupel.source.outcome="completed"
-          cupel.source cupel.source.name="rag" cupel.source.items=1 cupel.source.tokens=5 cupel.source.outcome="completed"
+          cupel.source gen_ai.operation.name="retrieval" gen_ai.data_source.id="memory" cupel.source.name="memory" cupel.source.items=1 cupel.source.tokens=5 cupel.source.outcome="completed"
+          cupel.source gen_ai.operation.name="retrieval" gen_ai.data_source.id="rag" cupel.source.name="rag" cupel.source.items=1 cupel.source.tokens=5 cupel.source.outcome="completed"
         cupel.pipeline cupel.budget.max_tokens=100 cupel.verbosity="StageOnly"
           cupel.stage.classify cupel.stage.name="classify" cupel.stage.item_count_in=9 cupel.stage.item_count_out=8
           cupel.stage.score cupel.stage.name="score" cupel.stage.item_count_in=7 cupel.stage.item_count_out=7

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::ready;
 
-use cupel::gather::{BoxError, Source};
-use cupel::layer::{ContextAdapter, CupelLayer, Placed, Refused, Split};
-use cupel::{ContextItem, ExclusionReason, ScoredItem, Sliced};
+use cupel::gather::Source;
+use cupel::{ExclusionReason, ScoredItem, Sliced};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
@@ -14,26 +13,26 @@ use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMete
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::otel::common::{
-    Builder, Exported, Request, Slices, budget, candidates, document, layer, ms, pinned, pipeline,
-    request, run, slow, streaming,
+    Builder, Exported, Request, Slices, arriving, budget, candidates, document, layer, ms, pinned,
+    pipeline, request, run, slow,
 };
 
-struct Measured {
+pub(crate) struct Measured {
     provider: SdkMeterProvider,
     exporter: InMemoryMetricExporter,
 }
 
 /// A time series: its name and labels, with the number of measurements and their sum.
-type Series = BTreeMap<String, (u64, f64)>;
+pub(crate) type Series = BTreeMap<String, (u64, f64)>;
 
 impl Measured {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let exporter = InMemoryMetricExporter::default();
         let reader = PeriodicReader::builder(exporter.clone()).build();
         Self { provider: SdkMeterProvider::builder().with_reader(reader).build(), exporter }
     }
 
-    fn metrics(&self) -> CupelMetrics {
+    pub(crate) fn metrics(&self) -> CupelMetrics {
         CupelMetrics::of(&self.provider)
     }
 
@@ -75,7 +74,7 @@ impl Measured {
         (series, units)
     }
 
-    fn series(&self) -> Series {
+    pub(crate) fn series(&self) -> Series {
         self.read().0
     }
 }
@@ -151,6 +150,7 @@ async fn names_and_units_are_these() {
         ("cupel.items.excluded", "{item}"),
         ("cupel.items.included", "{item}"),
         ("cupel.pipeline.duration", "s"),
+        ("cupel.selection.duration", "s"),
         ("cupel.selection.tokens", "{token}"),
         ("cupel.source.duration", "s"),
         ("cupel.source.failures", "{failure}"),
@@ -215,15 +215,12 @@ fn however_many_reasons_there_are_the_series_are_bounded() {
     assert_eq!(series.len(), 5);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_streaming_call_counts_what_it_left_out_on_the_way() {
     let measured = Measured::new();
     let hook = CupelOtel::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
-    let mut asked = request();
-    for item in candidates() {
-        asked = asked.item(item);
-    }
-    assert!(call(streaming().hook(hook), asked).await);
+    let builder = layer().select_while_gathering(true).source(arriving(candidates())).hook(hook);
+    assert!(call(builder, request()).await);
     let series = measured.series();
     let excluded = |reason: &str| {
         series[&format!("cupel.items.excluded{{cupel.exclusion.reason={reason}}}")].0
@@ -234,16 +231,17 @@ async fn a_streaming_call_counts_what_it_left_out_on_the_way() {
     assert_eq!(series["cupel.items.included{}"].0, 3);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_streaming_call_that_fails_is_measured_by_its_error() {
     let measured = Measured::new();
     let hook = CupelOtel::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
-    let asked = request().item(pinned("too large", 101));
-    assert!(!call(streaming().hook(hook), asked).await);
+    let large = arriving(vec![pinned("too large", 101)]);
+    assert!(!call(layer().select_while_gathering(true).source(large).hook(hook), request()).await);
     let series = measured.series();
     assert_eq!(series["cupel.pipeline.duration{error.type=PinnedExceedsBudget}"].0, 1);
+    assert_eq!(series["cupel.selection.duration{error.type=PinnedExceedsBudget}"].0, 1);
     // The other one is how long the source took.
-    assert_eq!(series.len(), 2, "{series:?}");
+    assert_eq!(series.len(), 3, "{series:?}");
 }
 
 #[test]
@@ -253,41 +251,4 @@ fn a_budget_of_nothing_is_used_by_nothing() {
         CupelOtelTraceCollector::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
     pipeline().build().unwrap().run_traced(&[], &budget(0), &mut collector).unwrap();
     assert_eq!(measured.series()["cupel.budget.utilization{}"], (1, 0.0));
-}
-
-/// Refuses the last item of a request.
-struct RefusesLast;
-
-impl ContextAdapter<Vec<ContextItem>> for RefusesLast {
-    type Rest = ();
-
-    fn split(&self, mut items: Vec<ContextItem>) -> Result<Split<()>, BoxError> {
-        let last = items.pop().ok_or("nothing to refuse")?;
-        let mut split = Split::new(items, 0, ());
-        split.refused = vec![Refused { item: last, why: "a secret reason".to_owned() }];
-        Ok(split)
-    }
-
-    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Vec<ContextItem>, BoxError> {
-        Ok(placed.into_iter().map(|placed| placed.item).collect())
-    }
-}
-
-#[tokio::test]
-async fn parts_that_were_refused_are_counted_without_their_reason() {
-    let measured = Measured::new();
-    let layer = CupelLayer::builder()
-        .adapter(RefusesLast)
-        .pipeline(pipeline().build().unwrap())
-        .budget(budget(100))
-        .hook(CupelOtel::new(CupelVerbosity::Full).metrics(measured.metrics()))
-        .build()
-        .unwrap();
-    let model = service_fn(|_: Vec<ContextItem>| ready(Ok::<_, Infallible>(())));
-    let items = vec![document("a", 1, 0.5), document("b", 1, 0.5)];
-    layer.layer(model).oneshot(items).await.unwrap();
-    let series = measured.series();
-    let excluded = series.iter().filter(|(name, _)| name.contains("excluded"));
-    let excluded: Vec<_> = excluded.map(|(name, (count, _))| (name.as_str(), *count)).collect();
-    assert_eq!(excluded, [("cupel.items.excluded{cupel.exclusion.reason=Filtered}", 1)]);
 }

@@ -1,11 +1,13 @@
 //! With `tracing-opentelemetry` beside it there are two routes; each gives one set of spans.
 
 use std::convert::Infallible;
+use std::future::ready;
 
+use cupel::gather::Source;
 use cupel::layer::CupelLayer;
 use cupel_otel::CupelVerbosity::StageOnly;
 use cupel_otel::names::TRACING_TARGET;
-use opentelemetry::trace::TracerProvider;
+use opentelemetry::trace::{Status, TracerProvider};
 use opentelemetry_sdk::trace::SpanData;
 use tower::{Layer as _, ServiceExt, service_fn};
 use tracing::Instrument;
@@ -13,7 +15,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 
-use crate::otel::common::{Exported, Request, document, layer, ms, request, slow};
+use crate::otel::common::{Exported, Request, document, layer, ms, refusing, request, slow};
 
 /// A turn of an application that speaks `tracing`, and its model likewise.
 async fn turn(layer: CupelLayer<Request, cupel::layer::ContextRequestAdapter>) {
@@ -40,6 +42,21 @@ fn paths(exported: &Exported) -> Vec<String> {
     paths
 }
 
+/// The spans of a turn, whichever route they take.
+const PATHS: [&str; 11] = [
+    "turn",
+    "turn > chat model",
+    "turn > cupel.selection",
+    "turn > cupel.selection > cupel.gather",
+    "turn > cupel.selection > cupel.gather > cupel.source",
+    "turn > cupel.selection > cupel.pipeline",
+    "turn > cupel.selection > cupel.pipeline > cupel.stage.classify",
+    "turn > cupel.selection > cupel.pipeline > cupel.stage.deduplicate",
+    "turn > cupel.selection > cupel.pipeline > cupel.stage.place",
+    "turn > cupel.selection > cupel.pipeline > cupel.stage.score",
+    "turn > cupel.selection > cupel.pipeline > cupel.stage.slice",
+];
+
 #[tokio::test]
 async fn the_companion_with_the_target_cupel_filtered_off() {
     let exported = Exported::new();
@@ -49,20 +66,7 @@ async fn the_companion_with_the_target_cupel_filtered_off() {
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(otel));
     let layer = layer().source(slow("rag", ms(1))).hook(exported.hook(StageOnly));
     turn(layer.build().unwrap()).await;
-    let wanted = [
-        "turn",
-        "turn > chat model",
-        "turn > cupel.selection",
-        "turn > cupel.selection > cupel.gather",
-        "turn > cupel.selection > cupel.gather > cupel.source",
-        "turn > cupel.selection > cupel.pipeline",
-        "turn > cupel.selection > cupel.pipeline > cupel.stage.classify",
-        "turn > cupel.selection > cupel.pipeline > cupel.stage.deduplicate",
-        "turn > cupel.selection > cupel.pipeline > cupel.stage.place",
-        "turn > cupel.selection > cupel.pipeline > cupel.stage.score",
-        "turn > cupel.selection > cupel.pipeline > cupel.stage.slice",
-    ];
-    assert_eq!(paths(&exported), wanted);
+    assert_eq!(paths(&exported), PATHS);
 }
 
 #[tokio::test]
@@ -71,18 +75,29 @@ async fn tracing_alone_without_the_companion() {
     let otel = tracing_opentelemetry::layer().with_tracer(exported.provider.tracer("app"));
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(otel));
     turn(layer().source(slow("rag", ms(1))).build().unwrap()).await;
-    let wanted = [
-        "turn",
-        "turn > cupel.call",
-        "turn > cupel.call > chat model",
-        "turn > cupel.call > cupel.gather",
-        "turn > cupel.call > cupel.gather > cupel.source",
-        "turn > cupel.call > cupel.pipeline",
-        "turn > cupel.call > cupel.pipeline > cupel.stage.classify",
-        "turn > cupel.call > cupel.pipeline > cupel.stage.deduplicate",
-        "turn > cupel.call > cupel.pipeline > cupel.stage.place",
-        "turn > cupel.call > cupel.pipeline > cupel.stage.score",
-        "turn > cupel.call > cupel.pipeline > cupel.stage.slice",
-    ];
-    assert_eq!(paths(&exported), wanted);
+    assert_eq!(paths(&exported), PATHS);
+}
+
+#[tokio::test]
+async fn tracing_alone_gives_failed_spans_an_error_status() {
+    let exported = Exported::new();
+    let otel = tracing_opentelemetry::layer().with_tracer(exported.provider.tracer("app"));
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(otel));
+    let broken = Source::list("broken", |_: &Request| ready(Err::<Vec<_>, _>("no index")));
+    let layer = layer().pipeline(refusing()).source(broken.optional()).build().unwrap();
+    let model = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
+    layer.layer(model).oneshot(request().item(document("a", 1, 0.5))).await.unwrap_err();
+    let failed = ["cupel.source", "cupel.stage.slice", "cupel.pipeline", "cupel.selection"];
+    for span in exported.spans() {
+        let is_error = matches!(span.status, Status::Error { .. });
+        assert_eq!(is_error, failed.contains(&&*span.name), "{}", span.name);
+        assert!(!format!("{span:?}").contains("not today"));
+    }
+    let error = |name: &str| {
+        let span = exported.span(name);
+        let found = span.attributes.iter().find(|pair| pair.key.as_str() == "error.type");
+        found.map(|pair| pair.value.to_string())
+    };
+    assert_eq!(error("cupel.selection").as_deref(), Some("SlicerConfig"));
+    assert_eq!(error("cupel.source").as_deref(), Some("failed"));
 }

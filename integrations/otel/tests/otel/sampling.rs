@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
-use cupel::layer::SelectionHook;
+use cupel::layer::{CallStart, SelectionHook};
 use cupel::{
     ContextBudget, ContextItem, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
     TraceEvent,
@@ -100,13 +100,18 @@ fn a_collector_that_was_not_watched_once_is_asked_again() {
 async fn a_call_that_is_sampled_out_is_not_observed() {
     let out = Exported::sampled(Sampler::AlwaysOff);
     let hook = out.hook(CupelVerbosity::Full);
-    assert!(hook.observe(SystemTime::now()).is_none());
+    assert!(hook.observe(&CallStart::new(SystemTime::now())).is_none());
     assert!(!hook.wants_selection());
     assert!(
-        CupelOtel::new(CupelVerbosity::Full).observe(SystemTime::now()).is_none(),
+        CupelOtel::new(CupelVerbosity::Full).observe(&CallStart::new(SystemTime::now())).is_none(),
         "no provider is set"
     );
-    assert!(Exported::new().hook(CupelVerbosity::StageOnly).observe(SystemTime::now()).is_some());
+    assert!(
+        Exported::new()
+            .hook(CupelVerbosity::StageOnly)
+            .observe(&CallStart::new(SystemTime::now()))
+            .is_some()
+    );
 
     let model = service_fn(|_: Request| async { Ok::<_, std::convert::Infallible>(()) });
     let service = layer().hook(hook).build().unwrap().layer(model);

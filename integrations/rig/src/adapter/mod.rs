@@ -259,6 +259,10 @@ fn out_of_sight(messages: usize) -> Result<Option<Refused>, CupelError> {
 impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
     type Rest = Rest<R>;
 
+    fn model<'a>(&'a self, call: &'a R) -> Option<&'a str> {
+        Some(self.models.name(Some(call.completion()))).filter(|name| !name.is_empty())
+    }
+
     fn split(&self, mut call: R) -> Result<Split<Rest<R>>, BoxError> {
         let mut count = self.count(Some(call.completion()));
         let fixed_tokens = fixed::tokens(call.completion(), &mut count);

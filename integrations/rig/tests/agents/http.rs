@@ -19,6 +19,7 @@ use rig_reqwest::{ReqwestClient, reqwest};
 use serde_json::{Value, json};
 use tower::ServiceBuilder;
 
+use crate::recorder::Recorder;
 use crate::run::{ALL, Mode, PREAMBLE, QUESTION, Seen, Way, budget, finish, is_question, layer};
 use crate::support::record::Record;
 use crate::support::tools::ReadPage;
@@ -152,5 +153,34 @@ async fn with_it_ten_turns_run_to_the_answer() {
             assert!(!body.to_string().contains("No result provided"));
         }
         assert!(seen.selections.all()[TURNS].report.excluded.len() > 3);
+    }
+}
+
+/// Every turn has one `chat` span, opened by the agent and adopted by the provider's client, which
+/// writes the usage on it. The selection is inside, whichever way the layer came in.
+#[tokio::test]
+async fn the_agents_spans_stay_whole() {
+    for (way, mode) in ALL {
+        let (recorder, _guard) = Recorder::on_this_thread();
+        let agent = agent(Some(way), serve(Provider::default()).await, &Seen::default());
+        finish(agent.prompt(QUESTION).max_turns(20), mode).await.unwrap();
+        let paths = recorder.paths();
+        let count = |path: &str| paths.iter().filter(|found| *found == path).count();
+        for path in ["invoke_agent > chat", "invoke_agent > chat > cupel.selection"] {
+            assert_eq!(count(path), TURNS + 1, "{way:?}, {mode:?}: {path}");
+        }
+        recorder.read(|recorded| {
+            let chats = recorded.spans.iter().filter(|span| span.name == "chat");
+            assert_eq!(chats.clone().count(), TURNS + 1);
+            for chat in chats {
+                assert_eq!(chat.fields["gen_ai.request.model"], "gpt-4o".into());
+                let usage = chat.fields.contains_key("gen_ai.usage.input_tokens");
+                assert!(usage || matches!(mode, Mode::Streamed), "{:?}", chat.fields);
+            }
+            let selections = recorded.spans.iter().filter(|span| span.name == "cupel.selection");
+            for selection in selections {
+                assert!(selection.fields.contains_key("cupel.tokens.sent"));
+            }
+        });
     }
 }

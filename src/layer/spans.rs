@@ -1,0 +1,38 @@
+//! The `tracing` span of a call until the wrapped service is called: counts and names, never
+//! content.
+
+use tracing::{Span, field};
+
+use super::Selection;
+use crate::diagnostics::spans::TARGET;
+
+/// The span around gathering, selecting and building the request.
+pub(super) fn selection() -> Span {
+    tracing::info_span!(
+        target: TARGET,
+        "cupel.selection",
+        gen_ai.request.model = field::Empty,
+        cupel.budget.max_tokens = field::Empty,
+        cupel.tokens.fixed = field::Empty,
+        cupel.tokens.sent = field::Empty,
+        cupel.items.included = field::Empty,
+        cupel.items.excluded = field::Empty,
+        "error.type" = field::Empty,
+        otel.status_code = field::Empty,
+    )
+}
+
+/// Says which model a request is for.
+pub(super) fn record_model(span: &Span, model: &str) {
+    span.record("gen_ai.request.model", model);
+}
+
+/// Says what is sent.
+pub(super) fn record_sent(span: &Span, selection: &Selection) {
+    let Selection { sent, fixed_tokens, budget, .. } = selection;
+    span.record("cupel.budget.max_tokens", budget.max_tokens().saturating_add(*fixed_tokens));
+    span.record("cupel.tokens.fixed", *fixed_tokens);
+    span.record("cupel.tokens.sent", sent.tokens.saturating_add(*fixed_tokens));
+    span.record("cupel.items.included", sent.items as i64);
+    span.record("cupel.items.excluded", sent.left_out as i64);
+}
