@@ -3,12 +3,11 @@
 use std::panic::panic_any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::SystemTime;
 
 use cupel::gather::{BoxError, GatherReport, Source};
 use cupel::layer::{
-    CallObserver, ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer, Error, Placed,
-    Selection, SelectionHook, Split,
+    CallObserver, CallStart, ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer,
+    Error, Placed, Selection, SelectionHook, Split,
 };
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline,
@@ -200,7 +199,7 @@ impl SelectionHook for Nervous {
         self.panic();
     }
 
-    fn observe(&self, _: SystemTime) -> Option<Box<dyn CallObserver>> {
+    fn observe(&self, _: &CallStart) -> Option<Box<dyn CallObserver>> {
         if self.observes { Some(Box::new(self.clone())) } else { self.panic() }
     }
 }
