@@ -4,8 +4,10 @@ mod config;
 
 use crate::model::ContextKind;
 
+pub(crate) use config::Listed;
+#[cfg(feature = "serde")]
+pub(crate) use config::Quoted;
 pub use config::{ConfigError, ConfigProblem};
-pub(crate) use config::{Listed, Quoted};
 
 /// Everything that can go wrong while building or running a selection.
 ///

@@ -167,7 +167,6 @@ impl<'a> Fields<'a> {
     }
 
     /// Lets keys pass that are valid, and read by somebody else.
-    #[cfg(feature = "config")]
     pub(crate) fn skip(&mut self, keys: &[&'a str]) {
         self.known.extend(keys);
         keys.iter().for_each(|key| {

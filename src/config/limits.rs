@@ -1,10 +1,8 @@
 //! How much is read before a configuration is refused: what people write stays far below.
 
 /// Bytes of one file of settings.
-#[cfg(feature = "config")]
 pub(crate) const FILE_BYTES: u64 = 1 << 20;
 /// Bytes of one prompt.
-#[cfg(feature = "config")]
 pub(crate) const PROMPT_BYTES: u64 = 8 << 20;
 /// Tables and lists inside each other.
 pub(crate) const DEPTH: usize = 64;

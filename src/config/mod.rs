@@ -3,6 +3,9 @@
 //! Policies and contracts are read through it. Paths and problems are also what the constructors
 //! of scorers and slicers answer with, so that a file and code are held to the same rules.
 
+// Some of it is for files only.
+#![cfg_attr(not(feature = "config"), allow(dead_code))]
+
 #[cfg(feature = "serde")]
 mod fields;
 #[cfg(feature = "config")]

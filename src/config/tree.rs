@@ -54,7 +54,6 @@ impl Tree {
     }
 
     /// The value of a key of a table; a key with nothing behind it counts as not there.
-    #[cfg(feature = "config")]
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let Value::Table(entries) = &self.value else { return None };
         let (_, tree) = entries.iter().find(|(name, _)| name == key)?;

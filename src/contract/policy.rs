@@ -48,11 +48,12 @@ impl LimitsPolicy {
         match word {
             "fail_fast" => Ok(Self::FailFast),
             "auto_clamp" => Ok(Self::AutoClamp),
-            word => Err(ContractError::from(ContractProblem::Invalid {
-                place: Place::key(key),
-                value: format!("{word:?}"),
-                expected: "\"fail_fast\" or \"auto_clamp\"".to_owned(),
-            })),
+            word => {
+                let expected = "\"fail_fast\" or \"auto_clamp\"";
+                let problem =
+                    ContractProblem::invalid(Place::key(key), format!("{word:?}"), expected);
+                Err(problem.into())
+            }
         }
     }
 }

@@ -19,6 +19,11 @@ impl Place {
     pub(super) fn key(key: impl Into<String>) -> Self {
         Self { file: None, key: key.into() }
     }
+
+    #[cfg(feature = "config")]
+    pub(super) fn at(file: &str, path: impl fmt::Display) -> Self {
+        Self { file: Some(file.to_owned()), key: path.to_string() }
+    }
 }
 
 impl fmt::Display for Place {
@@ -111,6 +116,14 @@ pub enum ContractProblem {
 }
 
 impl ContractProblem {
+    pub(super) fn invalid(
+        place: Place,
+        value: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Invalid { place, value: value.into(), expected: expected.into() }
+    }
+
     /// Whether it already says why there is no value here.
     pub(super) fn explains(&self, place: &Place) -> bool {
         match self {

@@ -110,8 +110,10 @@ fn cut(text: &str, length: usize) -> Cow<'_, str> {
 }
 
 /// A user's text in quotes, of which a message shows no more than the beginning.
+#[cfg(feature = "serde")]
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
+#[cfg(feature = "serde")]
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.char_indices().nth(40).and_then(|(end, _)| self.0.get(..end)) {

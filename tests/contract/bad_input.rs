@@ -31,7 +31,7 @@ fn a_config_that_is_not_json() {
     assert!(config(format!("{CONFIG} {CONFIG}")).starts_with("config.json: is not JSON: trailing"));
     assert_eq!(
         config("[]"),
-        "config.json: holds a list, expected an object with model_context_window",
+        "config.json: holds a list, expected a table with model_context_window",
     );
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::files::{Files, stays_below};
+use super::noted::Noted;
 use crate::config::limits::{KEY_BYTES, MARK};
 use crate::config::{Format, Tree, Value};
 use crate::contract::problem::{ContractProblem, Place};
@@ -32,136 +33,115 @@ pub(super) fn has_extension(name: &str) -> bool {
 }
 
 /// Reads a pipeline and its ancestors, and merges them.
-pub(super) fn read(files: &mut Files, name: &str) -> Result<Tree, Vec<ContractProblem>> {
-    let one = |problem| vec![problem];
-    let found = if stays_below(name) { find(files, name).map_err(one)? } else { None };
-    let Some((path, text)) = found else {
-        return Err(one(ContractProblem::File {
-            file: files.display(&Path::new(FOLDER).join(name)),
-            reason: "there is no such pipeline, as .yaml or as .yml".to_owned(),
-        }));
-    };
+pub(super) fn read(
+    files: &mut Files,
+    name: &str,
+    noted: &mut Noted,
+) -> Result<Tree, ContractProblem> {
+    let found = if stays_below(name) { find(files, name)? } else { None };
+    let (path, text) = found.ok_or_else(|| ContractProblem::File {
+        file: files.display(&Path::new(FOLDER).join(name)),
+        reason: "there is no such pipeline, as .yaml or as .yml".to_owned(),
+    })?;
     let mut chain = vec![files.display(&path)];
-    let mut problems = Vec::new();
-    let mut merged = parse(&text, &files.display(&path), &mut problems).map_err(one)?;
-    let mut next = parent(&merged).map_err(one)?;
-    while let Some(reference) = next {
-        let Some((path, text)) = find(files, &reference.name).map_err(one)? else {
-            return Err(one(reference.missing(files)));
-        };
+    let mut merged = parse(&text, &files.display(&path), noted)?;
+    let mut next = parent(&merged)?;
+    while let Some((name, place)) = next {
+        let (path, text) = find(files, &name)?.ok_or_else(|| {
+            let extension = if has_extension(&name) { "" } else { ".yaml" };
+            let file = files.display(&Path::new(FOLDER).join(format!("{name}{extension}")));
+            let expected = format!("the name of a pipeline; there is no {file}");
+            ContractProblem::invalid(place, Quoted(&name).to_string(), expected)
+        })?;
         let file = files.display(&path);
         let seen = chain.contains(&file);
         chain.push(file.clone());
         if seen {
-            return Err(one(ContractProblem::ExtendsCycle { files: chain }));
+            return Err(ContractProblem::ExtendsCycle { files: chain });
         }
-        let ancestor = parse(&text, &file, &mut problems).map_err(one)?;
-        next = parent(&ancestor).map_err(one)?;
+        let ancestor = parse(&text, &file, noted)?;
+        next = parent(&ancestor)?;
         merge(&mut merged, ancestor);
     }
-    if problems.is_empty() { Ok(merged) } else { Err(problems) }
+    Ok(merged)
 }
 
 /// What a file says it extends, and where it says so.
-pub(super) struct Parent {
-    pub(super) name: String,
-    place: Place,
-}
-
-impl Parent {
-    fn missing(self, files: &Files) -> ContractProblem {
-        let extension = if has_extension(&self.name) { "" } else { ".yaml" };
-        let path = Path::new(FOLDER).join(format!("{}{extension}", self.name));
-        ContractProblem::Invalid {
-            place: self.place,
-            value: Quoted(&self.name).to_string(),
-            expected: format!("the name of a pipeline; there is no {}", files.display(&path)),
+pub(super) fn parent(tree: &Tree) -> Result<Option<(String, Place)>, ContractProblem> {
+    let Some(extends) = tree.get("extends") else { return Ok(None) };
+    let place = Place::at(&extends.file, "extends");
+    match extends.text().filter(|name| stays_below(name)) {
+        Some(name) => Ok(Some((name.to_owned(), place))),
+        None => {
+            let expected = "the name of one pipeline in the same folder";
+            Err(ContractProblem::invalid(place, extends.to_string(), expected))
         }
     }
 }
 
-pub(super) fn parent(tree: &Tree) -> Result<Option<Parent>, ContractProblem> {
-    let Some(extends) = tree.get("extends") else { return Ok(None) };
-    let place = Place { file: Some(extends.file.to_string()), key: "extends".to_owned() };
-    match &extends.value {
-        Value::Text(name) if stays_below(name) => Ok(Some(Parent { name: name.clone(), place })),
-        _ => Err(ContractProblem::Invalid {
-            place,
-            value: extends.to_string(),
-            expected: "the name of one pipeline in the same folder".to_owned(),
-        }),
+/// Parses one file; steps become a table by name, so that a child can change one of them.
+pub(super) fn parse(text: &str, file: &str, noted: &mut Noted) -> Result<Tree, ContractProblem> {
+    let mut tree = table(Format::Yaml, text, file, "settings and steps")?;
+    if let Value::Table(entries) = &mut tree.value {
+        for (_, steps) in entries.iter_mut().filter(|(key, _)| key == "steps") {
+            by_name(steps, noted);
+        }
     }
+    Ok(tree)
 }
 
-/// Parses one file; steps become a map by name, so that a child can change one of them.
-pub(super) fn parse(
+/// The table that a file must hold.
+pub(super) fn table(
+    format: Format,
     text: &str,
     file: &str,
-    problems: &mut Vec<ContractProblem>,
+    expected: &str,
 ) -> Result<Tree, ContractProblem> {
-    let problem = |reason: String| ContractProblem::File { file: file.to_owned(), reason };
-    let tree = Format::Yaml.parse(text, file);
-    let mut tree = tree.map_err(|message| problem(format!("is not YAML: {message}")))?;
-    match &mut tree.value {
-        Value::Table(entries) => {
-            for (_, steps) in entries.iter_mut().filter(|(key, _)| key == "steps") {
-                by_name(steps, problems);
-            }
-            Ok(tree)
-        }
-        Value::Nothing => Err(problem("is empty, expected settings and steps".to_owned())),
-        _ => Err(problem(format!("holds {tree}, expected a table with settings and steps"))),
-    }
+    let reason = match format.parse(text, file) {
+        Ok(tree) if matches!(tree.value, Value::Table(_)) => return Ok(tree),
+        Ok(tree) if tree.is_nothing() => format!("is empty, expected {expected}"),
+        Ok(tree) => format!("holds {tree}, expected a table with {expected}"),
+        Err(message) => format!("is not {}: {message}", format.name()),
+    };
+    Err(ContractProblem::File { file: file.to_owned(), reason })
 }
 
-fn by_name(steps: &mut Tree, problems: &mut Vec<ContractProblem>) {
+fn by_name(steps: &mut Tree, noted: &mut Noted) {
     let Value::List(list) = &mut steps.value else { return };
     let mut named: Vec<(String, Tree)> = Vec::with_capacity(list.len());
     let mut seen = HashSet::new();
     for (position, step) in std::mem::take(list).into_iter().enumerate() {
         match name(&step, position) {
             Ok(name) if seen.insert(name.clone()) => named.push((name, step)),
-            Ok(name) => problems.push(ContractProblem::Invalid {
-                place: Place { file: Some(step.file.to_string()), key: "steps".to_owned() },
-                value: format!("a step named {} twice", Quoted(&name)),
-                expected: "a name of its own for each step".to_owned(),
-            }),
-            Err(problem) => problems.push(problem),
+            Ok(name) => noted.problems.push(ContractProblem::invalid(
+                Place::at(&step.file, "steps"),
+                format!("a step named {} twice", Quoted(&name)),
+                "a name of its own for each step",
+            )),
+            Err(problem) => noted.problems.push(problem),
         }
     }
     steps.value = Value::Table(named);
 }
 
 fn name(step: &Tree, position: usize) -> Result<String, ContractProblem> {
-    let place = |key: String| Place {
-        file: Some(step.file.to_string()),
-        key: format!("steps[{position}]{key}"),
-    };
+    let place = |key: &str| Place::at(&step.file, format_args!("steps[{position}]{key}"));
     if !matches!(step.value, Value::Table(_)) {
-        return Err(ContractProblem::Invalid {
-            place: place(String::new()),
-            value: step.to_string(),
-            expected: "a table with id and action".to_owned(),
-        });
+        let expected = "a table with id and action";
+        return Err(ContractProblem::invalid(place(""), step.to_string(), expected));
     }
-    let expected = "the step's name".to_owned();
-    match step.get("id").or_else(|| step.get("name")) {
-        Some(Tree { value: Value::Text(name), .. }) if (1..=KEY_BYTES).contains(&name.len()) => {
-            Ok(name.clone())
+    let expected = "the step's name";
+    let Some(name) = step.get("id").or_else(|| step.get("name")) else {
+        let expected = expected.to_owned();
+        return Err(ContractProblem::Missing { place: place(".id"), expected });
+    };
+    match name.text().unwrap_or_default() {
+        "" => Err(ContractProblem::invalid(place(".id"), name.to_string(), expected)),
+        name if name.len() > KEY_BYTES => {
+            let expected = format!("{expected}, {MARK} {KEY_BYTES} bytes");
+            Err(ContractProblem::invalid(place(".id"), format!("{} bytes", name.len()), expected))
         }
-        Some(Tree { value: Value::Text(name), .. }) if name.len() > KEY_BYTES => {
-            Err(ContractProblem::Invalid {
-                place: place(".id".to_owned()),
-                value: format!("{} bytes", name.len()),
-                expected: format!("{expected}, {MARK} {KEY_BYTES} bytes"),
-            })
-        }
-        Some(other) => Err(ContractProblem::Invalid {
-            place: place(".id".to_owned()),
-            value: other.to_string(),
-            expected,
-        }),
-        None => Err(ContractProblem::Missing { place: place(".id".to_owned()), expected }),
+        name => Ok(name.to_owned()),
     }
 }
 

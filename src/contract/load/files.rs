@@ -38,7 +38,7 @@ impl Files {
     /// The text of a file; `None` if there is no such file.
     pub(super) fn text(&mut self, name: &Path) -> Result<Option<String>, ContractProblem> {
         let problem = |reason| ContractProblem::File { file: self.display(name), reason };
-        let content = self.content(name);
+        let content = self.content(name, self.below(name));
         let content = content.map_err(|error| problem(format!("cannot be read: {error}")))?;
         let text = content.as_deref().map(std::str::from_utf8).transpose();
         let text = text.map_err(|error| {
@@ -49,13 +49,18 @@ impl Files {
         Ok(text)
     }
 
-    /// Whether every file still holds, to the byte, what it held when it was read.
+    /// Whether every file still holds, to the byte, what it held when it was read. Where the bytes
+    /// are the same, it does not matter where a link has led to since.
     pub(super) fn unchanged(&self) -> bool {
-        self.read.iter().all(|(name, before)| self.content(name).is_ok_and(|now| now == *before))
+        self.read.iter().all(|(name, before)| {
+            let now = self.content(name, Ok(self.root.join(name)));
+            now.is_ok_and(|now| now == *before)
+        })
     }
 
-    fn content(&self, name: &Path) -> io::Result<Content> {
-        match self.bytes(name) {
+    fn content(&self, name: &Path, file: io::Result<PathBuf>) -> io::Result<Content> {
+        let limit = if name.starts_with(PROMPTS) { PROMPT_BYTES } else { FILE_BYTES };
+        match file.and_then(|file| read_file(&file, limit)) {
             Ok(bytes) => Ok(Some(bytes.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             // `prompts/answer` may be a folder beside `prompts/answer.txt`.
@@ -64,15 +69,14 @@ impl Files {
         }
     }
 
-    /// Links may lead from one file of the folder to another, but not out of it.
-    fn bytes(&self, name: &Path) -> io::Result<Vec<u8>> {
+    /// Where a file really is. Links may lead to another file of the folder, but not out of it.
+    fn below(&self, name: &Path) -> io::Result<PathBuf> {
         let file = self.root.join(name).canonicalize()?;
         if !self.real_root.as_ref().is_some_and(|root| file.starts_with(root)) {
             let message = format!("it is a link out of the folder, to {}", file.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        let limit = if name.starts_with(PROMPTS) { PROMPT_BYTES } else { FILE_BYTES };
-        read_file(&file, limit)
+        Ok(file)
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::extends;
 use super::files::Files;
+use super::noted::Noted;
 use super::read::Reading;
 use crate::contract::check::BudgetContract;
 use crate::contract::policy::LimitsPolicy;
@@ -132,15 +133,11 @@ impl ContractFolder {
         files: &mut Files,
         pipeline: &str,
     ) -> Result<BudgetContract, ContractError> {
-        let merged = extends::read(files, pipeline);
         let mut reading = Reading::new(files);
         let config = reading.config();
-        let contract = match merged {
-            Ok(merged) => reading.contract(merged, config),
-            Err(problems) => {
-                reading.noted.problems.extend(problems);
-                return Err(ContractError::of(reading.noted.problems));
-            }
+        let contract = match reading.pipeline(pipeline) {
+            Some(merged) => reading.contract(merged, config),
+            None => return Err(ContractError::of(reading.noted.problems)),
         };
         Ok(match self.policy {
             Some(policy) => contract.policy(policy),
@@ -156,11 +153,9 @@ impl ContractFolder {
     /// YAML, which is reported when it is loaded.
     fn outline(&self, file: &str) -> Option<(Option<String>, bool)> {
         let text = Files::new(&self.root).text(&Path::new("pipelines").join(file)).ok()??;
-        let tree = extends::parse(&text, "", &mut Vec::new()).ok()?;
-        let parent = extends::parent(&tree).ok()?.map(|parent| match stem(&parent.name) {
-            Some(stem) => stem,
-            None => parent.name,
-        });
+        let tree = extends::parse(&text, "", &mut Noted::default()).ok()?;
+        let parent = extends::parent(&tree).ok()?;
+        let parent = parent.map(|(name, _)| stem(&name).unwrap_or(name));
         Some((parent, tree.get("steps").is_some()))
     }
 }

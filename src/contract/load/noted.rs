@@ -28,26 +28,18 @@ pub(super) struct Noted {
 impl Noted {
     pub(super) fn invalid(
         &mut self,
-        file: &Arc<str>,
+        file: &str,
         path: &Path<'_>,
         value: impl Into<String>,
         expected: impl Into<String>,
     ) {
-        self.problems.push(ContractProblem::Invalid {
-            place: place(file, path),
-            value: value.into(),
-            expected: expected.into(),
-        });
+        self.problems.push(ContractProblem::invalid(Place::at(file, path), value, expected));
     }
 
-    pub(super) fn missing(&mut self, file: &Arc<str>, path: &Path<'_>, expected: &str) {
-        let expected = expected.to_owned();
-        self.problems.push(ContractProblem::Missing { place: place(file, path), expected });
+    pub(super) fn missing(&mut self, file: &str, path: &Path<'_>, expected: &str) {
+        let (place, expected) = (Place::at(file, path), expected.to_owned());
+        self.problems.push(ContractProblem::Missing { place, expected });
     }
-}
-
-fn place(file: &Arc<str>, path: &Path<'_>) -> Place {
-    Place { file: Some(file.to_string()), key: path.to_string() }
 }
 
 impl Report for Noted {
@@ -68,7 +60,7 @@ impl Report for Noted {
                 self.invalid(&tree.file, path, "the key twice", "it once");
             }
             Found::Unknown { key, tree, known } => {
-                let place = place(&tree.file, path);
+                let place = Place::at(&tree.file, path);
                 let home = LIMITS.iter().find(|(limit, _)| *limit == key);
                 let suggestion = match home {
                     Some((limit, home)) => Some(format!("{limit} in {home}")),

@@ -3,6 +3,7 @@
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
+use super::extends::{self, table};
 use super::files::{Files, PROMPTS, stays_below};
 use super::noted::{Name, Noted, Tokens};
 use crate::config::{Fields, Format, Path, Tree, Value, meant};
@@ -33,16 +34,9 @@ impl<'f> Reading<'f> {
 
     /// The model's limits, and whether clamping is allowed.
     pub(super) fn config(&mut self) -> (ModelLimits, bool) {
-        let tree = match self.config_tree() {
-            Ok(tree) => tree,
-            Err(problem) => {
-                self.noted.problems.push(problem);
-                return Default::default();
-            }
-        };
-        let Some(mut fields) = Fields::open(tree, ROOT, &mut self.noted, "") else {
-            return Default::default();
-        };
+        let read = self.config_tree().map_err(|problem| self.noted.problems.push(problem));
+        let fields = read.ok().and_then(|tree| Fields::open(tree, ROOT, &mut self.noted, ""));
+        let Some(mut fields) = fields else { return Default::default() };
         self.model_name = fields.maybe("model");
         let mut limit = |key| limit(&mut fields, &mut self.origins, ROOT, key);
         let limits = ModelLimits {
@@ -58,19 +52,19 @@ impl<'f> Reading<'f> {
         let name = FilePath::new(CONFIG);
         let file = self.files.display(name);
         self.origins.config = Some(file.clone());
-        let problem = |reason: String| ContractProblem::File { file: file.clone(), reason };
-        let text = self.files.text(name)?.ok_or_else(|| {
-            problem("there is no such file, expected one with model_context_window".to_owned())
+        let text = self.files.text(name)?.ok_or_else(|| ContractProblem::File {
+            file: file.clone(),
+            reason: "there is no such file, expected one with model_context_window".to_owned(),
         })?;
-        let tree = Format::Json.parse(&text, &file);
-        let tree = tree.map_err(|message| problem(format!("is not JSON: {message}")))?;
-        match tree.value {
-            Value::Table(_) => Ok(tree),
-            _ => {
-                let expected = "an object with model_context_window";
-                Err(problem(format!("holds {tree}, expected {expected}")))
-            }
-        }
+        table(Format::Json, &text, &file, "model_context_window")
+    }
+
+    /// A pipeline with everything it inherits; none if the files cannot be merged.
+    pub(super) fn pipeline(&mut self, name: &str) -> Option<Tree> {
+        let before = self.noted.problems.len();
+        let merged = extends::read(self.files, name, &mut self.noted);
+        let merged = merged.map_err(|problem| self.noted.problems.push(problem)).ok()?;
+        (self.noted.problems.len() == before).then_some(merged)
     }
 
     /// The contract of a merged pipeline, with everything that is wrong with it.
