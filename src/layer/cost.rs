@@ -9,26 +9,33 @@ use std::time::Duration;
 /// times as long, and need not know.
 #[derive(Debug, Default)]
 pub(super) struct Cost {
-    /// In nanoseconds; 0 until something is known.
-    per_candidate: AtomicU64,
+    /// What a candidate of the last two calls took, in nanoseconds; 0 is not known.
+    recent: [AtomicU64; 2],
 }
 
 impl Cost {
-    /// What a call takes whatever the number of its candidates must not count for each of them.
-    const FEWEST: u64 = 64;
+    /// Of fewer candidates nothing is learned from a short call: most of it is not theirs.
+    const FEWEST: usize = 64;
+    const SHORT: Duration = Duration::from_millis(1);
 
     /// Takes note of how long it took to select from so many candidates.
     pub(super) fn note(&self, candidates: usize, elapsed: Duration) {
-        let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-        let each = nanos / (candidates as u64).max(Self::FEWEST);
-        // Two calls that do this at once lose one of the two numbers, and no harm is done.
-        let before = self.per_candidate.load(Ordering::Relaxed);
-        let now = if before == 0 { each } else { before / 2 + each / 2 };
-        self.per_candidate.store(now, Ordering::Relaxed);
+        if candidates == 0 || (candidates < Self::FEWEST && elapsed < Self::SHORT) {
+            return;
+        }
+        let each = elapsed.as_nanos() / candidates as u128;
+        let each = u64::try_from(each).unwrap_or(u64::MAX).max(1);
+        // Two calls that do this at once may lose a number, and no harm is done.
+        let [last, before] = &self.recent;
+        before.store(last.swap(each, Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// How many nanoseconds selecting from so many candidates will take; 0 when it is not known.
+    ///
+    /// The lesser of what two calls have shown: one may have been interrupted by something else.
     pub(super) fn of(&self, candidates: usize) -> u64 {
-        self.per_candidate.load(Ordering::Relaxed).saturating_mul(candidates as u64)
+        let known = self.recent.iter().map(|each| each.load(Ordering::Relaxed));
+        let least = known.filter(|each| *each > 0).min().unwrap_or(0);
+        least.saturating_mul(candidates as u64)
     }
 }

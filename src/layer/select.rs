@@ -81,7 +81,10 @@ impl Job {
             None => {
                 let mut candidates = Candidates::merge(arrivals.own, arrivals.lists);
                 let overflow = pipeline.overflow_strategy();
-                let lifted = candidates.lift_pins(&facts, &budget, overflow);
+                let lifted = match facts.is_empty() {
+                    true => Vec::new(),
+                    false => candidates.lift_pins(&facts, &budget, overflow),
+                };
                 let items = &candidates.items;
                 let count = items.len();
                 let positions = if watchers.is_empty() {
