@@ -63,11 +63,15 @@ impl Job {
     /// About how long the selection takes, in steps of a nanosecond: what its parts say, or what
     /// the calls before have shown, whichever is more.
     pub(super) fn steps(&self) -> u64 {
-        let candidates = self.arrivals.len();
-        let slicing = self.pipeline.slicer().steps(candidates, self.budget.target_tokens());
+        let Self { pipeline, arrivals, budget, .. } = self;
+        let candidates = arrivals.len();
+        let slicing = pipeline.slicer().steps(candidates, budget.target_tokens());
+        let lists = std::iter::once(&arrivals.own).chain(&arrivals.lists);
+        let declared =
+            lists.map(|items| pipeline.scorer().steps(items)).fold(slicing, u64::saturating_add);
         let reporting = if self.watchers.wants_items() { STEPS_PER_REPORTED } else { 0 };
         let listing = (candidates as u64).saturating_mul(STEPS_PER_CANDIDATE + reporting);
-        slicing.saturating_add(listing).max(self.cost.of(candidates))
+        declared.saturating_add(listing).max(self.cost.of(candidates))
     }
 
     pub(super) fn run(self) -> Result<Chosen, CupelError> {

@@ -1,21 +1,27 @@
 //! A rig model as a Tower service.
 
 use std::fmt;
-use std::future::ready;
 use std::task::{Context, Poll};
 
-use futures::future::{BoxFuture, FutureExt as _, Ready, TryFutureExt as _};
+use futures::future::{BoxFuture, FutureExt as _, TryFutureExt as _};
+use futures::stream::{self, StreamExt as _};
 use rig_core::DynModel;
 use rig_core::completion::{CompletionRequest, CompletionResponse};
 use rig_core::error::ProviderError;
 use rig_core::operation::Completion;
-use rig_core::streaming::CompletionStream;
+use rig_core::streaming::{CompletionStream, Relayed};
 use tower::Service;
 
 use crate::{AgentCall, Streaming};
 
 /// Any rig completion model as a service: whole answers for a [`CompletionRequest`], streams for
 /// a [`Streaming`] one, and either for an [`AgentCall`]. Cheap to clone.
+///
+/// A stream is returned with its first event: up to there time-outs, limits and retries around the
+/// service hold, and an error before it is the call's error. After it the stream is its reader's:
+/// a time-out does not end it, a limit does not count it, and nothing is retried; an error in it is
+/// the stream's last item, as [`ProviderError::Relayed`]. Whoever stops reading drops the stream,
+/// and the call with it.
 ///
 /// ```
 /// use cupel_rig::RigModel;
@@ -72,15 +78,14 @@ impl Service<CompletionRequest> for RigModel {
 impl Service<Streaming> for RigModel {
     type Response = CompletionStream;
     type Error = ProviderError;
-    /// A stream opens at once; nothing is sent before it is polled.
-    type Future = Ready<Result<CompletionStream, ProviderError>>;
+    type Future = BoxFuture<'static, Result<CompletionStream, ProviderError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ProviderError>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, Streaming(request): Streaming) -> Self::Future {
-        futures::future::ready(self.model.stream(request))
+        begun(self.model.clone(), self.model.stream(request)).boxed()
     }
 }
 
@@ -101,13 +106,29 @@ impl Service<AgentCall> for RigModel {
                 let answered = self.model.call_observed(request, observation);
                 answered.map_ok(ModelReply::whole).boxed()
             }
-            (true, None) => ready(self.model.stream(request).map(ModelReply::stream)).boxed(),
-            (true, Some(observation)) => {
-                let opened = self.model.stream_observed(request, observation);
-                ready(opened.map(ModelReply::stream)).boxed()
+            (true, observation) => {
+                let opened = match observation {
+                    None => self.model.stream(request),
+                    Some(observation) => self.model.stream_observed(request, observation),
+                };
+                begun(self.model.clone(), opened).map_ok(ModelReply::stream).boxed()
             }
         }
     }
+}
+
+/// The stream, once its first event is there. Nothing is sent before a stream is polled.
+async fn begun(
+    model: DynModel<Completion>,
+    opened: Result<CompletionStream, ProviderError>,
+) -> Result<CompletionStream, ProviderError> {
+    let mut stream = opened?;
+    let Some(first) = stream.next().await.transpose()? else { return Ok(stream) };
+    // An event that was taken goes back by a relay, after the item that says whose reply it is.
+    let mut rest = stream.into_relay();
+    let origin = rest.next().await;
+    let events = stream::iter(origin.into_iter().chain([Ok(Relayed::Item(first))])).chain(rest);
+    Ok(CompletionStream::relay(model.name(), events.boxed()))
 }
 
 /// What a model answers to an [`AgentCall`].

@@ -26,4 +26,6 @@ mod properties;
 mod select;
 #[path = "requests/services.rs"]
 mod services;
+#[path = "requests/streams.rs"]
+mod streams;
 mod support;

@@ -39,7 +39,11 @@ pub fn respond(asked: &Asked, reply: Reply) -> Response {
         Reply::Text(text) if streamed => {
             let words: Vec<String> = text.split_inclusive(' ').map(str::to_owned).collect();
             let events: Vec<Bytes> = match is_chat {
-                true => words.iter().map(|word| chat_event(word)).chain([done()]).collect(),
+                true => words
+                    .iter()
+                    .map(|word| chat_event(word))
+                    .chain([chunk(&json!({}), &json!("stop")), done()])
+                    .collect(),
                 false => words.iter().map(|word| response_event(word)).collect(),
             };
             events_response(stream::iter(events).boxed())
@@ -112,10 +116,13 @@ fn events_response(events: BoxStream<'static, Bytes>) -> Response {
 
 /// A chunk of a chat completion.
 pub fn chat_event(text: &str) -> Bytes {
+    chunk(&json!({"content": text}), &Value::Null)
+}
+
+fn chunk(delta: &Value, finish: &Value) -> Bytes {
     let chunk = json!({
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m",
-        "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null,
-            "logprobs": null}],
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": null}],
     });
     Bytes::from(format!("data: {chunk}\n\n"))
 }

@@ -10,13 +10,15 @@ use rig_core::id::ConversationId;
 use rig_core::memory::ConversationMemory;
 use rig_core::message::Message;
 
+use crate::document::ID;
 use crate::{CompletionCall, RigAdapter};
 
 /// Past messages as items, one for each exchange, for a source such as
 /// [`Source::items`](cupel::gather::Source::items).
 ///
 /// The messages are not part of the running conversation, so they go into a request as documents:
-/// the model reads who said what, and none of them is pinned.
+/// the model reads who said what, and none of them is pinned. Each has an id, by its number, unless
+/// the adapter's attributes give it one as metadata `id`.
 ///
 /// ```
 /// use cupel::gather::Source;
@@ -39,10 +41,23 @@ pub fn history_items(
     messages: &[Message],
     adapter: &RigAdapter,
 ) -> Result<Vec<ContextItem>, BoxError> {
+    items_of("memory", messages, adapter)
+}
+
+/// Each exchange has an id of its own, so that the model can tell one from another.
+fn items_of(
+    conversation: &str,
+    messages: &[Message],
+    adapter: &RigAdapter,
+) -> Result<Vec<ContextItem>, BoxError> {
     let units = adapter.units(messages)?;
-    let remembered =
-        |unit: ContextItem| unit.to_builder().kind(ContextKind::memory()).pinned(false).build();
-    Ok(units.into_iter().map(remembered).collect::<Result<_, _>>()?)
+    let remembered = |(number, unit): (usize, ContextItem)| {
+        let id = unit.metadata().get(ID).cloned();
+        let id = id.unwrap_or_else(|| format!("{conversation}-{number}"));
+        let item = unit.to_builder().kind(ContextKind::memory()).pinned(false);
+        item.metadata_entry(ID, id).build()
+    };
+    Ok(units.into_iter().enumerate().map(remembered).collect::<Result<_, _>>()?)
 }
 
 /// A rig memory as a source: the exchanges of one of its conversations.
@@ -89,7 +104,7 @@ impl<R: CompletionCall, M: ConversationMemory + 'static> CandidateSource<R> for 
         let adapter = self.adapter.clone();
         let loaded = async move {
             let messages = memory.load(&conversation).await?;
-            let items = history_items(&messages, &adapter)?;
+            let items = items_of(conversation.as_ref(), &messages, &adapter)?;
             Ok::<_, BoxError>(stream::iter(items.into_iter().map(Ok)))
         };
         stream::once(loaded).try_flatten().boxed()

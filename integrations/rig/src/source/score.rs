@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// assert_eq!(ScoreScale::CosineSimilarity.relevance(0.8), 0.8);
 /// assert_eq!(ScoreScale::CosineDistance.relevance(0.2), 0.8);
 /// assert_eq!(ScoreScale::Distance.relevance(1.0), 0.5);
+/// assert_eq!(ScoreScale::Distance.relevance(-3.0), 0.25);
 /// assert_eq!(ScoreScale::Unbounded.relevance(0.0), 0.5);
 /// assert_eq!(ScoreScale::custom(|points| points / 100.0).relevance(80.0), 0.8);
 /// ```
@@ -26,7 +27,8 @@ pub enum ScoreScale {
     CosineSimilarity,
     /// From 0 to 2, lower is better: 1 less the distance.
     CosineDistance,
-    /// From 0 without end, lower is better, such as Euclidean distance: `1 / (1 + distance)`.
+    /// From 0 without end, the closer to 0 the better, such as Euclidean distance:
+    /// `1 / (1 + distance)`. Distances may be negative, as `rig-sqlite` gives them.
     Distance,
     /// Without end in both directions, higher is better, such as an inner product or a
     /// re-ranker's logit: `1 / (1 + e^-score)`.
@@ -47,7 +49,7 @@ impl ScoreScale {
         let relevance = match self {
             Self::CosineSimilarity => score,
             Self::CosineDistance => 1.0 - score,
-            Self::Distance => 1.0 / (1.0 + score.max(0.0)),
+            Self::Distance => 1.0 / (1.0 + score.abs()),
             Self::Unbounded => 1.0 / (1.0 + (-score).exp()),
             Self::Custom(relevance) => relevance(score),
         };

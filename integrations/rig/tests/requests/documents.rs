@@ -7,8 +7,9 @@ use cupel::conversation::Attributes;
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
 use cupel::{ContextItem, Policy};
-use cupel_rig::source::history_items;
+use cupel_rig::source::{MemorySource, history_items};
 use rig_core::completion::{CompletionRequest, Document};
+use rig_core::memory::{ConversationMemory as _, InMemoryConversationMemory};
 use rig_core::message::Message;
 use tower::{Layer as _, ServiceExt as _, service_fn};
 
@@ -91,4 +92,23 @@ async fn what_is_remembered_is_older_than_what_is_said_today() {
     let (sent, selection) = selected.unwrap();
     assert!(!selection.report.excluded.is_empty());
     assert_eq!(sent.chat_history, history);
+}
+
+#[tokio::test]
+async fn what_is_remembered_has_ids_of_its_own() {
+    let said = |when: &str| {
+        let exchange = |n| [Message::user(format!("{when} {n}")), Message::assistant("yes")];
+        (0..2).flat_map(exchange).collect::<Vec<_>>()
+    };
+    let memory = InMemoryConversationMemory::new();
+    memory.append(&"thread".into(), said("yesterday")).await.unwrap();
+    let sources = vec![
+        Source::items("own", history_items(&said("earlier"), &adapter()).unwrap()),
+        Source::new("memory", MemorySource::new(memory, "thread")),
+    ];
+    let asked = request(vec![Message::user("And now?")]);
+    let (sent, _) = try_select(asked, adapter(), 1_000, sources).await.unwrap();
+    let mut ids: Vec<_> = sent.documents.iter().map(|document| document.id.as_str()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["memory-0", "memory-1", "thread-0", "thread-1"]);
 }

@@ -93,6 +93,10 @@ async fn answers_never_come_to_stand_next_to_each_other() {
     let (sent, _) = select(request(history.clone()), 25).await;
     validate_canonical(&sent.chat_history).unwrap();
     assert_eq!(sent.chat_history, [&history[..2], &history[4..]].concat());
+    // A rule that is changed leaves the others as they are.
+    let unpinned = adapter().rules(|rules| rules.pin_latest(false));
+    let (sent, _) = try_select(request(history.clone()), unpinned, 25, Vec::new()).await.unwrap();
+    validate_canonical(&sent.chat_history).unwrap();
     // Message by message that is what happens, if one asks for it.
     let single = adapter().rules(|rules| rules.exchanges(Exchanges::Apart));
     let (sent, _) = try_select(request(history), single, 25, Vec::new()).await.unwrap();

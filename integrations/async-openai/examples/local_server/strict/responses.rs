@@ -91,16 +91,14 @@ fn reasoning(items: &[Value]) -> Result<(), String> {
         .filter(|item| kind(item) == "reasoning")
         .filter_map(|item| item["id"].as_str())
         .collect();
-    for id in items.iter().filter_map(|item| item["id"].as_str()) {
-        if let Some((_, thought)) = id.split_once("-of-") {
-            if !thoughts.contains(thought) {
-                return Err(format!(
-                    "Item '{id}' was provided without its required 'reasoning' item: '{thought}'."
-                ));
-            }
-        }
+    let ids = items.iter().filter_map(|item| item["id"].as_str());
+    let mut owned = ids.filter_map(|id| Some((id, id.split_once("-of-")?.1)));
+    match owned.find(|(_, thought)| !thoughts.contains(thought)) {
+        None => Ok(()),
+        Some((id, thought)) => Err(format!(
+            "Item '{id}' was provided without its required 'reasoning' item: '{thought}'."
+        )),
     }
-    Ok(())
 }
 
 fn pairing(items: &[Value], is_remote: bool) -> Result<(), String> {

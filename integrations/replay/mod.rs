@@ -1,0 +1,32 @@
+//! What the examples `replay` of the integrations share: recorded runs, a strict server that counts
+//! on its own, and the tally of what came of them.
+
+#[path = "../async-openai/examples/local_server/mod.rs"]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "shared with tests")]
+pub mod local_server;
+pub mod runs;
+pub mod tally;
+
+/// The windows at which the runs are replayed.
+pub const WINDOWS: [i64; 4] = [2_600, 3_200, 4_500, 12_000];
+
+/// What each request keeps for the answer.
+pub const ANSWER: u32 = 256;
+
+/// The server's name for a model with this window.
+pub fn model(window: i64) -> String {
+    format!("test-{window}")
+}
+
+/// A server that takes what the API would take and says "Done." to it.
+pub async fn server() -> local_server::LocalServer {
+    let done = || local_server::answer::Reply::Text("Done.".to_owned());
+    local_server::LocalServer::start(move |_| async move { done() }).await
+}
+
+/// The folder that the command names.
+pub fn folder() -> Result<String, &'static str> {
+    std::env::args()
+        .nth(1)
+        .ok_or("name a folder of recorded runs: files *.jsonl of {name, messages}")
+}
