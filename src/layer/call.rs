@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
+use tokio::runtime::Handle;
 use tracing::Span;
 
 use super::arrivals::Arrivals;
@@ -26,7 +27,10 @@ pub(super) struct Call<Req, A> {
     /// Filled in as the call goes on.
     pub(super) selection: Selection,
     observers: Observers,
+    /// Whether anybody wants a report: a hook, or the caller.
     pub(super) wants_report: bool,
+    /// Whether the caller does.
+    caller_wants_report: bool,
 }
 
 /// How far a call has come.
@@ -57,38 +61,46 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     pub(super) fn begin(
         shared: &Arc<Shared<Req, A>>,
         request: Req,
-        wants_report: bool,
+        caller_wants_report: bool,
     ) -> (Self, Step<Req, A::Rest>) {
         let span = spans::selection();
         let observers = Observers::called_now(&shared.hooks);
         let asks = |hook: &Arc<dyn SelectionHook>| tell(|| hook.wants_selection()) == Some(true);
-        let wants_report = wants_report || shared.hooks.iter().any(asks);
+        let wants_report = caller_wants_report || shared.hooks.iter().any(asks);
         let mut call = Self {
             shared: Arc::clone(shared),
             span: span.clone(),
             selection: Selection::empty(),
             observers,
             wants_report,
+            caller_wants_report,
         };
         let _entered = span.enter();
-        let step = guarded(|| match shared.adapter.before_split(&request) {
-            Some(work) => Ok(Step::Waiting(request, work)),
-            None => call.prepare(request).map(Step::Gathering),
+        let step = guarded(|| {
+            // First, so that it is known whatever goes wrong.
+            call.note_model(&request);
+            match shared.adapter.before_split(&request) {
+                Some(work) => Ok(Step::Waiting(request, work)),
+                None => call.prepare(request).map(Step::Gathering),
+            }
         });
         (call, step.unwrap_or_else(Step::Failed))
+    }
+
+    /// Tells telemetry which model the request is for.
+    fn note_model(&mut self, request: &Req) {
+        let start = self.observers.start();
+        if start.is_some() || !self.span.is_disabled() {
+            if let Some(model) = self.shared.adapter.model(request) {
+                spans::record_model(&self.span, model);
+                start.into_iter().for_each(|start| start.model = Some(model.into()));
+            }
+        }
     }
 
     /// Takes the request apart, works out its budget, and opens the sources.
     fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
         let shared = &*self.shared;
-        // First, so that it is known whatever goes wrong.
-        let start = self.observers.start();
-        if start.is_some() || !self.span.is_disabled() {
-            if let Some(model) = shared.adapter.model(&request) {
-                spans::record_model(&self.span, model);
-                start.into_iter().for_each(|start| start.model = Some(model.into()));
-            }
-        }
         let (whole, origin) =
             shared.budget.budget_and_origin(&request).map_err(ContextError::Budget)?;
         // Opening a source runs none of it, and the adapter is about to consume the request.
@@ -171,6 +183,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             explanation,
             refused,
             watchers: self.observers.watchers(self.wants_report),
+            cost: Arc::clone(&self.shared.cost),
             span: self.span.clone(),
         };
         match self.shared.blocking_pool_for(&job) {
@@ -222,6 +235,9 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         }
         self.observers.selected(&self.selection);
         spans::record_sent(&self.span, &self.selection);
+        if !self.caller_wants_report {
+            discard(std::mem::take(&mut self.selection.report));
+        }
         // The wrapped service is called beside the selection, not inside it.
         self.span = Span::none();
         Ok(Step::Ready(request))
@@ -262,6 +278,18 @@ pub(super) fn tell<T>(hook: impl FnOnce() -> T) -> Option<T> {
     }
     told.ok()
 }
+
+/// Drops a report; a long one where it holds nobody up.
+fn discard(report: SelectionReport) {
+    if report.excluded.len() >= LONG_REPORT {
+        if let Ok(pool) = Handle::try_current() {
+            pool.spawn_blocking(move || drop(report));
+        }
+    }
+}
+
+/// A report on so many items takes about a millisecond to drop.
+const LONG_REPORT: usize = 10_000;
 
 /// Moves what was selected and cannot be sent to the excluded items.
 fn withdraw(report: &mut SelectionReport, withdrawn: Vec<(usize, String)>) {
