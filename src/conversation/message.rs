@@ -96,7 +96,6 @@ impl Message {
 
     /// Sends this message only with an earlier one, given by its index. That one may be sent without
     /// it, and is pinned when this one is.
-    #[must_use]
     pub fn needs(mut self, index: usize) -> Self {
         self.needs = Some(index);
         self

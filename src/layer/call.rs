@@ -122,8 +122,10 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         let fixed_tokens = fixed_tokens.saturating_add(frame_tokens);
         let available_tokens = whole.available_tokens();
         let limits = Limits::of(&whole, origin);
-        self.selection.budget = without_fixed(&whole, fixed_tokens)
-            .ok_or(ContextError::FixedTokens { fixed_tokens, available_tokens, limits })?;
+        self.selection.budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
+            let limits = Box::new(limits);
+            ContextError::FixedTokens { fixed_tokens, available_tokens, limits }
+        })?;
         self.selection.fixed_tokens = fixed_tokens;
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;

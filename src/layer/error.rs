@@ -85,7 +85,7 @@ pub enum ContextError {
         /// `maxTokens - outputReserve`.
         available_tokens: i64,
         /// Where the budget comes from.
-        limits: Limits,
+        limits: Box<Limits>,
     },
 
     /// What is always sent does not fit the budget: instructions, the last question, the newest
@@ -102,7 +102,7 @@ pub enum ContextError {
         /// Tokens that are not up for selection and came off the budget before.
         fixed_tokens: i64,
         /// Where the budget comes from.
-        limits: Limits,
+        limits: Box<Limits>,
     },
 
     /// The adapter could not take the request apart or put it together.

@@ -112,6 +112,7 @@ impl Explanation {
         let Self { limits, fixed_tokens } = self;
         match error {
             CupelError::PinnedExceedsBudget { .. } => {
+                let limits = Box::new(limits);
                 ContextError::Pinned { error, largest: largest(items), fixed_tokens, limits }
             }
             other => other.into(),

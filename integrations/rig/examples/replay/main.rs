@@ -18,8 +18,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::task::{Context, Poll};
 
+use cupel::Policy;
 use cupel::layer::{ContextError, CupelLayer, CupelService, Error as LayerError};
-use cupel::{CupelError, Policy};
 use cupel_rig::{AgentCall, ModelReply, RigAdapter, RigModel};
 use futures::future::{BoxFuture, FutureExt as _, TryFutureExt as _};
 use rig_core::Model;
