@@ -79,6 +79,19 @@ pub enum CupelError {
         target_tokens: i64,
     },
 
+    /// The selection is within the target but above what the output reserve leaves of the window,
+    /// under [`OverflowStrategy::Throw`](crate::OverflowStrategy::Throw).
+    #[error(
+        "Selected items require {merged_tokens} tokens, but the output reserve leaves only \
+         {available_tokens}"
+    )]
+    CeilingExceeded {
+        /// Tokens of the merged selection.
+        merged_tokens: i64,
+        /// `maxTokens - outputReserve`.
+        available_tokens: i64,
+    },
+
     /// The knapsack table would be larger than the guard allows.
     #[error(
         "knapsack table too large: {candidates} candidates x {capacity} capacity = {cells} cells, \
@@ -109,6 +122,26 @@ pub enum CupelError {
         available: usize,
         /// How many the configuration requires.
         required: usize,
+    },
+
+    /// Required items do not fit the budget they may be taken from, under
+    /// [`ScarcityBehavior::Throw`](crate::ScarcityBehavior::Throw).
+    #[error(
+        "{slicer}: {fitting} of {required} required items of kind '{kind}' fit the budget of \
+         {target_tokens} tokens; use a larger budget, a smaller requirement or \
+         ScarcityBehavior::Degrade"
+    )]
+    CountRequirementDoesNotFit {
+        /// The slicer that refused.
+        slicer: &'static str,
+        /// The kind that is short.
+        kind: ContextKind,
+        /// How many fit.
+        fitting: usize,
+        /// How many the configuration requires.
+        required: usize,
+        /// The effective target of the selection.
+        target_tokens: i64,
     },
 
     /// A model whose encoding is not known; a guess would be a wrong count.
@@ -143,8 +176,10 @@ impl CupelError {
             Self::PipelineConfig(_) => "PipelineConfig",
             Self::PinnedExceedsBudget { .. } => "PinnedExceedsBudget",
             Self::Overflow { .. } => "Overflow",
+            Self::CeilingExceeded { .. } => "CeilingExceeded",
             Self::TableTooLarge { .. } => "TableTooLarge",
             Self::CountRequirementUnmet { .. } => "CountRequirementUnmet",
+            Self::CountRequirementDoesNotFit { .. } => "CountRequirementDoesNotFit",
             Self::UnknownModel { .. } => "UnknownModel",
             Self::Contract { .. } => "Contract",
         }
@@ -159,16 +194,10 @@ impl CupelError {
             Some(last) => format!("0 to {last} are valid"),
             None => "there were no items".to_owned(),
         };
-        Self::Contract {
-            component: component.to_owned(),
-            problem: format!("answered with position {index}, but {valid}"),
-        }
+        Self::contract(component, format!("answered with position {index}, but {valid}"))
     }
 
-    pub(crate) fn named_twice(component: &str, index: usize) -> Self {
-        Self::Contract {
-            component: component.to_owned(),
-            problem: format!("answered with position {index} twice; each may appear once"),
-        }
+    pub(crate) fn contract(component: &str, problem: String) -> Self {
+        Self::Contract { component: component.to_owned(), problem }
     }
 }

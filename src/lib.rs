@@ -78,19 +78,19 @@ pub use model::{
     ContextSource, CountRequirementShortfall, OverflowStrategy, ScoredItem,
 };
 pub use pipeline::{Pipeline, PipelineBuilder};
-pub use placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+pub use placer::{AgePlacer, ChronologicalPlacer, Placer, UShapedPlacer};
 #[cfg(feature = "serde")]
 pub use policy::spec::{PolicySpec, PolicySpecError, ScorerRegistry};
 pub use policy::{Policy, PolicyBuilder};
 pub use scorer::{
-    CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
+    AgeScorer, CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
     FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
     RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, SystemTimeProvider, TagScorer,
     TimeProvider,
 };
 pub use slicer::{
-    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, GreedySlice, KnapsackSlice,
-    QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced, Slicer,
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice,
+    KnapsackSlice, QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced, Slicer,
 };
 
 /// The README's examples are tests too.

@@ -5,6 +5,8 @@
 
 #[path = "layer/adapters.rs"]
 mod adapters;
+#[path = "layer/ages.rs"]
+mod ages;
 #[path = "layer/auto_traits.rs"]
 mod auto_traits;
 #[path = "layer/blocking.rs"]

@@ -42,6 +42,7 @@ fn registry() -> ScorerRegistry {
 fn samples() -> Vec<Value> {
     let scorers = json!([
         { "type": "recency", "weight": 1 },
+        { "type": "age", "weight": 1 },
         { "type": "priority", "weight": 0.5 },
         { "type": "frequency", "weight": 2.0 },
         { "type": "reflexive", "weight": 3 },
@@ -91,18 +92,22 @@ fn samples() -> Vec<Value> {
     ]);
     let slicers = [
         json!({ "type": "greedy" }),
-        json!({ "type": "knapsack", "bucket_size": 10 }),
+        json!({ "type": "knapsack", "bucket_size": 10, "widen_buckets": true }),
         json!({
             "type": "quota", "quotas": quotas,
-            "inner": { "type": "knapsack", "bucket_size": 10 }
+            "inner": { "type": "knapsack", "bucket_size": 10, "widen_buckets": false }
         }),
         json!({
-            "type": "count_quota", "entries": entries, "scarcity": "throw",
+            "type": "fill",
+            "inner": { "type": "quota", "quotas": quotas, "inner": { "type": "greedy" } }
+        }),
+        json!({
+            "type": "count_quota", "entries": entries, "scarcity": "throw", "within_budget": true,
             "inner": { "type": "quota", "quotas": quotas, "inner": { "type": "greedy" } }
         }),
         json!({
             "type": "count_constrained_knapsack", "entries": entries, "scarcity": "degrade",
-            "bucket_size": 5
+            "within_budget": false, "bucket_size": 5, "widen_buckets": false
         }),
     ];
     let overflows = ["throw", "truncate", "proceed"];
@@ -110,8 +115,8 @@ fn samples() -> Vec<Value> {
         .into_iter()
         .zip(overflows.into_iter().cycle())
         .zip([true, false].into_iter().cycle())
-        .map(|((slicer, overflow), deduplication)| {
-            let placer = if deduplication { "u_shaped" } else { "chronological" };
+        .zip(["u_shaped", "chronological", "age"].into_iter().cycle())
+        .map(|(((slicer, overflow), deduplication), placer)| {
             json!({
                 "scorers": scorers, "slicer": slicer, "placer": { "type": placer },
                 "overflow": overflow, "deduplication": deduplication

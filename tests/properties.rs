@@ -12,6 +12,8 @@ mod budgets;
 mod knapsack;
 #[path = "properties/order.rs"]
 mod order;
+#[path = "properties/presets.rs"]
+mod presets;
 #[path = "properties/quotas.rs"]
 mod quotas;
 #[path = "properties/reports.rs"]

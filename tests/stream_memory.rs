@@ -1,9 +1,10 @@
-//! A long stream needs memory for what can still be selected, as the allocator counts it.
+//! Selecting takes memory for what can be selected, as the allocator counts it.
 
-#![allow(clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use allocation_counter::{AllocationInfo, measure};
 use cupel::slicer::{Sequence, StreamContent, StreamItem, StreamSlice};
+use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
 
 const BUDGET: i64 = 8_000;
 const TEXT: usize = 64;
@@ -94,4 +95,15 @@ fn ten_million_items_with_copies_need_memory_for_a_thousand() {
     println!("{most} items and {} bytes at most", memory.bytes_max);
     assert!(most <= 1_200, "{most} items were kept");
     assert!(memory.bytes_max <= 400_000, "{} bytes at most", memory.bytes_max);
+}
+
+/// The specification's guard lets a table of 49,999,999 buckets for one item pass.
+#[test]
+fn a_knapsack_takes_memory_for_its_items_not_for_its_budget() {
+    let item = ContextItem::new("small", 40).unwrap();
+    let scored = [ScoredItem::new(&item, 0.5)];
+    let budget = ContextBudget::builder(49_999_999).build().unwrap();
+    let knapsack = KnapsackSlice::new(1).unwrap();
+    let memory = measure(|| assert_eq!(knapsack.slice(&scored, &budget).unwrap().indices, [0]));
+    assert!(memory.bytes_max < 10_000, "{memory:?}");
 }

@@ -12,3 +12,5 @@ mod metrics;
 mod sensitivity;
 #[path = "what_if/simulation.rs"]
 mod simulation;
+#[path = "what_if/smallest.rs"]
+mod smallest;

@@ -17,10 +17,13 @@ mod cases;
 mod common;
 mod data;
 mod measure;
+mod passes;
 
 use common::{Effort, table};
 
 fn main() {
-    let rows = cases::run(Effort::from_arguments());
+    let effort = Effort::from_arguments();
+    let mut rows = cases::run(effort);
+    rows.extend(passes::run(effort));
     table::show("versus", "ms", &rows);
 }

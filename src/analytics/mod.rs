@@ -23,6 +23,7 @@ mod curve;
 mod metrics;
 mod sensitivity;
 mod simulation;
+mod smallest;
 
 pub use curve::BudgetPoint;
 pub use metrics::{

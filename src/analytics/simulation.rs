@@ -75,12 +75,15 @@ impl Pipeline {
         Ok(with.into_iter().filter(|item| !without.contains(&item.address())).cloned().collect())
     }
 
-    /// The smallest budget under which `target` is selected from `items`, or none up to
+    /// A budget under which `target` is selected from `items`, found by halving, or none up to
     /// `search_ceiling`.
     ///
-    /// A binary search over budgets whose maximum and target are equal. A budget that does not
-    /// even hold the pinned items counts as one that does not select the target. Scoring,
-    /// deduplication and sorting happen once.
+    /// This is the specification's search over budgets whose maximum and target are equal. It takes
+    /// it that a larger budget selects no less, and it never tries its lower bound, the item's own
+    /// tokens, so that what it finds suffices and need not be the smallest:
+    /// [`smallest_budget_for`](Self::smallest_budget_for) is. A budget that does not even hold the
+    /// pinned items counts as one that does not select the target. Scoring, deduplication and
+    /// sorting happen once.
     ///
     /// ```
     /// use cupel::{ContextItem, Policy};
@@ -109,29 +112,16 @@ impl Pipeline {
             return Err(CupelError::PipelineConfig(MIN_BUDGET.to_owned()));
         }
         require_monotonic("FindMinBudgetFor", slicer)?;
-        if !items.iter().any(|item| ContextItem::same(item, target)) {
-            let problem = "targetItem must be an element of items";
-            return Err(CupelError::PipelineConfig(problem.to_owned()));
-        }
-        if search_ceiling < target.tokens() {
-            return Err(CupelError::PipelineConfig(format!(
-                "searchCeiling must be >= targetItem.Tokens: got {search_ceiling}, and the item \
-                 has {}",
-                target.tokens()
-            )));
-        }
+        check_search(items, target, search_ceiling)?;
         if target.tokens() < 0 {
             return Ok(None); // excluded under every budget
         }
         let ranked = self.rank_once(items)?;
         let simulation = self.simulate(&ranked);
-        let selects = |tokens: i64| {
-            let budget = ContextBudget::new(tokens, tokens, 0, HashMap::new(), 0.0)?;
-            match simulation.select(&budget) {
-                Ok(selected) => Ok(selected.iter().any(|s| ContextItem::same(s.item(), target))),
-                Err(CupelError::PinnedExceedsBudget { .. }) => Ok(false),
-                Err(error) => Err(error),
-            }
+        let selects = |tokens: i64| match simulation.select(&budget_of(tokens)?) {
+            Ok(selected) => Ok(selected.iter().any(|s| ContextItem::same(s.item(), target))),
+            Err(CupelError::PinnedExceedsBudget { .. }) => Ok(false),
+            Err(error) => Err(error),
         };
         let (mut low, mut high) = (target.tokens(), search_ceiling);
         while high - low > 1 {
@@ -144,6 +134,30 @@ impl Pipeline {
         }
         Ok(selects(high)?.then_some(high))
     }
+}
+
+/// Refuses a search that cannot have an answer.
+pub(super) fn check_search(
+    items: &[ContextItem],
+    target: &ContextItem,
+    search_ceiling: i64,
+) -> Result<(), CupelError> {
+    if !items.iter().any(|item| ContextItem::same(item, target)) {
+        let problem = "targetItem must be an element of items";
+        return Err(CupelError::PipelineConfig(problem.to_owned()));
+    }
+    if search_ceiling < target.tokens() {
+        return Err(CupelError::PipelineConfig(format!(
+            "searchCeiling must be >= targetItem.Tokens: got {search_ceiling}, and the item has {}",
+            target.tokens()
+        )));
+    }
+    Ok(())
+}
+
+/// A budget of nothing but so many tokens.
+pub(super) fn budget_of(tokens: i64) -> Result<ContextBudget, CupelError> {
+    ContextBudget::new(tokens, tokens, 0, HashMap::new(), 0.0)
 }
 
 fn reduce(budget: &ContextBudget, slack_tokens: i64) -> Result<ContextBudget, CupelError> {

@@ -18,6 +18,7 @@ use crate::tokens::{FormatOverhead, TokenCounter};
 ///
 /// See the [module's example](crate::contract).
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct BudgetContract {
     pub(super) model: ModelLimits,
     pub(super) settings: PipelineSettings,
@@ -52,7 +53,6 @@ impl Origins {
 
 impl BudgetContract {
     /// A contract without steps, under [`LimitsPolicy::FailFast`].
-    #[must_use]
     pub fn new(model: ModelLimits, settings: PipelineSettings) -> Self {
         Self {
             model,
@@ -68,21 +68,18 @@ impl BudgetContract {
     }
 
     /// Adds a step.
-    #[must_use]
     pub fn step(mut self, step: GenerationStep) -> Self {
         self.steps.push(step);
         self
     }
 
     /// Sets what happens to steps that do not fit.
-    #[must_use]
     pub fn policy(mut self, policy: LimitsPolicy) -> Self {
         self.policy = policy;
         self
     }
 
     /// Sets what the message format adds; that of chat completions unless set.
-    #[must_use]
     pub fn format_overhead(mut self, overhead: FormatOverhead) -> Self {
         self.overhead = overhead;
         self
@@ -202,14 +199,15 @@ impl Reader<'_> {
             _ => at_least(least),
         };
         match value {
-            Some(value) => self.problems.push(ContractProblem::Invalid {
-                place: self.origins.place(key),
-                value: value.to_string(),
-                expected,
-            }),
+            Some(value) => self.invalid(key, value.to_string(), expected),
             None => self.missing(key, expected),
         }
         Err(Reported)
+    }
+
+    fn invalid(&mut self, key: &str, value: String, expected: impl Into<String>) {
+        let place = self.origins.place(key);
+        self.problems.push(ContractProblem::invalid(place, value, expected));
     }
 
     /// A value that is there and of no use is not missing as well.
@@ -276,15 +274,9 @@ impl Reader<'_> {
         for step in steps {
             let twice = !seen.insert(&step.name);
             if twice || step.name.is_empty() {
-                self.problems.push(ContractProblem::Invalid {
-                    place: self.origins.place("steps"),
-                    value: format!(
-                        "a step named {:?}{}",
-                        step.name,
-                        if twice { " twice" } else { "" }
-                    ),
-                    expected: "a name of its own for each step".to_owned(),
-                });
+                let value =
+                    format!("a step named {:?}{}", step.name, if twice { " twice" } else { "" });
+                self.invalid("steps", value, "a name of its own for each step");
             }
         }
     }

@@ -11,6 +11,7 @@ use super::numbers::Grouped;
 /// Entries of one unit are kept or dropped together: an assistant message with tool calls and
 /// the messages that answer them, for example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub struct HistoryEntry<'a> {
     tokens: i64,
     unit: Option<&'a str>,
@@ -18,13 +19,11 @@ pub struct HistoryEntry<'a> {
 
 impl<'a> HistoryEntry<'a> {
     /// An entry of so many tokens, that is a unit by itself.
-    #[must_use]
     pub fn new(tokens: i64) -> Self {
         Self { tokens, unit: None }
     }
 
     /// An entry that is kept or dropped with every other entry of the unit.
-    #[must_use]
     pub fn in_unit(tokens: i64, unit: &'a str) -> Self {
         Self { tokens, unit: Some(unit) }
     }

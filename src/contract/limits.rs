@@ -16,6 +16,7 @@ pub const MAX_TOKENS: i64 = 1_000_000_000_000;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct ModelLimits {
     /// `model_context_window`: prompt and answer together. Required.
     pub context_window: Option<i64>,
@@ -25,13 +26,11 @@ pub struct ModelLimits {
 
 impl ModelLimits {
     /// Limits of a model with a window of so many tokens.
-    #[must_use]
     pub fn new(context_window: i64) -> Self {
         Self { context_window: Some(context_window), max_tokens: None }
     }
 
     /// Sets the answer's length for steps that set none.
-    #[must_use]
     pub fn max_tokens(mut self, tokens: i64) -> Self {
         self.max_tokens = Some(tokens);
         self
@@ -48,6 +47,7 @@ impl ModelLimits {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct PipelineSettings {
     /// `max_context_tokens`: retrieved context. Required.
     pub max_context_tokens: Option<i64>,
@@ -59,20 +59,17 @@ pub struct PipelineSettings {
 
 impl PipelineSettings {
     /// Settings with a context budget.
-    #[must_use]
     pub fn new(max_context_tokens: i64) -> Self {
         Self { max_context_tokens: Some(max_context_tokens), ..Self::default() }
     }
 
     /// Sets the history budget.
-    #[must_use]
     pub fn max_history_tokens(mut self, tokens: i64) -> Self {
         self.max_history_tokens = Some(tokens);
         self
     }
 
     /// Sets the safety margin.
-    #[must_use]
     pub fn safety_margin_tokens(mut self, tokens: i64) -> Self {
         self.safety_margin_tokens = Some(tokens);
         self

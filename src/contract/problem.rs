@@ -149,7 +149,8 @@ fn known_steps(known: &[String]) -> String {
 /// Why a contract cannot be used: one or more problems.
 ///
 /// Its text is the problem, or a count and one line for each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", Listed(problems))]
 pub struct ContractError {
     problems: Vec<ContractProblem>,
 }
@@ -178,11 +179,3 @@ impl From<ContractProblem> for ContractError {
         Self { problems: vec![problem] }
     }
 }
-
-impl fmt::Display for ContractError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Listed(&self.problems).fmt(f)
-    }
-}
-
-impl std::error::Error for ContractError {}

@@ -20,6 +20,7 @@ use crate::tokens::{FormatOverhead, TokenCounter};
 /// assert_eq!(step.fixed_tokens(&words, FormatOverhead::CHAT), 2 + 3 + 2 + 9);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct GenerationStep {
     pub(super) name: Arc<str>,
     pub(super) system_prompt: Option<Arc<str>>,
@@ -43,21 +44,18 @@ impl GenerationStep {
     }
 
     /// Sets the system prompt.
-    #[must_use]
     pub fn system_prompt(mut self, text: impl Into<Arc<str>>) -> Self {
         self.system_prompt = Some(text.into());
         self
     }
 
     /// Adds a template of the user message; `{}` is where a value goes.
-    #[must_use]
     pub fn user_part(mut self, template: impl Into<String>) -> Self {
         self.user_parts.push(template.into());
         self
     }
 
     /// Sets whether the step sends the chat history.
-    #[must_use]
     pub fn use_history(mut self, uses: bool) -> Self {
         self.use_history = uses;
         self
@@ -65,14 +63,12 @@ impl GenerationStep {
 
     /// Sets the longest answer. It comes before [`max_tokens`](Self::max_tokens) and before the
     /// model's own limit.
-    #[must_use]
     pub fn max_output_tokens(mut self, tokens: i64) -> Self {
         self.max_output_tokens = Some(tokens);
         self
     }
 
     /// Sets the longest answer if [`max_output_tokens`](Self::max_output_tokens) is not set.
-    #[must_use]
     pub fn max_tokens(mut self, tokens: i64) -> Self {
         self.max_tokens = Some(tokens);
         self

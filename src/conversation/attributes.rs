@@ -17,6 +17,7 @@ use crate::model::{ContextItemBuilder, Fold};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Attributes {
     /// Whether the message is always sent. Overrides the conversation's own rules both ways.
     pub pinned: Option<bool>,
@@ -34,48 +35,41 @@ pub struct Attributes {
 
 impl Attributes {
     /// No attributes.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets whether the message is always sent.
-    #[must_use]
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = Some(pinned);
         self
     }
 
     /// Sets the priority; higher is more important.
-    #[must_use]
     pub fn priority(mut self, priority: i64) -> Self {
         self.priority = Some(priority);
         self
     }
 
     /// Adds a tag.
-    #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
         self
     }
 
     /// Sets the relevance, conventionally in `[0.0, 1.0]`.
-    #[must_use]
     pub fn relevance(mut self, relevance: f64) -> Self {
         self.relevance = Some(relevance);
         self
     }
 
     /// Sets when the message was really written.
-    #[must_use]
     pub fn timestamp(mut self, timestamp: DateTime<Utc>) -> Self {
         self.timestamp = Some(timestamp);
         self
     }
 
     /// Adds a metadata entry; a later value replaces an earlier one for the same key.
-    #[must_use]
     pub fn metadata_entry(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self

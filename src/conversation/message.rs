@@ -7,6 +7,7 @@ use super::Attributes;
 /// One message: who speaks, what it costs, and which other messages it needs.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -66,7 +67,6 @@ impl Message {
 
     /// Adds a tool call that this message makes. Without its answer the message is refused.
     #[inline]
-    #[must_use]
     pub fn calls(mut self, id: impl Into<String>) -> Self {
         self.calls.push(id.into());
         self
@@ -74,35 +74,30 @@ impl Message {
 
     /// Adds a tool call that this message answers. Without the call the message is refused.
     #[inline]
-    #[must_use]
     pub fn answers(mut self, id: impl Into<String>) -> Self {
         self.answers.push(id.into());
         self
     }
 
     /// Keeps this message together with the one before it.
-    #[must_use]
     pub fn with_previous(mut self) -> Self {
         self.with_previous = true;
         self
     }
 
     /// Keeps this message together with the one after it, as a model's reasoning must be.
-    #[must_use]
     pub fn with_next(mut self) -> Self {
         self.with_next = true;
         self
     }
 
     /// Sends this message whatever rules and attributes say.
-    #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
     /// Refuses this message for a reason that only the adapter can see.
-    #[must_use]
     pub fn refused(mut self, why: impl Into<String>) -> Self {
         self.refused = Some(why.into());
         self
@@ -110,7 +105,6 @@ impl Message {
 
     /// Sets what the caller knows about the message.
     #[inline]
-    #[must_use]
     pub fn attributes(mut self, attributes: Attributes) -> Self {
         self.attributes = Some(Box::new(attributes));
         self

@@ -14,6 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// # let _ = rules;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Rules {
     pub(super) answers: Answers,
     pub(super) pin_latest: bool,
@@ -57,7 +58,6 @@ pub enum Exchanges {
 impl Rules {
     /// The defaults: answers stand right after their call, the latest unit is pinned, and messages
     /// without a timestamp are dated a second apart.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             answers: Answers::Next,
@@ -69,7 +69,6 @@ impl Rules {
     }
 
     /// Sets where the answers to tool calls stand.
-    #[must_use]
     pub fn answers(mut self, answers: Answers) -> Self {
         self.answers = answers;
         self
@@ -79,21 +78,18 @@ impl Rules {
     ///
     /// In a tool loop that is what the model has just asked for. A model that does not get it asks
     /// again. With `false` it competes with the rest.
-    #[must_use]
     pub fn pin_latest(mut self, enabled: bool) -> Self {
         self.pin_latest = enabled;
         self
     }
 
     /// Sets which messages of an exchange that is over are one unit; none unless set.
-    #[must_use]
     pub fn exchanges(mut self, exchanges: Exchanges) -> Self {
         self.exchanges = exchanges;
         self
     }
 
     /// Sets the timestamp of the last message; the time of the call unless set.
-    #[must_use]
     pub fn newest(mut self, timestamp: DateTime<Utc>) -> Self {
         self.newest = Some(timestamp);
         self
@@ -101,7 +97,6 @@ impl Rules {
 
     /// Sets how far apart messages are dated that have no timestamp of their own; a second unless
     /// set.
-    #[must_use]
     pub fn spacing(mut self, spacing: Duration) -> Self {
         self.spacing = spacing;
         self

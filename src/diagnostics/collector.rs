@@ -23,6 +23,7 @@ pub enum TraceDetailLevel {
 /// decide once it knows the budget; if the answer is `false` then, only
 /// [`end_run`](Self::end_run) follows. Item-level events of a stage come before the stage's own
 /// event.
+#[allow(unused_variables)] // the names are for those who override
 pub trait TraceCollector {
     /// Whether anything should be recorded.
     fn is_enabled(&self) -> bool;
@@ -45,34 +46,22 @@ pub trait TraceCollector {
     }
 
     /// A run begins.
-    fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {
-        let _ = (candidates, budget);
-    }
+    fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {}
 
     /// A stage begins with so many items. Its event follows, unless the run fails in this stage.
-    fn begin_stage(&mut self, stage: &PipelineStage, items_in: usize) {
-        let _ = (stage, items_in);
-    }
+    fn begin_stage(&mut self, stage: &PipelineStage, items_in: usize) {}
 
     /// An item was selected. Called in final order.
-    fn record_included(&mut self, included: IncludedItem) {
-        let _ = included;
-    }
+    fn record_included(&mut self, included: IncludedItem) {}
 
     /// An item was left out by `stage`.
-    fn record_excluded(&mut self, stage: &PipelineStage, excluded: ExcludedItem) {
-        let _ = (stage, excluded);
-    }
+    fn record_excluded(&mut self, stage: &PipelineStage, excluded: ExcludedItem) {}
 
     /// A required count could not be met.
-    fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {
-        let _ = shortfall;
-    }
+    fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {}
 
     /// The run is over.
-    fn end_run(&mut self, outcome: Result<(), &CupelError>) {
-        let _ = outcome;
-    }
+    fn end_run(&mut self, outcome: Result<(), &CupelError>) {}
 }
 
 /// Records nothing, at no cost.
@@ -120,10 +109,8 @@ type EventCallback = Box<dyn FnMut(&TraceEvent) + Send>;
 pub struct DiagnosticTraceCollector {
     detail_level: TraceDetailLevel,
     on_event: Option<EventCallback>,
-    events: Vec<TraceEvent>,
-    included: Vec<IncludedItem>,
-    excluded: Vec<ExcludedItem>,
-    shortfalls: Vec<CountRequirementShortfall>,
+    /// The lists alone; what they add up to is for the end.
+    lists: SelectionReport,
 }
 
 impl DiagnosticTraceCollector {
@@ -143,20 +130,22 @@ impl DiagnosticTraceCollector {
     /// The events recorded so far.
     #[must_use]
     pub fn events(&self) -> &[TraceEvent] {
-        &self.events
+        &self.lists.events
     }
 
     /// The report on the last run.
     #[must_use]
     pub fn into_report(self) -> SelectionReport {
-        SelectionReport::new(self.events, self.included, self.excluded, self.shortfalls)
+        let SelectionReport { events, included, excluded, count_requirement_shortfalls, .. } =
+            self.lists;
+        SelectionReport::new(events, included, excluded, count_requirement_shortfalls)
     }
 
     fn record(&mut self, event: TraceEvent) {
         if let Some(callback) = &mut self.on_event {
             callback(&event);
         }
-        self.events.push(event);
+        self.lists.events.push(event);
     }
 }
 
@@ -181,22 +170,19 @@ impl TraceCollector for DiagnosticTraceCollector {
 
     /// Forgets an earlier run, so that a reused collector never mixes two.
     fn begin_run(&mut self, _candidates: usize, _budget: &ContextBudget) {
-        self.events.clear();
-        self.included.clear();
-        self.excluded.clear();
-        self.shortfalls.clear();
+        self.lists = SelectionReport::default();
     }
 
     fn record_included(&mut self, included: IncludedItem) {
-        self.included.push(included);
+        self.lists.included.push(included);
     }
 
     fn record_excluded(&mut self, _stage: &PipelineStage, excluded: ExcludedItem) {
-        self.excluded.push(excluded);
+        self.lists.excluded.push(excluded);
     }
 
     fn record_shortfall(&mut self, shortfall: CountRequirementShortfall) {
-        self.shortfalls.push(shortfall);
+        self.lists.count_requirement_shortfalls.push(shortfall);
     }
 }
 
@@ -204,9 +190,9 @@ impl fmt::Debug for DiagnosticTraceCollector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DiagnosticTraceCollector")
             .field("detail_level", &self.detail_level)
-            .field("events", &self.events)
-            .field("included", &self.included.len())
-            .field("excluded", &self.excluded.len())
+            .field("events", &self.lists.events)
+            .field("included", &self.lists.included.len())
+            .field("excluded", &self.lists.excluded.len())
             .finish_non_exhaustive()
     }
 }

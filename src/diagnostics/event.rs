@@ -8,6 +8,7 @@ use crate::model::{ContextBudget, ContextItem};
 
 /// A stage of the pipeline. Sorting, the sixth one, decides about no item and has no events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PipelineStage {
     /// Partition into pinned and scoreable items.
@@ -21,6 +22,7 @@ pub enum PipelineStage {
     /// Merging, overflow handling and final order.
     Place,
     /// A stage of another implementation, by its name.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     Other(Arc<str>),
 }
 
@@ -57,7 +59,9 @@ impl From<&str> for PipelineStage {
 }
 
 /// One observation: a stage that has completed, or a decision about one item.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// Two are equal when their serialised forms are.
+#[derive(Debug, Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TraceEvent {
@@ -76,6 +80,15 @@ pub struct TraceEvent {
     /// When the stage began; not part of the serialised form.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub started_at: Option<SystemTime>,
+}
+
+impl PartialEq for TraceEvent {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { stage, duration_ms, item_count, message, item_count_out: _, started_at: _ } =
+            self;
+        (stage, duration_ms, item_count, message)
+            == (&other.stage, &other.duration_ms, &other.item_count, &other.message)
+    }
 }
 
 impl TraceEvent {
@@ -99,12 +112,15 @@ impl TraceEvent {
     }
 }
 
-/// The selection exceeded its target and went on, as
-/// [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
+/// The selection exceeded its target, or what the output reserve leaves of the window, and went
+/// on, as [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
+///
+/// What exceeds the window's rest is then left out all the same.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OverflowEvent {
-    /// Tokens above the target.
+    /// Tokens above the target; above `maxTokens - outputReserve` where the target is not
+    /// exceeded.
     pub tokens_over_budget: i64,
     /// Everything selected, pinned items first.
     pub overflowing_items: Vec<ContextItem>,

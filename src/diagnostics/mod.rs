@@ -41,8 +41,6 @@
 
 mod collector;
 mod event;
-#[cfg(feature = "serde")]
-mod event_wire;
 mod report;
 pub(crate) mod spans;
 

@@ -40,7 +40,8 @@ impl fmt::Display for ConfigProblem {
 /// assert_eq!(error.problems()[0].path, "weights.Document");
 /// assert_eq!(error.problems()[0].message, "must be finite and at least 0, got -1");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{component}: {}", Listed(problems))]
 pub struct ConfigError {
     component: String,
     problems: Vec<ConfigProblem>,
@@ -72,14 +73,6 @@ impl ConfigError {
         &self.problems
     }
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.component, Listed(&self.problems))
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 /// How many problems are listed one by one.
 const SHOWN: usize = 100;

@@ -21,7 +21,7 @@ pub(crate) fn facts_of<Req>(sources: &[Source<Req>]) -> Arc<[SourceFacts]> {
     let facts = |(number, source): (u32, &Source<Req>)| SourceFacts {
         name: Arc::clone(&source.name),
         optional: source.failure != FailurePolicy::Required,
-        promises: source.promises.bounds(number),
+        promises: source.promises.of_source(number),
     };
     // The request's own candidates are list 0.
     (1..).zip(sources).map(facts).collect()

@@ -30,7 +30,6 @@ use crate::model::ContextItem;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[must_use]
 pub fn channel<Req>(name: impl Into<Arc<str>>, capacity: usize) -> (ChannelSender, Source<Req>) {
     let (sender, receiver) = mpsc::channel(capacity.max(1));
     let receiver = Arc::new(Mutex::new(receiver));
@@ -44,25 +43,19 @@ pub fn channel<Req>(name: impl Into<Arc<str>>, capacity: usize) -> (ChannelSende
                     Some(taken) => taken,
                     None => receiver.lock_owned().await,
                 };
-                match taken.recv().await {
-                    Some(Message::Item(item)) => Some((Ok(item), Some(taken))),
-                    Some(Message::EndOfTurn) | None => None,
-                }
+                let item = taken.recv().await.flatten()?;
+                Some((Ok(item), Some(taken)))
             }
         }))
     });
     (ChannelSender { sender }, source)
 }
 
-enum Message {
-    Item(ContextItem),
-    EndOfTurn,
-}
-
 /// Sends items into a [`channel`].
 #[derive(Clone)]
 pub struct ChannelSender {
-    sender: mpsc::Sender<Message>,
+    /// Nothing is the end of a turn.
+    sender: mpsc::Sender<Option<ContextItem>>,
 }
 
 /// Nobody will take the item: the layer that had the source is gone.
@@ -80,11 +73,7 @@ impl ChannelSender {
     ///
     /// [`ChannelClosed`] gives the item back when nobody can take it any more.
     pub async fn send(&self, item: ContextItem) -> Result<(), ChannelClosed> {
-        let closed = |mpsc::error::SendError(message)| match message {
-            Message::Item(item) => ChannelClosed { item: Some(item) },
-            Message::EndOfTurn => ChannelClosed { item: None },
-        };
-        self.sender.send(Message::Item(item)).await.map_err(closed)
+        self.put(Some(item)).await
     }
 
     /// Says that nothing more will be sent for the current turn, so that a call need not wait for
@@ -94,8 +83,11 @@ impl ChannelSender {
     ///
     /// [`ChannelClosed`] when nobody can take it any more.
     pub async fn end_turn(&self) -> Result<(), ChannelClosed> {
-        let closed = |_| ChannelClosed { item: None };
-        self.sender.send(Message::EndOfTurn).await.map_err(closed)
+        self.put(None).await
+    }
+
+    async fn put(&self, item: Option<ContextItem>) -> Result<(), ChannelClosed> {
+        self.sender.send(item).await.map_err(|mpsc::error::SendError(item)| ChannelClosed { item })
     }
 }
 

@@ -42,7 +42,7 @@ pub enum StopReason {
 }
 
 /// How one source went.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SourceReport {
     /// The source's name.
@@ -63,15 +63,7 @@ pub struct SourceReport {
 
 impl SourceReport {
     pub(super) fn new(name: Arc<str>) -> Self {
-        Self {
-            name,
-            items: 0,
-            tokens: 0,
-            elapsed: Duration::ZERO,
-            outcome: SourceOutcome::Abandoned,
-            broke_promise: false,
-            pins_lifted: 0,
-        }
+        Self { name, ..Self::default() }
     }
 
     pub(super) fn count(&mut self, items: &[ContextItem]) {
@@ -83,7 +75,7 @@ impl SourceReport {
 
 /// How a source ended. "Nothing found" is [`Completed`](Self::Completed) with no items, which is
 /// not the same as [`TimedOut`](Self::TimedOut) with none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SourceOutcome {
     /// The stream ended by itself.
@@ -105,6 +97,7 @@ pub enum SourceOutcome {
     /// Nothing it could still yield would have changed the selection, so it was not waited for.
     NotNeeded,
     /// The call ended before the source did, because another source failed it.
+    #[default]
     Abandoned,
 }
 

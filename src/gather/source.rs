@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::stream::{self, Stream, StreamExt, TryStreamExt};
+use futures::stream::{self, Stream, TryStreamExt};
 
 use super::BoxError;
 use crate::error::CupelError;
@@ -49,6 +49,7 @@ pub enum FailurePolicy {
 ///
 /// A source is required, and the call fails when it does, unless it is made
 /// [optional](Self::optional).
+#[must_use]
 pub struct Source<Req> {
     pub(crate) name: Arc<str>,
     pub(crate) origin: Arc<dyn CandidateSource<Req>>,
@@ -56,33 +57,8 @@ pub struct Source<Req> {
     pub(crate) limit: usize,
     pub(crate) failure: FailurePolicy,
     pub(crate) defaults: Arc<Defaults>,
-    pub(crate) promises: Promises,
-}
-
-/// What a source says about its items, for selecting while they arrive.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Promises {
-    max_score: Option<f64>,
-    min_tokens: Option<i64>,
-    descending_density: bool,
-}
-
-impl Promises {
-    /// As bounds on what source number `source` can still yield.
-    pub(crate) fn bounds(self, source: u32) -> StreamBounds {
-        let Self { max_score, min_tokens, descending_density } = self;
-        let mut bounds = StreamBounds::new(source);
-        if let Some(score) = max_score {
-            bounds = bounds.max_score(score).never_pinned();
-        }
-        if let Some(tokens) = min_tokens {
-            bounds = bounds.min_tokens(tokens).never_pinned();
-        }
-        if descending_density {
-            bounds = bounds.descending_density().never_pinned();
-        }
-        bounds
-    }
+    /// What the source says about its items, for selecting while they arrive.
+    pub(crate) promises: StreamBounds,
 }
 
 /// Field values for items that do not set their own.
@@ -128,7 +104,7 @@ impl<Req> Source<Req> {
             limit: Self::DEFAULT_LIMIT,
             failure: FailurePolicy::default(),
             defaults: Arc::default(),
-            promises: Promises::default(),
+            promises: StreamBounds::new(0),
         }
     }
 
@@ -158,15 +134,8 @@ impl<Req> Source<Req> {
         E: Into<BoxError> + Send + 'static,
     {
         Self::new(name, move |request: &Req| -> CandidateStream {
-            let fetched = stream::once(fetch(request));
-            Box::pin(
-                fetched
-                    .map(|list| match list {
-                        Ok(items) => stream::iter(items.into_iter().map(Ok)).left_stream(),
-                        Err(error) => stream::iter([Err(error.into())]).right_stream(),
-                    })
-                    .flatten(),
-            )
+            let fetched = stream::once(fetch(request)).map_err(Into::<BoxError>::into);
+            Box::pin(fetched.map_ok(|items| stream::iter(items.into_iter().map(Ok))).try_flatten())
         })
     }
 
@@ -183,60 +152,51 @@ impl<Req> Source<Req> {
     }
 
     /// Cuts the source off after this long, counted from the start of gathering.
-    #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
     /// Asks for at most this many items; [`Source::DEFAULT_LIMIT`] unless set.
-    #[must_use]
     pub fn limit(mut self, items: usize) -> Self {
         self.limit = items;
         self
     }
 
     /// Fails the call when this source fails or times out; the default.
-    #[must_use]
     pub fn required(self) -> Self {
         self.on_failure(FailurePolicy::Required)
     }
 
     /// Uses what arrived when this source fails or times out.
-    #[must_use]
     pub fn optional(self) -> Self {
         self.on_failure(FailurePolicy::KeepArrived)
     }
 
     /// Uses nothing of this source when it fails, and what arrived when it times out.
-    #[must_use]
     pub fn discard_on_error(self) -> Self {
         self.on_failure(FailurePolicy::DiscardOnError)
     }
 
     /// Sets what happens when this source fails or times out.
-    #[must_use]
     pub fn on_failure(mut self, policy: FailurePolicy) -> Self {
         self.failure = policy;
         self
     }
 
     /// Sets the kind of items that have the default one, [`ContextKind::message`].
-    #[must_use]
     pub fn default_kind(mut self, kind: ContextKind) -> Self {
         Arc::make_mut(&mut self.defaults).kind = Some(kind);
         self
     }
 
     /// Sets the [`ContextSource`] of items that have the default one, [`ContextSource::chat`].
-    #[must_use]
     pub fn default_source(mut self, source: ContextSource) -> Self {
         Arc::make_mut(&mut self.defaults).source = Some(source);
         self
     }
 
     /// Gives items without tags these tags.
-    #[must_use]
     pub fn default_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         Arc::make_mut(&mut self.defaults).tags = tags.into_iter().map(Into::into).collect();
         self
@@ -248,23 +208,20 @@ impl<Req> Source<Req> {
     /// This, [`min_tokens`](Self::min_tokens) and [`descending_density`](Self::descending_density)
     /// also promise that no item is pinned. A source that breaks a promise is not believed any
     /// more, and the report says so.
-    #[must_use]
     pub fn max_score(mut self, score: f64) -> Self {
-        self.promises.max_score = Some(score);
+        self.promises = self.promises.max_score(score).never_pinned();
         self
     }
 
     /// Promises that no item has fewer tokens; without at least 1 a selection cannot end early.
-    #[must_use]
     pub fn min_tokens(mut self, tokens: i64) -> Self {
-        self.promises.min_tokens = Some(tokens);
+        self.promises = self.promises.min_tokens(tokens).never_pinned();
         self
     }
 
     /// Promises that no item has more score per token than the one before it.
-    #[must_use]
     pub fn descending_density(mut self) -> Self {
-        self.promises.descending_density = true;
+        self.promises = self.promises.descending_density().never_pinned();
         self
     }
 

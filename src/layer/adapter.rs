@@ -1,6 +1,6 @@
 //! How candidates come out of a request and go back in.
 
-use std::sync::Arc;
+use auto_impl::auto_impl;
 
 use crate::gather::BoxError;
 use crate::model::{ContextItem, Placed, Refused};
@@ -43,6 +43,8 @@ use crate::model::{ContextItem, Placed, Refused};
 ///     }
 /// }
 /// ```
+#[auto_impl(Arc)]
+#[allow(unused_variables)] // the names are for those who override
 pub trait ContextAdapter<Req>: Send + Sync {
     /// What is left of a request without its candidates.
     type Rest: Send;
@@ -63,7 +65,6 @@ pub trait ContextAdapter<Req>: Send + Sync {
 
     /// The name of the model that a request is for, where it is known: telemetry shows it.
     fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
-        let _ = request;
         None
     }
 
@@ -73,7 +74,6 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// They are taken out before [`join`](Self::join), and reported as
     /// [`Filtered`](crate::ExclusionReason::Filtered).
     fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
-        let _ = (rest, placed);
         Vec::new()
     }
 
@@ -82,32 +82,7 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// Sources count their text; only the adapter knows what is written around it. The item is
     /// selected, and reported, with this count. Items with a negative one are left out.
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
-        let _ = rest;
         item.tokens()
-    }
-}
-
-impl<Req, A: ContextAdapter<Req> + ?Sized> ContextAdapter<Req> for Arc<A> {
-    type Rest = A::Rest;
-
-    fn split(&self, request: Req) -> Result<Split<Self::Rest>, BoxError> {
-        (**self).split(request)
-    }
-
-    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError> {
-        (**self).join(rest, placed)
-    }
-
-    fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
-        (**self).model(request)
-    }
-
-    fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
-        (**self).withdrawn(rest, placed)
-    }
-
-    fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
-        (**self).source_item_tokens(rest, item)
     }
 }
 

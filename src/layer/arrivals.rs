@@ -20,7 +20,9 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn new(own: Vec<ContextItem>, sources: usize) -> Self {
+    pub(super) fn new(mut own: Vec<ContextItem>, sources: usize) -> Self {
+        // A handle from an earlier call's source may be what this request is made of.
+        own.iter_mut().for_each(|item| item.set_gathered(false));
         Self { own, lists: vec![Vec::new(); sources], streaming: None }
     }
 
@@ -96,6 +98,7 @@ impl<F: Fn(&ContextItem) -> i64> Sink for Intake<'_, F> {
     fn accept(&mut self, source: usize, mut items: Vec<ContextItem>) {
         for item in &mut items {
             item.set_tokens((self.count)(item));
+            item.set_gathered(true);
         }
         if let Some(streaming) = &mut self.arrivals.streaming {
             streaming.take_all(source + 1, items);

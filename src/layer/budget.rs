@@ -1,6 +1,6 @@
 //! The budget of a call: fixed, or computed from the request.
 
-use std::sync::Arc;
+use auto_impl::auto_impl;
 
 use crate::contract::CheckedStep;
 use crate::gather::BoxError;
@@ -28,6 +28,7 @@ use crate::model::ContextBudget;
 /// assert_eq!(budget.target_tokens(), 7_192);
 /// assert!(by_model.budget(&Chat { model: "unheard-of", max_tokens: 0 }).is_err());
 /// ```
+#[auto_impl(Arc)]
 pub trait BudgetProvider<Req>: Send + Sync {
     /// The budget for this request.
     ///
@@ -56,12 +57,6 @@ where
 impl<Req> BudgetProvider<Req> for CheckedStep {
     fn budget(&self, _request: &Req) -> Result<ContextBudget, BoxError> {
         Ok(self.request_budget())
-    }
-}
-
-impl<Req, B: BudgetProvider<Req> + ?Sized> BudgetProvider<Req> for Arc<B> {
-    fn budget(&self, request: &Req) -> Result<ContextBudget, BoxError> {
-        (**self).budget(request)
     }
 }
 

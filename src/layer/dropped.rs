@@ -1,13 +1,12 @@
 //! What a selection made while gathering left out: all of it counted, the best of it kept.
 
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::diagnostics::{ExcludedItem, SelectionReport};
 use crate::model::{ContextItem, ExclusionReason};
 use crate::order;
 use crate::pipeline::Explain;
-use crate::slicer::Sequence;
+use crate::slicer::{Sequence, StreamItem};
 
 /// How many items a selection made while gathering left out, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,44 +23,15 @@ pub struct DroppedCounts {
 /// Ascending from the best item to the worst.
 type Rank = (u64, Sequence);
 
-/// An item that is out for good.
-pub(super) struct Dropped {
-    pub(super) sequence: Sequence,
-    pub(super) score: f64,
-    pub(super) item: ContextItem,
-}
-
-impl Dropped {
-    fn rank(&self) -> Rank {
-        (order::descending(self.score), self.sequence)
-    }
-}
-
-impl PartialEq for Dropped {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-
-impl Eq for Dropped {}
-
-impl PartialOrd for Dropped {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Dropped {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
+fn rank(score: f64, sequence: Sequence) -> Rank {
+    (order::descending(score), sequence)
 }
 
 /// The best dropped items; memory for no more of them than the sample.
 pub(super) struct DroppedItems {
     limit: usize,
-    /// The worst of the sample is on top.
-    sample: BinaryHeap<Dropped>,
+    /// The worst of the sample is the last.
+    sample: BTreeMap<Rank, StreamItem<ContextItem>>,
     negative_tokens: usize,
     scored: usize,
     /// The best item of every content that was scored, by the content's hash; none when copies
@@ -73,7 +43,7 @@ impl DroppedItems {
     pub(super) fn new(limit: usize, deduplicating: bool) -> Self {
         Self {
             limit,
-            sample: BinaryHeap::new(),
+            sample: BTreeMap::new(),
             negative_tokens: 0,
             scored: 0,
             best: deduplicating.then(HashMap::new),
@@ -84,19 +54,20 @@ impl DroppedItems {
     pub(super) fn scored(&mut self, sequence: Sequence, score: f64, item: &ContextItem) {
         self.scored += 1;
         if let Some(best) = &mut self.best {
-            let rank = (order::descending(score), sequence);
+            let rank = rank(score, sequence);
             let best = best.entry(item.content_hash()).or_insert(rank);
             *best = rank.min(*best);
         }
     }
 
-    pub(super) fn add(&mut self, dropped: Dropped) {
-        self.negative_tokens += usize::from(dropped.item.tokens() < 0);
+    /// Takes an item that is out for good.
+    pub(super) fn add(&mut self, dropped: StreamItem<ContextItem>) {
+        self.negative_tokens += usize::from(dropped.tokens < 0);
         if self.limit > 0 {
-            self.sample.push(dropped);
+            self.sample.insert(rank(dropped.score, dropped.sequence), dropped);
         }
         if self.sample.len() > self.limit {
-            self.sample.pop();
+            self.sample.pop_last();
         }
     }
 
@@ -119,9 +90,8 @@ impl DroppedItems {
     ) {
         let available = explain.target().saturating_sub(used_tokens);
         let best = self.best.unwrap_or_default();
-        report.exclude(self.sample.into_sorted_vec().into_iter().map(|dropped| {
-            let rank = dropped.rank();
-            let Dropped { score, item, .. } = dropped;
+        report.exclude(self.sample.into_iter().map(|(rank, dropped)| {
+            let StreamItem { score, payload: item, .. } = dropped;
             let reason = match item.tokens() {
                 tokens if tokens < 0 => ExclusionReason::NegativeTokens { tokens },
                 _ if best.get(&item.content_hash()).is_some_and(|best| *best < rank) => {

@@ -1,18 +1,19 @@
 //! Why a call failed: in the wrapped service, or before it was reached.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::error::CupelError;
 use crate::gather::{BoxError, SourceOutcome};
 
 /// The error of a call through the layer. Nothing of the wrapped service's error is erased.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error<E> {
     /// The wrapped service failed.
+    #[error("{0}")]
     Inner(E),
     /// The context could not be selected; the wrapped service was not called.
-    Context(ContextError),
+    #[error(transparent)]
+    Context(#[from] ContextError),
 }
 
 impl<E> Error<E> {
@@ -30,32 +31,6 @@ impl<E> Error<E> {
             Self::Inner(_) => None,
             Self::Context(error) => Some(error),
         }
-    }
-}
-
-impl<E: fmt::Display> fmt::Display for Error<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Inner(error) => error.fmt(f),
-            Self::Context(error) => error.fmt(f),
-        }
-    }
-}
-
-// Without a bound on `std::error::Error`, so that services whose error is a boxed one (buffers,
-// time-outs) can be wrapped as well. The inner error speaks for itself through `Display`.
-impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Inner(_) => None,
-            Self::Context(error) => std::error::Error::source(error),
-        }
-    }
-}
-
-impl<E> From<ContextError> for Error<E> {
-    fn from(error: ContextError) -> Self {
-        Self::Context(error)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Who is told what was selected.
 
 use std::fmt;
-use std::sync::Arc;
+
+use auto_impl::auto_impl;
 
 use super::{CallObserver, CallStart, ContextError, StreamReport};
 use crate::diagnostics::SelectionReport;
@@ -84,16 +85,14 @@ impl Selection {
 /// fn assert_hook(_: impl SelectionHook) {}
 /// assert_hook(|selection: &Selection| println!("{} items", selection.report.included.len()));
 /// ```
+#[auto_impl(Arc)]
+#[allow(unused_variables)] // the names are for those who override
 pub trait SelectionHook: Send + Sync {
     /// A selection was made.
-    fn on_selection(&self, selection: &Selection) {
-        let _ = selection;
-    }
+    fn on_selection(&self, selection: &Selection) {}
 
     /// No selection could be made; the wrapped service is not called.
-    fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
-        let _ = (error, gather);
-    }
+    fn on_failure(&self, error: &ContextError, gather: &GatherReport) {}
 
     /// Whether [`on_selection`](Self::on_selection) shall be called; asked for every call. Where
     /// no hook wants it, no report is made.
@@ -104,7 +103,6 @@ pub trait SelectionHook: Send + Sync {
     /// Follows a call that begins. Called in the caller's task at the first poll of the call,
     /// just before the sources are polled.
     fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
-        let _ = call;
         None
     }
 }
@@ -114,24 +112,6 @@ impl SelectionHook for () {}
 impl<F: Fn(&Selection) + Send + Sync> SelectionHook for F {
     fn on_selection(&self, selection: &Selection) {
         self(selection);
-    }
-}
-
-impl<H: SelectionHook + ?Sized> SelectionHook for Arc<H> {
-    fn on_selection(&self, selection: &Selection) {
-        (**self).on_selection(selection);
-    }
-
-    fn on_failure(&self, error: &ContextError, gather: &GatherReport) {
-        (**self).on_failure(error, gather);
-    }
-
-    fn wants_selection(&self) -> bool {
-        (**self).wants_selection()
-    }
-
-    fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
-        (**self).observe(call)
     }
 }
 

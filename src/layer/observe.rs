@@ -62,6 +62,7 @@ impl CallStart {
 ///     }
 /// }
 /// ```
+#[allow(unused_variables)] // the names are for those who override
 pub trait CallObserver: Send {
     /// Watches the pipeline, from wherever it runs. Asked for once, when gathering is over.
     fn collector(&mut self) -> Option<Box<dyn TraceCollector + Send>> {
@@ -70,14 +71,10 @@ pub trait CallObserver: Send {
 
     /// A selection was made and is in the request. Its report is empty unless
     /// [somebody wants it](SelectionHook::wants_selection).
-    fn on_selection(self: Box<Self>, selection: &Selection) {
-        let _ = selection;
-    }
+    fn on_selection(self: Box<Self>, selection: &Selection) {}
 
     /// No selection could be made or sent.
-    fn on_failure(self: Box<Self>, error: &ContextError, gather: &GatherReport) {
-        let _ = (error, gather);
-    }
+    fn on_failure(self: Box<Self>, error: &ContextError, gather: &GatherReport) {}
 }
 
 /// Everybody who follows one call.

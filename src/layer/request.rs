@@ -25,6 +25,7 @@ use crate::model::{ContextItem, Fold};
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct ContextRequest<T> {
     /// Whatever else the wrapped service needs.
     pub payload: T,
@@ -73,14 +74,12 @@ impl<T> ContextRequest<T> {
     }
 
     /// Adds an item.
-    #[must_use]
     pub fn item(mut self, item: ContextItem) -> Self {
         self.units.push(Unit::One(item));
         self
     }
 
     /// Adds several items, each on its own.
-    #[must_use]
     pub fn with_items(mut self, items: impl IntoIterator<Item = ContextItem>) -> Self {
         self.units.extend(items.into_iter().map(Unit::One));
         self
@@ -107,7 +106,6 @@ impl<T> ContextRequest<T> {
     }
 
     /// Sets the tokens of everything that is sent whatever is selected.
-    #[must_use]
     pub fn fixed_tokens(mut self, tokens: i64) -> Self {
         self.fixed_tokens = tokens;
         self

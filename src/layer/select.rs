@@ -53,7 +53,10 @@ pub(super) struct SourceNotes {
 impl Job {
     /// About how long the selection takes, in steps.
     pub(super) fn steps(&self) -> u64 {
-        self.pipeline.slicer().steps(self.arrivals.len(), self.budget.target_tokens())
+        let Self { pipeline, arrivals, budget, .. } = self;
+        let slicing = pipeline.slicer().steps(arrivals.len(), budget.target_tokens());
+        let lists = std::iter::once(&arrivals.own).chain(&arrivals.lists);
+        lists.map(|items| pipeline.scorer().steps(items)).fold(slicing, u64::saturating_add)
     }
 
     pub(super) fn run(self) -> Result<Chosen, CupelError> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::call::tell;
-use super::dropped::{Dropped, DroppedCounts, DroppedItems};
+use super::dropped::{DroppedCounts, DroppedItems};
 use super::observe::Watchers;
 use super::select::{Chosen, SourceNotes};
 use crate::error::CupelError;
@@ -65,7 +65,7 @@ pub(super) struct Streaming {
     facts: Arc<[SourceFacts]>,
     /// What each source has promised, as far as it has kept it.
     promises: Vec<StreamBounds>,
-    broken: Vec<bool>,
+    notes: Vec<SourceNotes>,
     /// How many items each list has had.
     lengths: Vec<u64>,
     arrived_tokens: i64,
@@ -98,7 +98,7 @@ impl Streaming {
             pipeline: pipeline.clone(),
             budget,
             promises: facts.iter().map(|source| source.promises).collect(),
-            broken: vec![false; facts.len()],
+            notes: vec![SourceNotes::default(); facts.len()],
             lengths: vec![0; facts.len() + 1],
             facts,
             arrived_tokens: 0,
@@ -155,7 +155,7 @@ impl Streaming {
 
     fn take(&mut self, sequence: Sequence, item: ContextItem) {
         if item.tokens() < 0 {
-            self.dropped.add(Dropped { sequence, score: 0.0, item });
+            self.dropped.add(StreamItem::new(0.0, item.tokens(), sequence, item));
         } else if item.pinned() {
             self.pin(sequence, item);
         } else {
@@ -173,10 +173,10 @@ impl Streaming {
     }
 
     fn hold_to_promises(&mut self, source: usize, observe: impl Fn(&mut StreamBounds) -> bool) {
-        if let (Some(bounds), Some(broken)) =
-            (self.promises.get_mut(source), self.broken.get_mut(source))
+        if let (Some(bounds), Some(notes)) =
+            (self.promises.get_mut(source), self.notes.get_mut(source))
         {
-            *broken |= !observe(bounds);
+            notes.broke_promise |= !observe(bounds);
         }
     }
 
@@ -199,17 +199,13 @@ impl Streaming {
         let target = self.budget.effective(self.pinned_tokens).target_tokens();
         // It can only shrink: pinned tokens only grow.
         for out in self.slice.shrink_budget(target).unwrap_or_default() {
-            self.drop(out);
+            self.dropped.add(out);
         }
     }
 
     /// Keeps the pins of optional sources that fit beside the others, and lifts the rest.
     fn settle_optional_pins(&mut self) -> Vec<SourceNotes> {
-        let notes = |broke_promise: &bool| SourceNotes {
-            broke_promise: *broke_promise,
-            ..SourceNotes::default()
-        };
-        let mut notes: Vec<SourceNotes> = self.broken.iter().map(notes).collect();
+        let mut notes = std::mem::take(&mut self.notes);
         let promised = self.pinned.iter().map(|(_, item)| item);
         let mut room = PinRoom::beside(promised, &self.budget, self.pipeline.overflow_strategy());
         let mut pins = std::mem::take(&mut self.optional_pins);
@@ -233,16 +229,12 @@ impl Streaming {
         self.dropped.scored(sequence, score, &item);
         match self.slice.push(StreamItem::new(score, item.tokens(), sequence, item)) {
             StreamPush::Kept { dropped, withdrawn } => {
-                dropped.into_iter().chain(withdrawn).for_each(|out| self.drop(out));
+                dropped.into_iter().chain(withdrawn).for_each(|out| self.dropped.add(out));
             }
             StreamPush::Duplicate(out) | StreamPush::Dropped(out) | StreamPush::Refused(out) => {
-                self.drop(out);
+                self.dropped.add(out);
             }
         }
-    }
-
-    fn drop(&mut self, out: StreamItem<ContextItem>) {
-        self.dropped.add(Dropped { sequence: out.sequence, score: out.score, item: out.payload });
     }
 
     /// Whether nothing that the open sources can still yield would change the selection.
@@ -285,9 +277,7 @@ impl Streaming {
         let Self { facts, budget, mut pinned, mut dropped, pinned_tokens, .. } = self;
         pinned.sort_by_key(|(sequence, _)| *sequence);
         let selection = self.slice.finish();
-        for StreamItem { sequence, score, payload: item, .. } in selection.passed_over {
-            dropped.add(Dropped { sequence, score, item });
-        }
+        selection.passed_over.into_iter().for_each(|item| dropped.add(item));
         let (mut sequences, mut items): (Vec<Sequence>, Vec<ContextItem>) =
             pinned.into_iter().unzip();
         let (pins, mut used_tokens) = (items.len(), 0_i64);
@@ -298,8 +288,23 @@ impl Streaming {
             scores.push(selected.score);
             items.push(selected.payload);
         }
-        let positions =
-            self.pipeline.place_selected(&items, &scores, arrived, &budget, &mut watchers)?;
+        // The batch lists the request's candidates first, then each source's.
+        let mut by_sequence: Vec<usize> = (0..sequences.len()).collect();
+        by_sequence.sort_by_key(|index| sequences.get(*index));
+        let mut arrival = vec![0; sequences.len()];
+        for (number, index) in by_sequence.into_iter().enumerate() {
+            if let Some(arrival) = arrival.get_mut(index) {
+                *arrival = number;
+            }
+        }
+        let positions = self.pipeline.place_selected(
+            &items,
+            &scores,
+            &arrival,
+            arrived,
+            &budget,
+            &mut watchers,
+        )?;
         let counts = dropped.counts(positions.len().saturating_sub(pins));
         let wants_report = watchers.want_report();
         let mut report = watchers.into_report();

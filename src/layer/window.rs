@@ -86,6 +86,7 @@ impl WindowLimits {
 /// # Ok::<(), BoxError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct ModelWindow<M> {
     models: M,
     window: Option<i64>,
@@ -111,21 +112,18 @@ impl<M> ModelWindow<M> {
 
     /// Sets the window, whatever is known of the model: for one that nobody lists, or that is
     /// served with another window.
-    #[must_use]
     pub fn tokens(mut self, window: i64) -> Self {
         self.window = Some(window);
         self
     }
 
     /// Uses no more than so many tokens for prompt and answer, however large the window is.
-    #[must_use]
     pub fn at_most(mut self, tokens: i64) -> Self {
         self.at_most = Some(tokens);
         self
     }
 
     /// Sets what the answer gets when the request does not say.
-    #[must_use]
     pub fn default_output(mut self, tokens: i64) -> Self {
         self.default_output = Some(tokens);
         self
@@ -133,7 +131,6 @@ impl<M> ModelWindow<M> {
 
     /// Keeps so many percent of what is selected from free, for counts that are not the provider's
     /// own.
-    #[must_use]
     pub fn safety_margin_percent(mut self, percent: f64) -> Self {
         self.safety_margin_percent = percent;
         self

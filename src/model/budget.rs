@@ -54,19 +54,12 @@ impl ContextBudget {
             reserved_slots,
             estimation_safety_margin_percent,
         };
-        budget.validate()?;
-        Ok(budget)
+        budget.validated()
     }
 
     /// Starts a budget for a model window of `max_tokens`.
     pub fn builder(max_tokens: i64) -> ContextBudgetBuilder {
-        ContextBudgetBuilder {
-            max_tokens,
-            target_tokens: None,
-            output_reserve: 0,
-            reserved_slots: HashMap::new(),
-            estimation_safety_margin_percent: 0.0,
-        }
+        ContextBudgetBuilder { budget: Self::bare(max_tokens, 0), target_tokens: None }
     }
 
     /// A budget for a slicer: both values are known to be valid.
@@ -85,7 +78,7 @@ impl ContextBudget {
         Self { output_reserve, ..Self::bare(max_tokens, target_tokens) }
     }
 
-    fn validate(&self) -> Result<(), CupelError> {
+    fn validated(self) -> Result<Self, CupelError> {
         let max = self.max_tokens;
         if max < 0 {
             return Err(CupelError::budget("maxTokens", format!("must be at least 0, got {max}")));
@@ -112,7 +105,7 @@ impl ContextBudget {
                 format!("must be at least 0, got {slots}"),
             ));
         }
-        Ok(())
+        Ok(self)
     }
 
     /// The hard ceiling: the model's context window.
@@ -189,11 +182,9 @@ impl ContextBudget {
 #[derive(Debug, Clone)]
 #[must_use = "a budget exists only after build()"]
 pub struct ContextBudgetBuilder {
-    max_tokens: i64,
+    /// Not valid yet, and its target is not set.
+    budget: ContextBudget,
     target_tokens: Option<i64>,
-    output_reserve: i64,
-    reserved_slots: HashMap<ContextKind, i64>,
-    estimation_safety_margin_percent: f64,
 }
 
 impl ContextBudgetBuilder {
@@ -205,25 +196,25 @@ impl ContextBudgetBuilder {
 
     /// Keeps tokens free for the model's answer.
     pub fn output_reserve(mut self, tokens: i64) -> Self {
-        self.output_reserve = tokens;
+        self.budget.output_reserve = tokens;
         self
     }
 
     /// Sets capacity aside for one kind.
     pub fn reserve_slot(mut self, kind: ContextKind, slots: i64) -> Self {
-        self.reserved_slots.insert(kind, slots);
+        self.budget.reserved_slots.insert(kind, slots);
         self
     }
 
     /// Sets capacity aside for several kinds.
     pub fn reserved_slots(mut self, slots: impl IntoIterator<Item = (ContextKind, i64)>) -> Self {
-        self.reserved_slots = slots.into_iter().collect();
+        self.budget.reserved_slots = slots.into_iter().collect();
         self
     }
 
     /// Shrinks the effective budget by this percentage.
     pub fn estimation_safety_margin_percent(mut self, percent: f64) -> Self {
-        self.estimation_safety_margin_percent = percent;
+        self.budget.estimation_safety_margin_percent = percent;
         self
     }
 
@@ -233,15 +224,10 @@ impl ContextBudgetBuilder {
     ///
     /// [`CupelError::InvalidBudget`] names the first field that breaks a rule.
     pub fn build(self) -> Result<ContextBudget, CupelError> {
+        let Self { mut budget, target_tokens } = self;
         // An invalid reserve is reported as such, not as the target derived from it.
-        let derived = self.max_tokens.saturating_sub(self.output_reserve);
-        let target = self.target_tokens.unwrap_or(derived.clamp(0, self.max_tokens.max(0)));
-        ContextBudget::new(
-            self.max_tokens,
-            target,
-            self.output_reserve,
-            self.reserved_slots,
-            self.estimation_safety_margin_percent,
-        )
+        let derived = budget.available_tokens().clamp(0, budget.max_tokens.max(0));
+        budget.target_tokens = target_tokens.unwrap_or(derived);
+        budget.validated()
     }
 }

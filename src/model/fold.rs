@@ -46,19 +46,11 @@ impl Fold {
 
     /// The item, but for its kind, its source and its metadata.
     pub(crate) fn into_item(self, content: impl Into<Arc<str>>) -> ContextItemBuilder {
-        let mut item = ContextItem::builder(content, self.tokens).pinned(self.pinned);
-        if !self.tags.is_empty() {
-            item = item.tags(self.tags);
-        }
-        if let Some(timestamp) = self.timestamp {
-            item = item.timestamp(timestamp);
-        }
-        if let Some(priority) = self.priority {
-            item = item.priority(priority);
-        }
-        match self.relevance {
-            Some(relevance) => item.future_relevance_hint(relevance),
-            None => item,
-        }
+        let mut item =
+            ContextItem::builder(content, self.tokens).pinned(self.pinned).tags(self.tags);
+        item.fields.timestamp = self.timestamp;
+        item.fields.priority = self.priority;
+        item.fields.future_relevance_hint = self.relevance;
+        item
     }
 }

@@ -47,8 +47,8 @@ pub struct ContextItem {
     // What the pipeline reads of every candidate besides its score stands in the handle, so that
     // a list of items can be classified and deduplicated without a jump into memory for each.
     tokens: i64,
-    /// A hash of the content, with the lowest bit replaced by whether the item is pinned.
-    hash_and_pin: u64,
+    /// A hash of the content, with the lowest bits replaced by flags.
+    hash_and_flags: u64,
     fields: Arc<Fields>,
 }
 
@@ -65,7 +65,11 @@ pub(super) struct Fields {
     pub(super) original_tokens: Option<i64>,
 }
 
+/// The item is always included.
 const PINNED: u64 = 1;
+/// The handle came out of a source.
+const GATHERED: u64 = 2;
+const FLAGS: u64 = PINNED | GATHERED;
 
 impl ContextItem {
     /// Creates an item with every optional field at its default.
@@ -84,8 +88,12 @@ impl ContextItem {
 
     /// Starts a changed copy of this item; the content text is shared, not copied.
     pub fn to_builder(&self) -> ContextItemBuilder {
-        let fields = Fields::clone(&self.fields);
-        ContextItemBuilder { tokens: self.tokens, pinned: self.pinned(), fields }
+        ContextItemBuilder {
+            tokens: self.tokens,
+            pinned: self.pinned(),
+            gathered: self.is_gathered(),
+            fields: Fields::clone(&self.fields),
+        }
     }
 
     /// Whether both handles name the same item, whatever their fields say.
@@ -162,7 +170,12 @@ impl ContextItem {
     /// Whether the item is always included, without being scored or sliced.
     #[must_use]
     pub fn pinned(&self) -> bool {
-        self.hash_and_pin & PINNED != 0
+        self.hash_and_flags & PINNED != 0
+    }
+
+    /// Whether the layer got this handle from a source, and not from the request itself.
+    pub(crate) fn is_gathered(&self) -> bool {
+        self.hash_and_flags & GATHERED != 0
     }
 
     /// The token count before the caller shortened the item; not used by the pipeline.
@@ -176,21 +189,28 @@ impl ContextItem {
         self.tokens = tokens;
     }
 
+    /// Notes whether a source gave this handle.
+    pub(crate) fn set_gathered(&mut self, gathered: bool) {
+        self.hash_and_flags =
+            (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
+    }
+
     /// Takes the pin off; the handle stays one of the same item.
     pub(crate) fn unpin(&mut self) {
-        self.hash_and_pin &= !PINNED;
+        self.hash_and_flags &= !PINNED;
     }
 
     /// A hash of the content bytes, for this process only.
     pub(crate) fn content_hash(&self) -> u64 {
-        self.hash_and_pin & !PINNED
+        self.hash_and_flags & !FLAGS
     }
 }
 
 impl PartialEq for ContextItem {
     fn eq(&self, other: &Self) -> bool {
         self.tokens == other.tokens
-            && self.hash_and_pin == other.hash_and_pin
+            // Where a handle came from is no field of the item.
+            && self.hash_and_flags | GATHERED == other.hash_and_flags | GATHERED
             && (Self::same(self, other) || self.fields == other.fields)
     }
 }
@@ -219,6 +239,7 @@ impl fmt::Debug for ContextItem {
 pub struct ContextItemBuilder {
     tokens: i64,
     pinned: bool,
+    gathered: bool,
     pub(super) fields: Fields,
 }
 
@@ -231,6 +252,7 @@ impl ContextItemBuilder {
         Self {
             tokens,
             pinned: false,
+            gathered: false,
             fields: Fields {
                 content: content.into(),
                 kind: ContextKind::default(),
@@ -340,9 +362,10 @@ impl ContextItemBuilder {
             });
         }
         let hash = CONTENT_HASHER.hash_one(self.fields.content.as_bytes());
+        let flags = if self.pinned { PINNED } else { 0 } | if self.gathered { GATHERED } else { 0 };
         Ok(ContextItem {
             tokens: self.tokens,
-            hash_and_pin: (hash & !PINNED) | u64::from(self.pinned),
+            hash_and_flags: (hash & !FLAGS) | flags,
             fields: Arc::new(self.fields),
         })
     }

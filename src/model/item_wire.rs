@@ -32,7 +32,11 @@ struct ItemWire<'a> {
     priority: Option<i64>,
     #[serde(default, skip_serializing_if = "is_default")]
     tags: Cow<'a, [String]>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "metadata_of_any_type"
+    )]
     metadata: Cow<'a, BTreeMap<String, String>>,
     #[serde(default, skip_serializing_if = "is_default")]
     timestamp: Option<DateTime<Utc>>,
@@ -42,6 +46,18 @@ struct ItemWire<'a> {
     pinned: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     original_tokens: Option<i64>,
+}
+
+/// Other implementations have numbers and more as values; here these are their JSON text.
+fn metadata_of_any_type<'a, 'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Cow<'a, BTreeMap<String, String>>, D::Error> {
+    let values = BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;
+    let text = |value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    Ok(Cow::Owned(values.into_iter().map(|(key, value)| (key, text(value))).collect()))
 }
 
 impl Serialize for ContextItem {

@@ -36,7 +36,7 @@ impl ExclusionReason {
     /// ```
     /// use cupel::ExclusionReason;
     ///
-    /// let unknown = ExclusionReason::Unknown { reason: "somebody's text".to_owned() };
+    /// let unknown = ExclusionReason::unknown("somebody's text");
     /// assert_eq!(unknown.label(), "Unknown");
     /// assert_eq!(ExclusionReason::NegativeTokens { tokens: -1 }.label(), "NegativeTokens");
     /// ```
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_reason_with_the_name_of_another_is_that_one() {
-        let read = ExclusionReason::Unknown { reason: "Filtered".to_owned() };
+        let read = ExclusionReason::unknown("Filtered");
         assert_eq!(read.label(), "Filtered");
     }
 }

@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod age;
 mod budget;
 #[cfg(feature = "serde")]
 mod budget_wire;
@@ -26,6 +27,7 @@ mod fold;
 mod item;
 #[cfg(feature = "serde")]
 mod item_wire;
+mod kind_map;
 mod label;
 mod open_string;
 mod overflow;
@@ -35,13 +37,17 @@ mod reason;
 mod reason_wire;
 mod scored;
 mod shortfall;
+mod unknown;
 
+pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
 pub(crate) use fold::Fold;
 pub use item::{ContextItem, ContextItemBuilder};
+pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
 pub use overflow::OverflowStrategy;
 pub use placed::{Origin, Placed, Refused};
 pub use reason::{ExclusionReason, InclusionReason};
 pub use scored::ScoredItem;
 pub use shortfall::CountRequirementShortfall;
+pub use unknown::UnknownFields;

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::error::CupelError;
+use crate::names;
 
 /// The text of an open string: a constant, or shared text from the caller.
 #[derive(Clone)]
@@ -25,21 +26,41 @@ impl Text {
     }
 }
 
-fn eq_folded(a: &str, b: &str) -> bool {
-    // Most comparisons meet the same constant or the same shared text.
-    std::ptr::eq(a, b) || a.eq_ignore_ascii_case(b)
-}
-
-fn cmp_folded(a: &str, b: &str) -> Ordering {
-    let a = a.bytes().map(|byte| byte.to_ascii_lowercase());
-    a.cmp(b.bytes().map(|byte| byte.to_ascii_lowercase()))
-}
-
-fn hash_folded<H: Hasher>(text: &str, state: &mut H) {
-    for byte in text.bytes() {
-        state.write_u8(byte.to_ascii_lowercase());
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        *self == *other.as_str()
     }
-    state.write_u8(0xff);
+}
+
+impl Eq for Text {}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        let own = self.as_str();
+        // Most comparisons meet the same constant or the same shared text.
+        std::ptr::eq(own, other) || own.eq_ignore_ascii_case(other)
+    }
+}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Self) -> Ordering {
+        names::cmp_ignoring_case(self.as_str(), other.as_str())
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for byte in self.as_str().bytes() {
+            state.write_u8(byte.to_ascii_lowercase());
+        }
+        state.write_u8(0xff);
+    }
 }
 
 macro_rules! open_string {
@@ -49,7 +70,8 @@ macro_rules! open_string {
         { $( $(#[$known_meta:meta])* $constructor:ident = $text:literal ),+ $(,)? }
     ) => {
         $(#[$meta])*
-        #[derive(Clone)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(try_from = "String"))]
         pub struct $name(Text);
 
         impl $name {
@@ -93,41 +115,15 @@ macro_rules! open_string {
             }
         }
 
-        impl PartialEq for $name {
-            fn eq(&self, other: &Self) -> bool {
-                eq_folded(self.as_str(), other.as_str())
-            }
-        }
-
-        impl Eq for $name {}
-
         impl PartialEq<str> for $name {
             fn eq(&self, other: &str) -> bool {
-                eq_folded(self.as_str(), other)
+                self.0 == *other
             }
         }
 
         impl PartialEq<&str> for $name {
             fn eq(&self, other: &&str) -> bool {
-                eq_folded(self.as_str(), other)
-            }
-        }
-
-        impl PartialOrd for $name {
-            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-                Some(self.cmp(other))
-            }
-        }
-
-        impl Ord for $name {
-            fn cmp(&self, other: &Self) -> Ordering {
-                cmp_folded(self.as_str(), other.as_str())
-            }
-        }
-
-        impl Hash for $name {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                hash_folded(self.as_str(), state);
+                self.0 == **other
             }
         }
 
@@ -186,14 +182,6 @@ macro_rules! open_string {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
-            }
-        }
-
-        #[cfg(feature = "serde")]
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
-                Self::new(text).map_err(serde::de::Error::custom)
             }
         }
     };

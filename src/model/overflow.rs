@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use crate::error::CupelError;
 
-/// What the pipeline does when pinned and sliced items together exceed the target.
+/// What the pipeline does when pinned and sliced items together exceed the target or the ceiling.
+///
+/// The ceiling is `maxTokens - outputReserve`: no selection goes beyond it, whatever the strategy.
 ///
 /// ```
 /// use cupel::OverflowStrategy;
@@ -16,12 +18,13 @@ use crate::error::CupelError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum OverflowStrategy {
-    /// Return [`CupelError::Overflow`].
+    /// Return [`CupelError::Overflow`], or [`CupelError::CeilingExceeded`] within the target.
     #[default]
     Throw,
-    /// Drop items that are not pinned, from the tail, until the rest fits.
+    /// Drop items that are not pinned, from the tail, until the rest fits the lower of both.
     Truncate,
-    /// Keep everything and tell the overflow observer.
+    /// Tell the overflow observer and keep everything up to the ceiling; what goes beyond it is
+    /// dropped from the tail.
     Proceed,
 }
 

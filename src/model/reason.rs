@@ -3,14 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::ContextKind;
+use super::{ContextKind, UnknownFields};
 
 /// Why an item is not in the selection.
 ///
 /// The specification keeps `ScoredTooLow`, `QuotaCapExceeded` and `QuotaRequireDisplaced` for the
 /// future and for components of your own; nothing built in gives them as a reason.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "reason"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(remote = "Self", tag = "reason")
+)]
 #[non_exhaustive]
 pub enum ExclusionReason {
     /// The item did not fit.
@@ -23,10 +27,10 @@ pub enum ExclusionReason {
     /// The item scored below a threshold.
     ScoredTooLow {
         /// The item's score.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::model::float::serialize"))]
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::float"))]
         score: f64,
         /// The threshold.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::model::float::serialize"))]
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::float"))]
         threshold: f64,
     },
     /// Another item has the same content and a better score.
@@ -86,10 +90,13 @@ pub enum ExclusionReason {
         available: usize,
     },
     /// A reason of another implementation or of a later version, by its name.
-    #[cfg_attr(feature = "serde", serde(untagged))]
+    #[cfg_attr(feature = "serde", serde(untagged, skip_deserializing))]
     Unknown {
         /// The name.
         reason: String,
+        /// Its other fields.
+        #[cfg_attr(feature = "serde", serde(flatten))]
+        fields: UnknownFields,
     },
 }
 
@@ -97,6 +104,12 @@ pub enum ExclusionReason {
 macro_rules! named {
     ($($variant:ident),+ $(,)?) => {
         impl ExclusionReason {
+            /// A reason that this version does not know, without fields.
+            #[must_use]
+            pub fn unknown(reason: impl Into<String>) -> Self {
+                Self::Unknown { reason: reason.into(), fields: UnknownFields::default() }
+            }
+
             /// The names of all reasons this version knows.
             pub const NAMES: [&'static str; 10] = [$(stringify!($variant)),+];
 
@@ -105,7 +118,7 @@ macro_rules! named {
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant { .. } => stringify!($variant),)+
-                    Self::Unknown { reason } => reason,
+                    Self::Unknown { reason, .. } => reason,
                 }
             }
         }
@@ -158,8 +171,8 @@ impl fmt::Display for ExclusionReason {
 }
 
 /// Why an item is in the selection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "reason"))]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "reason"))]
 #[non_exhaustive]
 pub enum InclusionReason {
     /// Its score won it a place within the budget.
@@ -168,16 +181,26 @@ pub enum InclusionReason {
     Pinned,
     /// It costs nothing.
     ZeroToken,
+    /// A reason of another implementation or of a later version, by its name.
+    #[cfg_attr(feature = "serde", serde(untagged))]
+    Unknown {
+        /// The name.
+        reason: String,
+        /// Its other fields.
+        #[cfg_attr(feature = "serde", serde(flatten))]
+        fields: UnknownFields,
+    },
 }
 
 impl InclusionReason {
     /// The reason's name, as it appears in JSON.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Scored => "Scored",
             Self::Pinned => "Pinned",
             Self::ZeroToken => "ZeroToken",
+            Self::Unknown { reason, .. } => reason,
         }
     }
 }

@@ -1,88 +1,49 @@
-//! Reads an exclusion reason from its wire form: a name, and the fields that belong to it.
-
-use std::sync::Arc;
+//! Reads reasons from their wire form: a name, and the fields that belong to it.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use super::{ContextKind, ExclusionReason};
+use super::{ExclusionReason, InclusionReason, UnknownFields};
 
-/// Every field any reason may have.
-#[derive(Deserialize)]
-struct ReasonWire {
-    reason: String,
-    item_tokens: Option<i64>,
-    available_tokens: Option<i64>,
-    #[serde(default, with = "crate::model::float::option")]
-    score: Option<f64>,
-    #[serde(default, with = "crate::model::float::option")]
-    threshold: Option<f64>,
-    deduplicated_against: Option<Arc<str>>,
-    kind: Option<ContextKind>,
-    cap: Option<i64>,
-    actual: Option<i64>,
-    displaced_by_kind: Option<ContextKind>,
-    tokens: Option<i64>,
-    displaced_by: Option<Arc<str>>,
-    filter_name: Option<String>,
-    count: Option<usize>,
-    required: Option<usize>,
-    available: Option<usize>,
+/// A reason's name and its other fields.
+fn read<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<(String, Map<String, Value>), D::Error> {
+    let mut fields = Map::deserialize(deserializer)?;
+    match fields.remove("reason") {
+        Some(Value::String(name)) => Ok((name, fields)),
+        Some(other) => Err(D::Error::custom(format!("reason: expected a name, got {other}"))),
+        None => Err(D::Error::missing_field("reason")),
+    }
 }
 
 impl<'de> Deserialize<'de> for ExclusionReason {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = ReasonWire::deserialize(deserializer)?;
-        let reason = wire.reason.clone();
-        wire.build().map_err(|field| {
-            D::Error::custom(format!("exclusion reason {reason} lacks the field {field}"))
-        })
+        let (name, mut fields) = read(deserializer)?;
+        if !Self::NAMES.contains(&&*name) {
+            return Ok(Self::Unknown { reason: name, fields: UnknownFields { fields } });
+        }
+        fields.insert("reason".to_owned(), Value::String(name.clone()));
+        // The derived form, which knows the fields of every known reason.
+        Self::deserialize(Value::Object(fields))
+            .map_err(|error| D::Error::custom(format!("exclusion reason {name}: {error}")))
     }
 }
 
-impl ReasonWire {
-    /// The reason, or the name of a field it lacks.
-    fn build(self) -> Result<ExclusionReason, &'static str> {
-        Ok(match self.reason.as_str() {
-            "BudgetExceeded" => ExclusionReason::BudgetExceeded {
-                item_tokens: self.item_tokens.ok_or("item_tokens")?,
-                available_tokens: self.available_tokens.ok_or("available_tokens")?,
-            },
-            "ScoredTooLow" => ExclusionReason::ScoredTooLow {
-                score: self.score.ok_or("score")?,
-                threshold: self.threshold.ok_or("threshold")?,
-            },
-            "Deduplicated" => ExclusionReason::Deduplicated {
-                deduplicated_against: self.deduplicated_against.ok_or("deduplicated_against")?,
-            },
-            "QuotaCapExceeded" => ExclusionReason::QuotaCapExceeded {
-                kind: self.kind.ok_or("kind")?,
-                cap: self.cap.ok_or("cap")?,
-                actual: self.actual.ok_or("actual")?,
-            },
-            "QuotaRequireDisplaced" => ExclusionReason::QuotaRequireDisplaced {
-                displaced_by_kind: self.displaced_by_kind.ok_or("displaced_by_kind")?,
-            },
-            "NegativeTokens" => {
-                ExclusionReason::NegativeTokens { tokens: self.tokens.ok_or("tokens")? }
-            }
-            "PinnedOverride" => ExclusionReason::PinnedOverride {
-                displaced_by: self.displaced_by.ok_or("displaced_by")?,
-            },
-            "Filtered" => {
-                ExclusionReason::Filtered { filter_name: self.filter_name.ok_or("filter_name")? }
-            }
-            "CountCapExceeded" => ExclusionReason::CountCapExceeded {
-                kind: self.kind.ok_or("kind")?,
-                cap: self.cap.and_then(|cap| usize::try_from(cap).ok()).ok_or("cap")?,
-                count: self.count.ok_or("count")?,
-            },
-            "CountRequireCandidatesExhausted" => ExclusionReason::CountRequireCandidatesExhausted {
-                kind: self.kind.ok_or("kind")?,
-                required: self.required.ok_or("required")?,
-                available: self.available.ok_or("available")?,
-            },
-            _ => ExclusionReason::Unknown { reason: self.reason },
-        })
+impl Serialize for ExclusionReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for InclusionReason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (name, fields) = read(deserializer)?;
+        let known = [Self::Scored, Self::Pinned, Self::ZeroToken];
+        Ok(known
+            .into_iter()
+            .find(|reason| reason.name() == name)
+            .unwrap_or(Self::Unknown { reason: name, fields: UnknownFields { fields } }))
     }
 }

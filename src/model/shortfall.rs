@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::ContextKind;
 
-/// A kind that had fewer candidates than its configuration requires.
+/// A kind of which fewer items were taken than its configuration requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CountRequirementShortfall {

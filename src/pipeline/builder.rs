@@ -1,6 +1,5 @@
 //! Puts a pipeline together.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{OverflowObserver, Pipeline};
@@ -19,7 +18,7 @@ use crate::slicer::Slicer;
 /// let error = Pipeline::builder().build().unwrap_err();
 /// assert_eq!(error.to_string(), "pipeline: no scorer is set; call .scorer(..)");
 /// ```
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 #[must_use = "a pipeline exists only after build()"]
 pub struct PipelineBuilder {
     scorer: Option<Arc<dyn Scorer>>,
@@ -68,7 +67,7 @@ impl PipelineBuilder {
         mut self,
         observer: impl Fn(&OverflowEvent) + Send + Sync + 'static,
     ) -> Self {
-        self.overflow_observer = Some(Arc::new(observer));
+        self.overflow_observer = Some(OverflowObserver(Arc::new(observer)));
         self
     }
 
@@ -102,17 +101,5 @@ impl PipelineBuilder {
             deduplication: !self.without_deduplication,
             overflow_observer: self.overflow_observer,
         })
-    }
-}
-
-impl fmt::Debug for PipelineBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PipelineBuilder")
-            .field("scorer", &self.scorer)
-            .field("slicer", &self.slicer)
-            .field("placer", &self.placer)
-            .field("overflow_strategy", &self.overflow_strategy)
-            .field("deduplication", &!self.without_deduplication)
-            .finish_non_exhaustive()
     }
 }

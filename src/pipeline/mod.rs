@@ -65,12 +65,30 @@ pub(crate) struct Ranked<'a> {
     positions: Vec<u32>,
 }
 
-type OverflowObserver = Arc<dyn Fn(&OverflowEvent) + Send + Sync>;
+impl<'a> Ranked<'a> {
+    pub(crate) fn pinned_tokens(&self) -> i128 {
+        self.classified.pinned_tokens
+    }
+
+    /// What a slicer chooses from.
+    pub(crate) fn sorted(&self) -> &[ScoredItem<'a>] {
+        &self.sorted
+    }
+}
+
+#[derive(Clone)]
+struct OverflowObserver(Arc<dyn Fn(&OverflowEvent) + Send + Sync>);
+
+impl fmt::Debug for OverflowObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OverflowObserver")
+    }
+}
 
 /// Selects the items that fit a budget. Cheap to clone, and shared between threads.
 ///
 /// The same items, budget and configuration always give the same selection in the same order.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Pipeline {
     scorer: Arc<dyn Scorer>,
     slicer: Arc<dyn Slicer>,
@@ -108,8 +126,8 @@ impl Pipeline {
     /// # Errors
     ///
     /// [`CupelError::PinnedExceedsBudget`] when the pinned items alone do not fit,
-    /// [`CupelError::Overflow`] when the selection exceeds the target under
-    /// [`OverflowStrategy::Throw`], and whatever the slicer refuses.
+    /// [`CupelError::Overflow`] or [`CupelError::CeilingExceeded`] when the selection exceeds the
+    /// target or what the output reserve leaves under [`OverflowStrategy::Throw`], and whatever the slicer refuses.
     pub fn run(
         &self,
         items: &[ContextItem],
@@ -129,7 +147,7 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        let placed = self.execute(items, budget, collector, self.overflow_observer.as_deref())?;
+        let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
         Ok(placed.into_iter().filter_map(|position| items.get(position).cloned()).collect())
     }
 
@@ -140,7 +158,7 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<Vec<usize>, CupelError> {
-        self.execute(items, budget, collector, self.overflow_observer.as_deref())
+        self.execute(items, budget, collector, self.overflow_observer.as_ref())
     }
 
     /// What [`run`](Self::run) would select, with the reasons.
@@ -196,7 +214,7 @@ impl Pipeline {
         items: &[ContextItem],
         budget: &ContextBudget,
         collector: &mut C,
-        on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
+        on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<usize>, CupelError> {
         check_count(items)?;
         let span = spans::pipeline(items.len(), budget);
@@ -212,14 +230,14 @@ impl Pipeline {
         items: &[ContextItem],
         budget: &ContextBudget,
         observer: &mut Observer<'_, C>,
-        on_overflow: Option<&(dyn Fn(&OverflowEvent) + Send + Sync)>,
+        on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<usize>, CupelError> {
         let classified = classify::classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
         let sliced = slice::slice(&slice, self.slicer.name(), &ranked, budget, observer)?;
-        let place = Place { pipeline: self, ranked: &ranked, budget, on_overflow };
+        let place = Place { pipeline: self, ranked: &ranked, budget, arrival: &[], on_overflow };
         place.place(&sliced, observer)
     }
 
@@ -247,16 +265,4 @@ fn check_count(items: &[ContextItem]) -> Result<(), CupelError> {
         )));
     }
     Ok(())
-}
-
-impl fmt::Debug for Pipeline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipeline")
-            .field("scorer", &self.scorer)
-            .field("slicer", &self.slicer)
-            .field("placer", &self.placer)
-            .field("overflow_strategy", &self.overflow_strategy)
-            .field("deduplication", &self.deduplication)
-            .finish_non_exhaustive()
-    }
 }

@@ -102,7 +102,17 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    pub(super) fn leave(&mut self, mut running: Running, items_out: usize) {
+    pub(super) fn leave(&mut self, running: Running, items_out: usize) {
+        self.leave_with(running, items_out, None);
+    }
+
+    /// As [`leave`](Self::leave), with something to tell about the stage.
+    pub(super) fn leave_with(
+        &mut self,
+        mut running: Running,
+        items_out: usize,
+        message: Option<String>,
+    ) {
         running.completed = true;
         spans::record_items_out(&running.span, items_out);
         if let Some((started_at, started)) = running.started {
@@ -110,6 +120,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             self.collector.record_stage_event(TraceEvent {
                 item_count_out: Some(items_out),
                 started_at: Some(started_at),
+                message,
                 ..TraceEvent::stage(running.stage.clone(), duration_ms, running.items_in)
             });
         }
@@ -154,7 +165,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             spans::included(&included);
         }
         if self.item_events {
-            let message = format!("Included: {reason}, score {}", included.score);
+            let message = format!("Included: {}, score {}", included.reason, included.score);
             self.collector.record_item_event(TraceEvent::item(PipelineStage::Place, message));
         }
         if self.items {

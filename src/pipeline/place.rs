@@ -2,7 +2,8 @@
 
 use super::classify::saturated;
 use super::observe::Observer;
-use super::{Pipeline, Ranked};
+use super::slice::mark;
+use super::{OverflowObserver, Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, OverflowStrategy, ScoredItem};
@@ -26,7 +27,10 @@ pub(super) struct Place<'p, 'a> {
     pub(super) pipeline: &'p Pipeline,
     pub(super) ranked: &'p Ranked<'a>,
     pub(super) budget: &'p ContextBudget,
-    pub(super) on_overflow: Option<&'p (dyn Fn(&OverflowEvent) + Send + Sync)>,
+    /// The place of every candidate in the order they arrived in; empty when that is the order
+    /// of the candidates.
+    pub(super) arrival: &'p [usize],
+    pub(super) on_overflow: Option<&'p OverflowObserver>,
 }
 
 impl<'a> Place<'_, 'a> {
@@ -41,7 +45,12 @@ impl<'a> Place<'_, 'a> {
         let merged = self.merge(sliced, observer)?;
         let placer = &*self.pipeline.placer;
         let scored: Vec<ScoredItem<'a>> = merged.iter().map(|selected| selected.scored).collect();
-        let order = placer.place(&scored);
+        let position = |selected: &Selected<'a>| {
+            let position = selected.position as usize;
+            self.arrival.get(position).copied().unwrap_or(position)
+        };
+        let positions: Vec<usize> = merged.iter().map(position).collect();
+        let order = placer.place_by_position(&scored, &positions);
         check_permutation(placer, &order, merged.len())?;
         let mut placed = Vec::with_capacity(merged.len());
         for selected in order.iter().filter_map(|&place| merged.get(place)) {
@@ -70,10 +79,15 @@ impl<'a> Place<'_, 'a> {
             Some(Selected { position: *positions.get(number)?, scored: *sorted.get(number)? })
         }));
         let tokens: i128 = merged.iter().map(|s| i128::from(s.scored.tokens())).sum();
-        if tokens > i128::from(self.budget.target_tokens()) {
+        if tokens > i128::from(self.limit()) {
             merged = self.handle_overflow(merged, saturated(tokens), observer)?;
         }
         Ok(merged)
+    }
+
+    /// The lower of the target and of what the output reserve leaves.
+    fn limit(&self) -> i64 {
+        self.budget.target_tokens().min(self.budget.available_tokens())
     }
 
     fn handle_overflow<C: TraceCollector + ?Sized>(
@@ -82,30 +96,42 @@ impl<'a> Place<'_, 'a> {
         merged_tokens: i64,
         observer: &mut Observer<'_, C>,
     ) -> Result<Vec<Selected<'a>>, CupelError> {
+        // No selection may exceed this; a slicer may take required items whatever they cost.
+        let ceiling = self.budget.available_tokens();
         let target_tokens = self.budget.target_tokens();
         match self.pipeline.overflow_strategy {
-            OverflowStrategy::Throw => Err(CupelError::Overflow { merged_tokens, target_tokens }),
-            OverflowStrategy::Truncate => Ok(self.truncate(merged, observer)),
+            OverflowStrategy::Throw if merged_tokens > target_tokens => {
+                Err(CupelError::Overflow { merged_tokens, target_tokens })
+            }
+            OverflowStrategy::Throw => {
+                Err(CupelError::CeilingExceeded { merged_tokens, available_tokens: ceiling })
+            }
+            OverflowStrategy::Truncate => Ok(self.truncate(merged, self.limit(), observer)),
             OverflowStrategy::Proceed => {
-                if let Some(notify) = self.on_overflow {
+                if let Some(OverflowObserver(notify)) = self.on_overflow {
+                    // A selection within its target is here for the ceiling.
+                    let over = if merged_tokens > target_tokens { target_tokens } else { ceiling };
                     notify(&OverflowEvent {
-                        tokens_over_budget: merged_tokens.saturating_sub(target_tokens),
+                        tokens_over_budget: merged_tokens.saturating_sub(over),
                         overflowing_items: merged.iter().map(|s| s.scored.item().clone()).collect(),
                         budget: self.budget.clone(),
                     });
+                }
+                if merged_tokens > ceiling {
+                    return Ok(self.truncate(merged, ceiling, observer));
                 }
                 Ok(merged)
             }
         }
     }
 
-    /// Keeps pinned items, and others from the highest score down as long as they fit.
+    /// Keeps pinned items, and others from the highest score down as long as they fit `limit`.
     fn truncate<C: TraceCollector + ?Sized>(
         &self,
         mut merged: Vec<Selected<'a>>,
+        limit: i64,
         observer: &mut Observer<'_, C>,
     ) -> Vec<Selected<'a>> {
-        let target = self.budget.target_tokens();
         // A slicer has its own order, by density for one; what is dropped goes by score.
         if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
             sliced.sort_by_key(|selected| order::descending(selected.scored.score()));
@@ -114,7 +140,7 @@ impl<'a> Place<'_, 'a> {
         let (kept, dropped): (Vec<_>, Vec<_>) =
             merged.into_iter().partition(|Selected { scored, .. }| {
                 let with = kept_tokens.saturating_add(scored.tokens());
-                let keep = scored.item().pinned() || with <= target;
+                let keep = scored.item().pinned() || with <= limit;
                 if keep {
                     kept_tokens = with;
                 }
@@ -122,7 +148,7 @@ impl<'a> Place<'_, 'a> {
             });
         if observer.wants_items() {
             let explain = self.ranked.classified.explain(self.budget);
-            let available = target.saturating_sub(kept_tokens);
+            let available = limit.saturating_sub(kept_tokens);
             for Selected { scored, .. } in dropped {
                 observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));
             }
@@ -132,23 +158,11 @@ impl<'a> Place<'_, 'a> {
 }
 
 fn check_permutation(placer: &dyn Placer, order: &[usize], len: usize) -> Result<(), CupelError> {
-    let mut seen = vec![false; len];
-    for &position in order {
-        let flag = seen
-            .get_mut(position)
-            .ok_or_else(|| CupelError::out_of_range(placer.name(), position, len))?;
-        if std::mem::replace(flag, true) {
-            return Err(CupelError::named_twice(placer.name(), position));
-        }
-    }
+    mark(placer.name(), order, len)?;
     if order.len() != len {
-        return Err(CupelError::Contract {
-            component: placer.name().to_owned(),
-            problem: format!(
-                "placed {} of {len} items; it must place each exactly once",
-                order.len()
-            ),
-        });
+        let placed = order.len();
+        let problem = format!("placed {placed} of {len} items; it must place each exactly once");
+        return Err(CupelError::contract(placer.name(), problem));
     }
     Ok(())
 }

@@ -61,6 +61,12 @@ impl<'s> Simulation<'s> {
     }
 
     fn stage_six<'p>(&'p self, budget: &'p ContextBudget) -> Place<'p, 's> {
-        Place { pipeline: self.pipeline, ranked: self.ranked, budget, on_overflow: None }
+        Place {
+            pipeline: self.pipeline,
+            ranked: self.ranked,
+            budget,
+            arrival: &[],
+            on_overflow: None,
+        }
     }
 }

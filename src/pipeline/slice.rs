@@ -47,18 +47,24 @@ pub(super) fn slice<C: TraceCollector + ?Sized>(
         }
         observer.shortfalls(sliced.shortfalls);
     }
-    observer.leave(running, sliced.indices.len());
+    let note = (!sliced.notes.is_empty()).then(|| sliced.notes.join("; "));
+    observer.leave_with(running, sliced.indices.len(), note);
     Ok(sliced.indices)
 }
 
-/// Turns a slicer's answer into flags, and checks it on the way.
-fn mark(slicer: &str, indices: &[usize], len: usize) -> Result<Vec<bool>, CupelError> {
+/// Turns the answer of a slicer or a placer into flags, and checks it on the way.
+pub(super) fn mark(
+    component: &str,
+    indices: &[usize],
+    len: usize,
+) -> Result<Vec<bool>, CupelError> {
     let mut chosen = vec![false; len];
     for &index in indices {
         let flag =
-            chosen.get_mut(index).ok_or_else(|| CupelError::out_of_range(slicer, index, len))?;
+            chosen.get_mut(index).ok_or_else(|| CupelError::out_of_range(component, index, len))?;
         if std::mem::replace(flag, true) {
-            return Err(CupelError::named_twice(slicer, index));
+            let problem = format!("answered with position {index} twice; each may appear once");
+            return Err(CupelError::contract(component, problem));
         }
     }
     Ok(chosen)

@@ -12,11 +12,12 @@ use crate::model::{ContextBudget, ContextItem, ScoredItem};
 
 impl Pipeline {
     /// Places a selection: pinned items, then sliced ones with their scores, in the slicer's
-    /// order. Answers with positions in `items`.
+    /// order. `arrival` says which came first, by number. Answers with positions in `items`.
     pub(crate) fn place_selected(
         &self,
         items: &[ContextItem],
         scores: &[f64],
+        arrival: &[usize],
         arrived: usize,
         budget: &ContextBudget,
         collector: &mut dyn TraceCollector,
@@ -43,7 +44,8 @@ impl Pipeline {
             pipeline: self,
             ranked: &ranked,
             budget,
-            on_overflow: self.overflow_observer.as_deref(),
+            arrival,
+            on_overflow: self.overflow_observer.as_ref(),
         };
         let all: Vec<usize> = (0..scores.len()).collect();
         let fits = ranked.classified.check_pinned(budget);

@@ -24,24 +24,35 @@
 //! An answer that is not a permutation makes the pipeline return
 //! [`CupelError::Contract`](crate::CupelError::Contract).
 
+mod age;
 mod chronological;
 mod u_shaped;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+
+use auto_impl::auto_impl;
 
 use crate::model::ScoredItem;
 
+pub use age::AgePlacer;
 pub use chronological::ChronologicalPlacer;
 pub use u_shaped::UShapedPlacer;
 
 /// Orders the selected items.
+#[auto_impl(Arc, Box)]
 pub trait Placer: Send + Sync {
     /// The positions of `items` in presentation order, each exactly once.
     ///
     /// Pinned items come first in `items` and carry a score of 1.0.
     fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize>;
+
+    /// As [`place`](Self::place), for a placer that also looks at where each item stood among the
+    /// candidates. The pipeline calls this one.
+    fn place_by_position(&self, items: &[ScoredItem<'_>], positions: &[usize]) -> Vec<usize> {
+        let _ = positions;
+        self.place(items)
+    }
 
     /// The name to use in messages; the type's name unless overridden.
     fn name(&self) -> &str {
@@ -62,23 +73,3 @@ impl fmt::Debug for dyn Placer {
         f.write_str(self.name())
     }
 }
-
-macro_rules! forward_placer {
-    ($($handle:ident),+) => {$(
-        impl<P: Placer + ?Sized> Placer for $handle<P> {
-            fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize> {
-                (**self).place(items)
-            }
-
-            fn name(&self) -> &str {
-                (**self).name()
-            }
-
-            fn as_any(&self) -> Option<&dyn Any> {
-                (**self).as_any()
-            }
-        }
-    )+};
-}
-
-forward_placer!(Arc, Box);

@@ -10,14 +10,15 @@ use super::Policy;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem};
 use crate::pipeline::Pipeline;
-use crate::placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+use crate::placer::{AgePlacer, Placer, UShapedPlacer};
 use crate::scorer::{
-    CompositeScorer, DecayCurve, DecayScorer, FrequencyScorer, KindScorer, MetadataTrustScorer,
-    PriorityScorer, RecencyScorer, ReflexiveScorer, Scorer, SystemTimeProvider,
+    AgeScorer, CompositeScorer, DecayCurve, DecayScorer, FrequencyScorer, KindScorer,
+    MetadataTrustScorer, PriorityScorer, RecencyScorer, ReflexiveScorer, Scorer,
+    SystemTimeProvider,
 };
 use crate::slicer::{
-    CountQuotaEntry, CountQuotaSlice, GreedySlice, QuotaSet, QuotaSlice, ScarcityBehavior, Sliced,
-    Slicer,
+    CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice, QuotaSet, QuotaSlice,
+    ScarcityBehavior, Sliced, Slicer,
 };
 
 /// Parts of a weighted average.
@@ -49,7 +50,7 @@ fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
         pipeline: Pipeline::from_parts(
             ReflexiveScorer,
             Refuse(error),
-            ChronologicalPlacer,
+            AgePlacer,
             OverflowStrategy::Truncate,
         ),
     })
@@ -69,31 +70,39 @@ fn kinds_for_tools() -> Result<KindScorer, CupelError> {
     ])
 }
 
-/// At least `count` tool outputs, however they score, and no upper limit.
-fn at_least_tool_outputs(count: usize) -> Result<CountQuotaSlice, CupelError> {
-    CountQuotaSlice::new(
+/// At least `count` tool outputs, however they score, as far as they fit, and no upper limit.
+fn at_least_tool_outputs(count: usize) -> Result<FillSlice, CupelError> {
+    let slicer = CountQuotaSlice::new(
         vec![CountQuotaEntry::new(ContextKind::tool_output(), count, usize::MAX)?],
         GreedySlice,
         ScarcityBehavior::Degrade,
-    )
+    )?;
+    // Where they use up the budget, items that cost nothing are still to be had.
+    Ok(FillSlice::new(slicer.within_budget(true)))
+}
+
+/// Shares of the budget for kinds; what a kind cannot use of its own goes to the others.
+fn shares<const N: usize>(quotas: [(ContextKind, f64, f64); N]) -> Result<FillSlice, CupelError> {
+    Ok(FillSlice::new(QuotaSlice::new(QuotaSet::new(quotas)?, GreedySlice)))
 }
 
 impl Policy {
     /// A conversation: what was said last matters most.
     ///
-    /// - Recency 3: follow-ups refer to the last turns, so recency outweighs the rest together.
+    /// - Age 3: follow-ups refer to the last turns, so being recent outweighs the rest together.
+    ///   Messages without a date are as old as their order says.
     /// - Priority 1: enough to lift a message the caller marked above its close neighbours.
     /// - Kind 1: memories and tool outputs get ahead of small talk of the same age.
-    /// - Greedy, in chronological order: a conversation reads forwards.
+    /// - Greedy, oldest first: a conversation reads forwards, and the question comes last.
     #[must_use]
     pub fn chat() -> Self {
         built(|| {
             let parts: Parts = vec![
-                (Arc::new(RecencyScorer), 3.0),
+                (Arc::new(AgeScorer), 3.0),
                 (Arc::new(PriorityScorer), 1.0),
                 (Arc::new(KindScorer::default()), 1.0),
             ];
-            preset(parts, GreedySlice, ChronologicalPlacer)
+            preset(parts, GreedySlice, AgePlacer)
         })
     }
 
@@ -120,19 +129,20 @@ impl Policy {
 
     /// An agent that works through tools.
     ///
-    /// - Recency 4 and kind 4: the newest tool outputs are the state of the work.
+    /// - Age 4 and kind 4: the newest tool outputs are the state of the work.
     /// - Priority 2: lets the loop mark a result as one to keep.
-    /// - At least 2 tool outputs: the current result and the one it is compared with.
-    /// - Chronological: a call makes sense only before its consequences.
+    /// - At least 2 tool outputs, as far as they fit: the current result and the one it is
+    ///   compared with.
+    /// - Oldest first: a call makes sense only before its consequences.
     #[must_use]
     pub fn tool_use() -> Self {
         built(|| {
             let parts: Parts = vec![
-                (Arc::new(RecencyScorer), 4.0),
+                (Arc::new(AgeScorer), 4.0),
                 (Arc::new(kinds_for_tools()?), 4.0),
                 (Arc::new(PriorityScorer), 2.0),
             ];
-            preset(parts, at_least_tool_outputs(2)?, ChronologicalPlacer)
+            preset(parts, at_least_tool_outputs(2)?, AgePlacer)
         })
     }
 
@@ -142,7 +152,8 @@ impl Policy {
     /// - Priority 3: lets the caller rank the changed files above their neighbours.
     /// - Kind 2 and recency 1: tie-breakers; files carry no meaningful age.
     /// - Documents get at least 50 % (the code), tool outputs at least 15 % (compiler and test
-    ///   output), messages at most 25 %: talk must not push code out.
+    ///   output), messages at most 25 %: talk must not push code out. What a kind cannot use of
+    ///   its share, others fill.
     /// - Best at both ends.
     #[must_use]
     pub fn code_review() -> Self {
@@ -153,12 +164,12 @@ impl Policy {
                 (Arc::new(KindScorer::default()), 2.0),
                 (Arc::new(RecencyScorer), 1.0),
             ];
-            let quotas = QuotaSet::new([
+            let slicer = shares([
                 (ContextKind::document(), 50.0, 100.0),
                 (ContextKind::tool_output(), 15.0, 100.0),
                 (ContextKind::message(), 0.0, 25.0),
             ])?;
-            preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+            preset(parts, slicer, UShapedPlacer)
         })
     }
 
@@ -168,7 +179,7 @@ impl Policy {
     /// - Trust 1 and frequency 1: tie-breakers for vetted passages, and for passages on the topic
     ///   most of the others share.
     /// - Documents get at least 60 %, messages at most 20 %: enough for the question and the last
-    ///   exchange.
+    ///   exchange. What a kind cannot use of its share, others fill.
     /// - Best at both ends.
     #[must_use]
     pub fn document_qa() -> Self {
@@ -178,11 +189,11 @@ impl Policy {
                 (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 1.0),
                 (Arc::new(FrequencyScorer), 1.0),
             ];
-            let quotas = QuotaSet::new([
+            let slicer = shares([
                 (ContextKind::document(), 60.0, 100.0),
                 (ContextKind::message(), 0.0, 20.0),
             ])?;
-            preset(parts, QuotaSlice::new(quotas, GreedySlice), UShapedPlacer)
+            preset(parts, slicer, UShapedPlacer)
         })
     }
 
@@ -193,8 +204,8 @@ impl Policy {
     /// - Priority 3: decisions the agent marked outlive their age.
     /// - Kind 3: memories and tool outputs over chatter.
     /// - Memories get at least 10 %, so that what the agent chose to remember is always there;
-    ///   messages at most 60 %.
-    /// - Chronological.
+    ///   messages at most 60 %. What a kind cannot use of its share, others fill.
+    /// - Oldest first.
     #[must_use]
     pub fn long_running() -> Self {
         built(|| {
@@ -204,32 +215,33 @@ impl Policy {
                 (Arc::new(PriorityScorer), 3.0),
                 (Arc::new(KindScorer::default()), 3.0),
             ];
-            let quotas = QuotaSet::new([
+            let slicer = shares([
                 (ContextKind::memory(), 10.0, 100.0),
                 (ContextKind::message(), 0.0, 60.0),
             ])?;
-            preset(parts, QuotaSlice::new(quotas, GreedySlice), ChronologicalPlacer)
+            preset(parts, slicer, AgePlacer)
         })
     }
 
     /// A hunt for a fault: the latest outputs, and what they have in common.
     ///
-    /// - Recency 4: the last attempt is the one under the lamp.
+    /// - Age 4: the last attempt is the one under the lamp.
     /// - Frequency 2: items on the topic most others share point at the cause.
     /// - Reflexive 2: what a search ranked as related.
     /// - Kind 2: outputs over opinions.
-    /// - At least 3 tool outputs: the failure, the attempt before, and the one that worked.
-    /// - Chronological: causes before effects.
+    /// - At least 3 tool outputs, as far as they fit: the failure, the attempt before, and the one
+    ///   that worked.
+    /// - Oldest first: causes before effects.
     #[must_use]
     pub fn debugging() -> Self {
         built(|| {
             let parts: Parts = vec![
-                (Arc::new(RecencyScorer), 4.0),
+                (Arc::new(AgeScorer), 4.0),
                 (Arc::new(FrequencyScorer), 2.0),
                 (Arc::new(ReflexiveScorer), 2.0),
                 (Arc::new(kinds_for_tools()?), 2.0),
             ];
-            preset(parts, at_least_tool_outputs(3)?, ChronologicalPlacer)
+            preset(parts, at_least_tool_outputs(3)?, AgePlacer)
         })
     }
 }

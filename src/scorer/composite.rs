@@ -107,6 +107,11 @@ impl Scorer for CompositeScorer {
         Some(Arc::new(Self { children: self.children.iter().map(freeze).collect() }))
     }
 
+    fn steps(&self, items: &[ContextItem]) -> u64 {
+        let steps = self.children.iter().map(|child| child.scorer.steps(items));
+        steps.fold(0, u64::saturating_add)
+    }
+
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         for child in &self.children {
             visit(&*child.scorer);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use auto_impl::auto_impl;
 use chrono::{DateTime, Utc};
 
 use super::Scorer;
@@ -12,9 +13,16 @@ use crate::error::{ConfigError, CupelError};
 use crate::model::ContextItem;
 
 /// Tells a [`DecayScorer`] what time it is.
+#[auto_impl(Arc, Box)]
 pub trait TimeProvider: Send + Sync {
     /// The current time.
     fn now(&self) -> DateTime<Utc>;
+}
+
+impl fmt::Debug for dyn TimeProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TimeProvider")
+    }
 }
 
 /// The system's clock.
@@ -42,18 +50,6 @@ impl FixedTimeProvider {
 impl TimeProvider for FixedTimeProvider {
     fn now(&self) -> DateTime<Utc> {
         self.0
-    }
-}
-
-impl<T: TimeProvider + ?Sized> TimeProvider for Arc<T> {
-    fn now(&self) -> DateTime<Utc> {
-        (**self).now()
-    }
-}
-
-impl<T: TimeProvider + ?Sized> TimeProvider for Box<T> {
-    fn now(&self) -> DateTime<Utc> {
-        (**self).now()
     }
 }
 
@@ -165,6 +161,7 @@ impl DecayCurve {
 /// assert_eq!(scorer.score(&item, &[]), 0.25);
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
+#[derive(Debug)]
 pub struct DecayScorer {
     clock: Box<dyn TimeProvider>,
     curve: DecayCurve,
@@ -243,14 +240,5 @@ impl Scorer for DecayScorer {
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
-    }
-}
-
-impl fmt::Debug for DecayScorer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecayScorer")
-            .field("curve", &self.curve)
-            .field("null_timestamp_score", &self.null_timestamp_score)
-            .finish_non_exhaustive()
     }
 }

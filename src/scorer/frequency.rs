@@ -1,7 +1,7 @@
 //! Scores by how many peers share a tag.
 
-use super::Scorer;
 use super::tag_groups::TagGroups;
+use super::{Scorer, tag_bits, tag_subsets};
 use crate::model::ContextItem;
 
 /// The share of the other candidates that have at least one tag in common with the item.
@@ -38,7 +38,7 @@ impl Scorer for FrequencyScorer {
             return;
         }
         let groups = TagGroups::of(items);
-        let sharing = groups.items_sharing_a_tag();
+        let sharing = items_sharing_a_tag(&groups);
         let copies = Copies::of(items);
         for ((item, group), score) in items.iter().zip(&groups.group_of_item).zip(scores) {
             let Some(&sharing) = group.and_then(|group| sharing.get(group as usize)) else {
@@ -50,9 +50,34 @@ impl Scorer for FrequencyScorer {
         }
     }
 
+    /// With up to eight tags an item, a few hundred steps for each; with more, a pass over all
+    /// items for each of its tags, 64 of them a step.
+    fn steps(&self, items: &[ContextItem]) -> u64 {
+        let words = items.len() as u64 / 64 + 1;
+        let steps = |item: &ContextItem| match item.tags().len() {
+            tags if tags <= tag_subsets::MAX_TAGS => 64 * tags as u64 + (2 << tags),
+            tags => (64 + words / 2).saturating_mul(tags as u64),
+        };
+        items.iter().map(steps).fold(0, u64::saturating_add)
+    }
+
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
     }
+}
+
+/// For every group, how many items (its own included) share a tag with it.
+fn items_sharing_a_tag(groups: &TagGroups) -> Vec<usize> {
+    let mut sharing: Vec<i64> = groups.sizes.iter().map(|size| i64::from(*size)).collect();
+    // A group without common tags shares with nobody else.
+    let with_tags = groups.tags.groups().filter(|&group| !groups.tags.get(group).is_empty());
+    let (few, many): (Vec<u32>, Vec<u32>) =
+        with_tags.partition(|&group| groups.tags.get(group).len() <= tag_subsets::MAX_TAGS);
+    tag_subsets::count(groups, &few, &mut sharing);
+    if !many.is_empty() {
+        tag_bits::count(groups, &few, &many, &mut sharing);
+    }
+    sharing.into_iter().map(|items| usize::try_from(items).unwrap_or(0)).collect()
 }
 
 /// How often each item is in the list, by identity.
@@ -82,5 +107,48 @@ impl Copies {
             return 1;
         }
         self.repeated.get(&item.address()).copied().unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Items with tags of their own number, of a pool of tags, from a fixed sequence.
+    fn items(count: usize, tags: impl Fn(usize) -> usize, pool: u64) -> Vec<ContextItem> {
+        let mut state = 7_u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % n
+        };
+        (0..count)
+            .map(|i| {
+                let tags: Vec<String> = (0..tags(i)).map(|_| format!("t{}", below(pool))).collect();
+                ContextItem::builder(format!("item {i}"), 1).tags(tags).build().unwrap()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn scores_together_are_the_scores_one_by_one() {
+        // Few and many tags, rare and common ones, and all of them mixed.
+        for (name, tags, pool) in [
+            ("few", 3_usize, 12),
+            ("eight of few", 8, 15),
+            ("eight of many", 8, 400),
+            ("many", 30, 60),
+            ("many rare ones", 12, 900),
+        ] {
+            for mixed in [false, true] {
+                let count = |i: usize| if mixed { (i * 7) % (2 * tags) } else { tags };
+                let mut items = items(300, count, pool);
+                items.extend(items.clone().into_iter().take(20));
+                let mut together = vec![0.0; items.len()];
+                FrequencyScorer.score_all(&items, &mut together);
+                let alone: Vec<f64> =
+                    items.iter().map(|item| FrequencyScorer.score(item, &items)).collect();
+                assert_eq!(together, alone, "{name}, mixed: {mixed}");
+            }
+        }
     }
 }

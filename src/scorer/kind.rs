@@ -1,11 +1,9 @@
 //! Scores by what an item is.
 
-use std::collections::HashSet;
-
 use super::Scorer;
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
-use crate::model::{ContextItem, ContextKind};
+use crate::model::{ContextItem, ContextKind, KindMap};
 
 /// Looks the item's kind up in a table of weights; a kind without a weight scores 0.0.
 ///
@@ -25,7 +23,7 @@ use crate::model::{ContextItem, ContextKind};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindScorer {
-    weights: Vec<(ContextKind, f64)>,
+    weights: KindMap<f64>,
 }
 
 impl KindScorer {
@@ -35,46 +33,46 @@ impl KindScorer {
     ///
     /// [`CupelError::ScorerConfig`] when a weight is negative or not finite, or a kind has two.
     pub fn new(weights: impl IntoIterator<Item = (ContextKind, f64)>) -> Result<Self, CupelError> {
-        let weights: Vec<(ContextKind, f64)> = weights.into_iter().collect();
         let path = Path::Root.key("weights");
         let mut problems = Problems::default();
-        let mut seen = HashSet::with_capacity(weights.len());
-        for (kind, weight) in &weights {
+        let mut table = KindMap::default();
+        for (kind, weight) in weights {
             let path = path.key(kind.as_str());
-            problems.not_negative(&path, *weight);
-            if !seen.insert(kind) {
+            problems.not_negative(&path, weight);
+            if !table.insert(&kind, weight) {
                 problems.add(&path, "has two weights, expected one (kinds ignore case)");
             }
         }
         problems.scorer("KindScorer")?;
-        Ok(Self { weights })
+        Ok(Self { weights: table })
     }
 
     /// The table, in the order it was given.
     #[must_use]
     pub fn weights(&self) -> &[(ContextKind, f64)] {
-        &self.weights
+        self.weights.entries()
     }
 }
 
 impl Default for KindScorer {
     fn default() -> Self {
-        Self {
-            weights: vec![
-                (ContextKind::system_prompt(), 1.0),
-                (ContextKind::memory(), 0.8),
-                (ContextKind::tool_output(), 0.6),
-                (ContextKind::document(), 0.4),
-                (ContextKind::message(), 0.2),
-            ],
+        let mut weights = KindMap::default();
+        for (kind, weight) in [
+            (ContextKind::system_prompt(), 1.0),
+            (ContextKind::memory(), 0.8),
+            (ContextKind::tool_output(), 0.6),
+            (ContextKind::document(), 0.4),
+            (ContextKind::message(), 0.2),
+        ] {
+            weights.get_or_insert(&kind, weight);
         }
+        Self { weights }
     }
 }
 
 impl Scorer for KindScorer {
     fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
-        // A handful of kinds: a scan of short strings beats hashing them.
-        self.weights.iter().find(|(kind, _)| kind == item.kind()).map_or(0.0, |(_, weight)| *weight)
+        self.weights.get(item.kind()).copied().unwrap_or(0.0)
     }
 
     fn is_absolute(&self) -> bool {

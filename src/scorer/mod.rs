@@ -27,6 +27,7 @@
 //!
 //! A score of NaN is allowed and orders after every number.
 
+mod age;
 mod composite;
 mod cycle;
 mod decay;
@@ -38,14 +39,19 @@ mod rank;
 mod reflexive;
 mod scaled;
 mod tag;
+mod tag_bits;
 mod tag_groups;
+mod tag_subsets;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use auto_impl::auto_impl;
+
 use crate::model::ContextItem;
 
+pub use age::AgeScorer;
 pub use composite::{CompositeScorer, CompositeScorerBuilder};
 pub(crate) use cycle::detect_cycles;
 #[cfg(feature = "serde")]
@@ -63,6 +69,7 @@ pub use tag::TagScorer;
 /// Gives an item a relevance score, alone or among its peers.
 ///
 /// A scorer is a pure function: same input, same score, no side effects.
+#[auto_impl(Arc, Box)]
 pub trait Scorer: Send + Sync {
     /// Scores `item`, which is one of `all`, the whole list of candidates.
     fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64;
@@ -97,6 +104,15 @@ pub trait Scorer: Send + Sync {
         None
     }
 
+    /// About how long scoring these items together takes, in steps of roughly a nanosecond, beyond
+    /// the few for each item that every selection takes.
+    ///
+    /// The layer moves long selections to the blocking pool. The default is 0.
+    fn steps(&self, items: &[ContextItem]) -> u64 {
+        let _ = items;
+        0
+    }
+
     /// Calls `visit` for every scorer this one delegates to, so that cycles can be found.
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         let _ = visit;
@@ -129,47 +145,3 @@ impl fmt::Debug for dyn Scorer {
         f.write_str(self.name())
     }
 }
-
-macro_rules! forward_scorer {
-    ($($handle:ident),+) => {$(
-        impl<S: Scorer + ?Sized> Scorer for $handle<S> {
-            fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
-                (**self).score(item, all)
-            }
-
-            fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
-                (**self).score_all(items, scores);
-            }
-
-            fn is_absolute(&self) -> bool {
-                (**self).is_absolute()
-            }
-
-            fn depends_on_time(&self) -> bool {
-                (**self).depends_on_time()
-            }
-
-            fn freeze(&self) -> Option<Arc<dyn Scorer>> {
-                (**self).freeze()
-            }
-
-            fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
-                (**self).visit_children(visit);
-            }
-
-            fn name(&self) -> &str {
-                (**self).name()
-            }
-
-            fn identity(&self) -> (usize, &'static str) {
-                (**self).identity()
-            }
-
-            fn as_any(&self) -> Option<&dyn Any> {
-                (**self).as_any()
-            }
-        }
-    )+};
-}
-
-forward_scorer!(Arc, Box);

@@ -74,7 +74,7 @@ fn score_one(
     rank_score(below, count)
 }
 
-fn rank_score(below: usize, count: usize) -> f64 {
+pub(super) fn rank_score(below: usize, count: usize) -> f64 {
     if count <= 1 {
         return 1.0;
     }
@@ -96,14 +96,21 @@ fn score_many(
     if !ranked.is_sorted() {
         ranked.sort_unstable();
     }
+    write_ranks(ranked.into_iter().map(|ranked| (ranked >> 32, ranked as u32)), scores);
+}
+
+/// Writes the scores of all items of a sorted list of keys and positions.
+pub(super) fn write_ranks<K: PartialEq>(
+    ranked: impl ExactSizeIterator<Item = (K, u32)>,
+    scores: &mut [f64],
+) {
     let count = ranked.len();
     let (mut previous, mut below) = (None, 0);
-    for (position, ranked) in ranked.into_iter().enumerate() {
-        let key = ranked >> 32;
-        if previous != Some(key) {
-            (previous, below) = (Some(key), position);
+    for (rank, (key, position)) in ranked.enumerate() {
+        if previous.as_ref() != Some(&key) {
+            (previous, below) = (Some(key), rank);
         }
-        if let Some(score) = scores.get_mut(ranked as u32 as usize) {
+        if let Some(score) = scores.get_mut(position as usize) {
             *score = rank_score(below, count);
         }
     }

@@ -92,6 +92,10 @@ impl Scorer for ScaledScorer {
         self.inner.depends_on_time()
     }
 
+    fn steps(&self, items: &[ContextItem]) -> u64 {
+        self.inner.steps(items)
+    }
+
     fn visit_children(&self, visit: &mut dyn FnMut(&dyn Scorer)) {
         visit(&*self.inner);
     }

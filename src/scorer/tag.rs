@@ -6,6 +6,7 @@ use super::Scorer;
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
+use crate::names;
 
 /// The weight of the item's matching tags over the weight of all configured tags, at most 1.0.
 ///
@@ -95,11 +96,7 @@ impl TagScorer {
 }
 
 fn compare(a: &str, b: &str, ignore_case: bool) -> Ordering {
-    if !ignore_case {
-        return a.cmp(b);
-    }
-    let a = a.bytes().map(|byte| byte.to_ascii_lowercase());
-    a.cmp(b.bytes().map(|byte| byte.to_ascii_lowercase()))
+    if ignore_case { names::cmp_ignoring_case(a, b) } else { a.cmp(b) }
 }
 
 impl Scorer for TagScorer {

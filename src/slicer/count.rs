@@ -4,7 +4,7 @@ use super::{KindQuota, QuotaUnit, Sliced, Slicer};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{
-    ContextBudget, ContextKind, CountRequirementShortfall, ExclusionReason, ScoredItem,
+    ContextBudget, ContextKind, CountRequirementShortfall, ExclusionReason, KindMap, ScoredItem,
 };
 use crate::order;
 
@@ -72,14 +72,17 @@ impl CountQuotaEntry {
     }
 }
 
-/// What happens when a kind has fewer candidates than it requires.
+/// What happens when a kind has fewer candidates than it requires, or, for a slicer that takes
+/// required items [within its budget](crate::CountQuotaSlice::within_budget) only, when they do not
+/// fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ScarcityBehavior {
     /// Take all there are and record a [`CountRequirementShortfall`].
     #[default]
     Degrade,
-    /// Return [`CupelError::CountRequirementUnmet`].
+    /// Return [`CupelError::CountRequirementUnmet`] or
+    /// [`CupelError::CountRequirementDoesNotFit`].
     Throw,
 }
 
@@ -95,6 +98,8 @@ pub(super) struct CountPhases<'a> {
     pub(super) slicer: &'static str,
     pub(super) entries: &'a [CountQuotaEntry],
     pub(super) scarcity: ScarcityBehavior,
+    /// Whether required items are taken only as far as the budget holds them.
+    pub(super) within_budget: bool,
     pub(super) inner: &'a dyn Slicer,
     /// Whether the inner selection is put back into score order before caps are counted.
     pub(super) sort_inner: bool,
@@ -106,11 +111,22 @@ impl CountPhases<'_> {
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
     ) -> Result<Sliced, CupelError> {
-        if items.is_empty() || budget.target_tokens() <= 0 {
+        let target = budget.target_tokens();
+        if items.is_empty() || target <= 0 && !self.within_budget {
             return Ok(Sliced::default());
         }
+        let mut by_kind = KindMap::default();
+        for (number, entry) in self.entries.iter().enumerate() {
+            by_kind.get_or_insert(&entry.kind, number);
+        }
+        // The entry of every item, by number.
+        let entry_of: Vec<Option<usize>> =
+            items.iter().map(|scored| by_kind.get(scored.item().kind()).copied()).collect();
         let mut counts = vec![0_usize; self.entries.len()];
-        let mut result = self.commit_required(items, &mut counts)?;
+        let mut result = self.commit_required(items, target, &entry_of, &mut counts)?;
+        if target <= 0 {
+            return Ok(result);
+        }
 
         let mut committed = vec![false; items.len()];
         let mut committed_tokens = 0_i64;
@@ -127,51 +143,65 @@ impl CountPhases<'_> {
             .filter(|(_, committed)| !**committed)
             .map(|((position, scored), _)| (position, *scored))
             .unzip();
-        let target = budget.target_tokens().saturating_sub(committed_tokens).max(0);
-        let rest = ContextBudget::bare(budget.max_tokens(), target.min(budget.max_tokens()));
+        let left = target.saturating_sub(committed_tokens).max(0);
+        let rest = ContextBudget::bare(budget.max_tokens(), left.min(budget.max_tokens()));
 
         let mut filled = Sliced::default();
         filled.absorb(self.inner.slice(&residual, &rest)?, &positions, self.inner.name())?;
         if self.sort_inner {
+            // A knapsack answers last candidate first; of equal scores the earlier item should
+            // stay, as everywhere else.
+            filled.indices.sort_unstable();
             let score = |&position: &usize| items.get(position).map_or(f64::NAN, ScoredItem::score);
             filled.indices = order::by_score_descending(filled.indices.iter().map(score))
                 .into_iter()
                 .filter_map(|rank| filled.indices.get(rank as usize).copied())
                 .collect();
         }
-        self.enforce_caps(items, filled, &mut counts, &mut result);
+        self.enforce_caps(&entry_of, filled, &mut counts, &mut result);
         Ok(result)
     }
 
-    fn entry(&self, kind: &ContextKind) -> Option<(usize, &CountQuotaEntry)> {
-        self.entries.iter().enumerate().find(|(_, entry)| entry.kind == *kind)
-    }
-
-    /// Phase 1: the best candidates of every kind that requires some, whatever they cost.
+    /// Phase 1: the best candidates of every kind that requires some, whatever they cost or as far
+    /// as they fit.
     fn commit_required(
         &self,
         items: &[ScoredItem<'_>],
+        target: i64,
+        entry_of: &[Option<usize>],
         counts: &mut [usize],
     ) -> Result<Sliced, CupelError> {
-        // Through the pipeline the items are sorted already; called directly they may not be.
-        let by_score = order::by_score_descending(items.iter().map(ScoredItem::score));
-        let mut result = Sliced::default();
-        for (entry, count) in self.entries.iter().zip(counts) {
-            if entry.require_count == 0 {
-                continue;
+        // The candidates of every entry, best first. Through the pipeline the items are sorted
+        // already; called directly they may not be.
+        let mut candidates = vec![Vec::new(); self.entries.len()];
+        for position in order::by_score_descending(items.iter().map(ScoredItem::score)) {
+            let position = position as usize;
+            let entry = entry_of.get(position).copied().flatten();
+            if let Some(candidates) = entry.and_then(|entry| candidates.get_mut(entry)) {
+                candidates.push(position);
             }
-            let best = by_score
-                .iter()
-                .map(|&position| position as usize)
-                .filter(|&position| {
-                    items.get(position).is_some_and(|s| s.item().kind() == &entry.kind)
-                })
-                .take(entry.require_count);
-            let before = result.indices.len();
-            result.indices.extend(best);
-            *count = result.indices.len() - before;
+        }
+        let mut result = Sliced::default();
+        let mut left = target.max(0);
+        for ((entry, count), candidates) in self.entries.iter().zip(counts).zip(candidates) {
+            let available = candidates.len();
+            for position in candidates {
+                if *count >= entry.require_count {
+                    break;
+                }
+                let tokens = items.get(position).map_or(0, ScoredItem::tokens);
+                if self.within_budget {
+                    // Nothing is selected for a target of zero, free items neither.
+                    if target <= 0 || tokens > left {
+                        continue;
+                    }
+                    left -= tokens.max(0);
+                }
+                result.indices.push(position);
+                *count += 1;
+            }
             if *count < entry.require_count {
-                self.record_shortage(entry, *count, &mut result)?;
+                self.record_shortage(entry, *count, available, target, &mut result)?;
             }
         }
         Ok(result)
@@ -180,21 +210,28 @@ impl CountPhases<'_> {
     fn record_shortage(
         &self,
         entry: &CountQuotaEntry,
+        satisfied: usize,
         available: usize,
+        target_tokens: i64,
         result: &mut Sliced,
     ) -> Result<(), CupelError> {
+        let (slicer, kind, required) = (self.slicer, entry.kind.clone(), entry.require_count);
         match self.scarcity {
-            ScarcityBehavior::Throw => Err(CupelError::CountRequirementUnmet {
-                slicer: self.slicer,
-                kind: entry.kind.clone(),
-                available,
-                required: entry.require_count,
+            ScarcityBehavior::Throw if available < required => {
+                Err(CupelError::CountRequirementUnmet { slicer, kind, available, required })
+            }
+            ScarcityBehavior::Throw => Err(CupelError::CountRequirementDoesNotFit {
+                slicer,
+                kind,
+                fitting: satisfied,
+                required,
+                target_tokens,
             }),
             ScarcityBehavior::Degrade => {
                 result.shortfalls.push(CountRequirementShortfall {
-                    kind: entry.kind.clone(),
-                    required_count: entry.require_count,
-                    satisfied_count: available,
+                    kind,
+                    required_count: required,
+                    satisfied_count: satisfied,
                 });
                 Ok(())
             }
@@ -204,17 +241,18 @@ impl CountPhases<'_> {
     /// Phase 3: what the inner slicer chose, as far as the caps allow. Counts go on from phase 1.
     fn enforce_caps(
         &self,
-        items: &[ScoredItem<'_>],
+        entry_of: &[Option<usize>],
         filled: Sliced,
         counts: &mut [usize],
         result: &mut Sliced,
     ) {
         result.shortfalls.extend(filled.shortfalls);
         result.exclusions.extend(filled.exclusions);
+        result.notes.extend(filled.notes);
         for position in filled.indices {
-            let entry = items.get(position).and_then(|scored| self.entry(scored.item().kind()));
+            let entry = entry_of.get(position).copied().flatten();
             let Some((count, entry)) =
-                entry.and_then(|(slot, entry)| Some((counts.get_mut(slot)?, entry)))
+                entry.and_then(|slot| Some((counts.get_mut(slot)?, self.entries.get(slot)?)))
             else {
                 result.indices.push(position);
                 continue;

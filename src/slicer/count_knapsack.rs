@@ -34,6 +34,7 @@ pub struct CountConstrainedKnapsackSlice {
     entries: Vec<CountQuotaEntry>,
     knapsack: KnapsackSlice,
     scarcity: ScarcityBehavior,
+    within_budget: bool,
 }
 
 const NAME: &str = "CountConstrainedKnapsackSlice";
@@ -50,7 +51,7 @@ impl CountConstrainedKnapsackSlice {
         scarcity: ScarcityBehavior,
     ) -> Result<Self, CupelError> {
         check_entries(&entries).slicer(NAME)?;
-        Ok(Self { entries, knapsack, scarcity })
+        Ok(Self { entries, knapsack, scarcity, within_budget: false })
     }
 
     /// The entries, in configuration order.
@@ -70,6 +71,23 @@ impl CountConstrainedKnapsackSlice {
     pub fn scarcity(&self) -> ScarcityBehavior {
         self.scarcity
     }
+
+    /// Sets whether required items are taken only as far as they fit the budget; off unless set.
+    ///
+    /// The specification commits required items whatever they cost, and leaves what is too much to
+    /// the overflow strategy. With this, the best required items that fit are committed, and a
+    /// kind that stays short is a shortfall or an error, as the scarcity behaviour says.
+    #[must_use]
+    pub fn within_budget(mut self, enabled: bool) -> Self {
+        self.within_budget = enabled;
+        self
+    }
+
+    /// Whether required items are taken only as far as they fit the budget.
+    #[must_use]
+    pub fn is_within_budget(&self) -> bool {
+        self.within_budget
+    }
 }
 
 impl Slicer for CountConstrainedKnapsackSlice {
@@ -82,6 +100,7 @@ impl Slicer for CountConstrainedKnapsackSlice {
             slicer: NAME,
             entries: &self.entries,
             scarcity: self.scarcity,
+            within_budget: self.within_budget,
             inner: &self.knapsack,
             sort_inner: true,
         };

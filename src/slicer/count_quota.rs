@@ -32,6 +32,7 @@ pub struct CountQuotaSlice {
     entries: Vec<CountQuotaEntry>,
     inner: Arc<dyn Slicer>,
     scarcity: ScarcityBehavior,
+    within_budget: bool,
 }
 
 const NAME: &str = "CountQuotaSlice";
@@ -56,7 +57,7 @@ impl CountQuotaSlice {
             problems.add(&Path::Root.key("inner"), message);
         }
         problems.slicer(NAME)?;
-        Ok(Self { entries, inner: Arc::new(inner), scarcity })
+        Ok(Self { entries, inner: Arc::new(inner), scarcity, within_budget: false })
     }
 
     /// The entries, in configuration order.
@@ -76,6 +77,23 @@ impl CountQuotaSlice {
     pub fn scarcity(&self) -> ScarcityBehavior {
         self.scarcity
     }
+
+    /// Sets whether required items are taken only as far as they fit the budget; off unless set.
+    ///
+    /// The specification commits required items whatever they cost, and leaves what is too much to
+    /// the overflow strategy. With this, the best required items that fit are committed, and a
+    /// kind that stays short is a shortfall or an error, as the scarcity behaviour says.
+    #[must_use]
+    pub fn within_budget(mut self, enabled: bool) -> Self {
+        self.within_budget = enabled;
+        self
+    }
+
+    /// Whether required items are taken only as far as they fit the budget.
+    #[must_use]
+    pub fn is_within_budget(&self) -> bool {
+        self.within_budget
+    }
 }
 
 impl Slicer for CountQuotaSlice {
@@ -88,6 +106,7 @@ impl Slicer for CountQuotaSlice {
             slicer: NAME,
             entries: &self.entries,
             scarcity: self.scarcity,
+            within_budget: self.within_budget,
             inner: &*self.inner,
             sort_inner: false,
         };

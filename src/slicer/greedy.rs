@@ -28,6 +28,11 @@ pub(crate) fn density(score: f64, tokens: i64) -> f64 {
     if tokens == 0 { f64::MAX } else { score / tokens as f64 }
 }
 
+/// Positions by score per token, the most first, equal ones in their given order.
+pub(super) fn by_density(items: &[ScoredItem<'_>]) -> Vec<u32> {
+    order::by_score_descending(items.iter().map(|scored| density(scored.score(), scored.tokens())))
+}
+
 impl Slicer for GreedySlice {
     fn slice(
         &self,
@@ -54,9 +59,7 @@ impl Slicer for GreedySlice {
     }
 
     fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-        let by_density = order::by_score_descending(
-            items.iter().map(|scored| density(scored.score(), scored.tokens())),
-        );
+        let by_density = by_density(items);
         let left = Left::count(items);
         Box::new(move |budget| {
             let mut filling = Filling::new(items, budget, left);
@@ -68,6 +71,10 @@ impl Slicer for GreedySlice {
             }
             Ok(Sliced::from(filling.selected))
         })
+    }
+
+    fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
+        Some(by_density(items))
     }
 
     fn is_greedy(&self) -> bool {

@@ -11,7 +11,8 @@ use crate::model::{ContextBudget, ScoredItem};
 /// a coarse bucket under-fills. Scores count in steps of 0.0001.
 ///
 /// A table of more than [`KnapsackSlice::MAX_CELLS`] cells is refused as
-/// [`CupelError::TableTooLarge`].
+/// [`CupelError::TableTooLarge`], or computed with [wider buckets](KnapsackSlice::widen_buckets)
+/// on request. Memory is taken for the budget or for the items, whichever is less.
 ///
 /// ```
 /// use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
@@ -31,6 +32,7 @@ use crate::model::{ContextBudget, ScoredItem};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnapsackSlice {
     bucket_size: i64,
+    widen_buckets: bool,
 }
 
 impl KnapsackSlice {
@@ -51,7 +53,56 @@ impl KnapsackSlice {
             bucket_size,
         );
         problems.slicer("KnapsackSlice")?;
-        Ok(Self { bucket_size })
+        Ok(Self { bucket_size, widen_buckets: false })
+    }
+
+    /// Sets whether a table that would be too large gets wider buckets instead of an error; off
+    /// unless set.
+    ///
+    /// Wider buckets under-fill more. The report says so: the event of the slice stage has a
+    /// message with both sizes.
+    ///
+    /// ```
+    /// use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
+    ///
+    /// let items = [ContextItem::new("a", 400)?, ContextItem::new("b", 500)?];
+    /// let scored: Vec<_> = items.iter().map(|item| ScoredItem::new(item, 0.5)).collect();
+    /// let budget = ContextBudget::builder(60_000_000).build()?;
+    /// let exact = KnapsackSlice::new(1)?; // two items times 60 million buckets
+    /// assert!(exact.slice(&scored, &budget).is_err());
+    /// assert_eq!(exact.widen_buckets(true).slice(&scored, &budget)?.indices.len(), 2);
+    /// # Ok::<(), cupel::CupelError>(())
+    /// ```
+    #[must_use]
+    pub fn widen_buckets(mut self, enabled: bool) -> Self {
+        self.widen_buckets = enabled;
+        self
+    }
+
+    /// Whether a table that would be too large gets wider buckets.
+    #[must_use]
+    pub fn widens_buckets(&self) -> bool {
+        self.widen_buckets
+    }
+
+    /// The bucket size for so many candidates, or why there is none.
+    fn bucket_for(&self, candidates: usize, target: i64) -> Result<i64, CupelError> {
+        let capacity = target / self.bucket_size;
+        let cells = (candidates as u64).saturating_mul(capacity as u64);
+        if cells <= Self::MAX_CELLS {
+            return Ok(self.bucket_size);
+        }
+        let most = (Self::MAX_CELLS / candidates as u64) as i64;
+        if !self.widen_buckets || most == 0 {
+            return Err(CupelError::TableTooLarge {
+                candidates,
+                capacity: capacity as u64,
+                cells,
+                limit: Self::MAX_CELLS,
+            });
+        }
+        // The narrowest bucket of which `target` holds no more than `most`.
+        Ok(target / (most + 1) + 1)
     }
 
     /// Tokens in a bucket.
@@ -63,7 +114,7 @@ impl KnapsackSlice {
 
 impl Default for KnapsackSlice {
     fn default() -> Self {
-        Self { bucket_size: 100 }
+        Self { bucket_size: 100, widen_buckets: false }
     }
 }
 
@@ -76,44 +127,54 @@ impl Slicer for KnapsackSlice {
         if items.is_empty() || budget.target_tokens() <= 0 {
             return Ok(Sliced::default());
         }
-        let (mut indices, mut candidates) = (Vec::new(), Vec::new());
-        let capacity = budget.target_tokens() / self.bucket_size;
-        for (index, scored) in items.iter().enumerate() {
-            match scored.tokens() {
-                0 => indices.push(index),
-                tokens if tokens > 0 => candidates.push(Candidate {
-                    index,
-                    weight: (tokens - 1) / self.bucket_size + 1,
-                    // `as` turns NaN into 0 and saturates.
-                    value: ((scored.score() * SCORE_STEPS).floor() as i64).max(0),
-                }),
-                // Not reachable through the pipeline.
-                _ => {}
-            }
+        let target = budget.target_tokens();
+        let paid = items.iter().filter(|scored| scored.tokens() > 0).count();
+        let mut sliced = Sliced::default();
+        let free = |(_, scored): &(usize, &ScoredItem<'_>)| scored.tokens() == 0;
+        sliced.indices.extend(items.iter().enumerate().filter(free).map(|(index, _)| index));
+        if paid == 0 || target < self.bucket_size {
+            return Ok(sliced);
         }
-        if candidates.is_empty() || capacity == 0 {
-            return Ok(Sliced::from(indices));
+        let bucket_size = self.bucket_for(paid, target)?;
+        if bucket_size != self.bucket_size {
+            sliced.notes.push(format!(
+                "KnapsackSlice: buckets of {bucket_size} tokens instead of {}, because {paid} \
+                 candidates for {target} tokens would need a table of more than {} cells",
+                self.bucket_size,
+                Self::MAX_CELLS
+            ));
         }
-        let cells = (candidates.len() as u64).saturating_mul(capacity as u64);
-        if cells > Self::MAX_CELLS {
-            return Err(CupelError::TableTooLarge {
-                candidates: candidates.len(),
-                capacity: capacity as u64,
-                cells,
-                limit: Self::MAX_CELLS,
-            });
-        }
+        let mut capacity = target / bucket_size;
+        let candidate = |(index, scored): (usize, &ScoredItem<'_>)| Candidate {
+            index,
+            weight: (scored.tokens() - 1) / bucket_size + 1,
+            // `as` turns NaN into 0 and saturates.
+            value: ((scored.score() * SCORE_STEPS).floor() as i64).max(0),
+        };
+        let candidates: Vec<Candidate> = items
+            .iter()
+            .enumerate()
+            // Negative counts are not reachable through the pipeline.
+            .filter(|(_, scored)| scored.tokens() > 0)
+            .map(candidate)
+            .collect();
+        // No packing weighs more than everything that may be packed.
+        let all = candidates
+            .iter()
+            .filter(|c| c.weight <= capacity && c.value > 0)
+            .fold(0_i64, |sum, c| sum.saturating_add(c.weight));
+        capacity = capacity.min(all);
         let worthwhile = drop_dominated(&candidates, capacity);
         let most = worthwhile.iter().map(|c| c.value).max().unwrap_or(0);
         // The small type fits twice as many cells in a vector register; with scores up to 1.0
         // it is always enough.
         let fits_u32 = (most as u64).saturating_mul(worthwhile.len() as u64) <= u64::from(u32::MAX);
-        indices.extend(if fits_u32 {
+        sliced.indices.extend(if fits_u32 {
             solve::<u32>(&worthwhile, capacity as usize)
         } else {
             solve::<u64>(&worthwhile, capacity as usize)
         });
-        Ok(Sliced::from(indices))
+        Ok(sliced)
     }
 
     fn monotonicity(&self) -> Monotonicity {
@@ -123,7 +184,14 @@ impl Slicer for KnapsackSlice {
     /// One step a cell, though the cells of dominated candidates are never computed.
     fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
         let capacity = (target_tokens.max(0) / self.bucket_size) as u64 + 1;
-        (candidates as u64).saturating_mul(capacity.max(64))
+        let table = (candidates as u64).saturating_mul(capacity);
+        let table = if self.widen_buckets { table.min(Self::MAX_CELLS) } else { table };
+        table.max((candidates as u64).saturating_mul(64))
+    }
+
+    fn granularity(&self) -> i64 {
+        // Buckets that widen with the target change with every token of it.
+        if self.widen_buckets { 1 } else { self.bucket_size }
     }
 
     fn is_knapsack(&self) -> bool {

@@ -37,6 +37,7 @@
 mod count;
 mod count_knapsack;
 mod count_quota;
+mod fill;
 mod greedy;
 mod knapsack;
 mod quota;
@@ -44,7 +45,8 @@ pub mod stream;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+
+use auto_impl::auto_impl;
 
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ExclusionReason, ScoredItem};
@@ -53,6 +55,7 @@ pub use crate::model::CountRequirementShortfall;
 pub use count::{CountQuotaEntry, ScarcityBehavior};
 pub use count_knapsack::CountConstrainedKnapsackSlice;
 pub use count_quota::CountQuotaSlice;
+pub use fill::FillSlice;
 pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
@@ -69,6 +72,9 @@ pub struct Sliced {
     pub shortfalls: Vec<CountRequirementShortfall>,
     /// Positions of items that were left out for another reason than the budget.
     pub exclusions: Vec<(usize, ExclusionReason)>,
+    /// What else the reader of a report should know, for example that an answer is less exact than
+    /// it was asked to be. The report has it as the message of the slice stage's event.
+    pub notes: Vec<String>,
 }
 
 impl From<Vec<usize>> for Sliced {
@@ -98,6 +104,7 @@ impl Sliced {
             self.exclusions.push((outer(index)?, reason));
         }
         self.shortfalls.extend(inner.shortfalls);
+        self.notes.extend(inner.notes);
         Ok(())
     }
 }
@@ -145,6 +152,7 @@ pub enum QuotaUnit {
 }
 
 /// Selects a subset of the items that fits the budget.
+#[auto_impl(Arc, Box)]
 pub trait Slicer: Send + Sync {
     /// Chooses from `items`, which are sorted by score, highest first.
     ///
@@ -181,6 +189,21 @@ pub trait Slicer: Send + Sync {
     fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
         let _ = target_tokens;
         (candidates as u64).saturating_mul(64)
+    }
+
+    /// The order in which this slicer takes whatever still fits, as positions; none when it does
+    /// not go through the items once in a fixed order.
+    ///
+    /// Such a slicer lets the smallest budget that selects an item be computed instead of tried.
+    fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
+        let _ = items;
+        None
+    }
+
+    /// The selection changes only where the target is a multiple of this many tokens, and from
+    /// nothing at a target of 0 to that of 1.
+    fn granularity(&self) -> i64 {
+        1
     }
 
     /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
@@ -222,59 +245,3 @@ impl fmt::Debug for dyn Slicer {
         f.write_str(self.name())
     }
 }
-
-macro_rules! forward_slicer {
-    ($($handle:ident),+) => {$(
-        impl<S: Slicer + ?Sized> Slicer for $handle<S> {
-            fn slice(
-                &self,
-                items: &[ScoredItem<'_>],
-                budget: &ContextBudget,
-            ) -> Result<Sliced, CupelError> {
-                (**self).slice(items, budget)
-            }
-
-            fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-                (**self).prepare(items)
-            }
-
-            fn monotonicity(&self) -> Monotonicity {
-                (**self).monotonicity()
-            }
-
-            fn quotas(&self) -> Vec<KindQuota> {
-                (**self).quotas()
-            }
-
-            fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
-                (**self).steps(candidates, target_tokens)
-            }
-
-            fn is_greedy(&self) -> bool {
-                (**self).is_greedy()
-            }
-
-            fn is_quota(&self) -> bool {
-                (**self).is_quota()
-            }
-
-            fn is_count_quota(&self) -> bool {
-                (**self).is_count_quota()
-            }
-
-            fn is_knapsack(&self) -> bool {
-                (**self).is_knapsack()
-            }
-
-            fn name(&self) -> &str {
-                (**self).name()
-            }
-
-            fn as_any(&self) -> Option<&dyn Any> {
-                (**self).as_any()
-            }
-        }
-    )+};
-}
-
-forward_slicer!(Arc, Box);

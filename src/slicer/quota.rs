@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, ScoredItem};
+use crate::model::{ContextBudget, ContextKind, KindMap, ScoredItem};
 
 /// The smallest and largest share of the budget for each kind, in percent.
 ///
@@ -22,15 +22,17 @@ use crate::model::{ContextBudget, ContextKind, ScoredItem};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QuotaSet {
-    quotas: Vec<Quota>,
+    quotas: KindMap<Quota>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Quota {
-    kind: ContextKind,
     require: f64,
     cap: f64,
 }
+
+/// The quota of a kind that is not configured.
+const FREE: Quota = Quota { require: 0.0, cap: 100.0 };
 
 impl QuotaSet {
     /// Starts an empty set.
@@ -47,58 +49,62 @@ impl QuotaSet {
     pub fn new(
         quotas: impl IntoIterator<Item = (ContextKind, f64, f64)>,
     ) -> Result<Self, CupelError> {
-        let quota = |(kind, require, cap)| Quota { kind, require, cap };
-        Self { quotas: quotas.into_iter().map(quota).collect() }.checked()
+        let quota = |(kind, require, cap)| (kind, Quota { require, cap });
+        let quotas: Vec<(ContextKind, Quota)> = quotas.into_iter().map(quota).collect();
+        check(&quotas)?;
+        let mut set = Self::default();
+        for (kind, quota) in quotas {
+            set.quotas.get_or_insert(&kind, quota);
+        }
+        Ok(set)
     }
 
-    fn checked(self) -> Result<Self, CupelError> {
-        let path = Path::Root.key("quotas");
-        let mut problems = Problems::default();
-        problems.kinds_once(&path, self.quotas.iter().map(|quota| &quota.kind));
-        for (index, Quota { kind, require, cap }) in self.quotas.iter().enumerate() {
-            let path = path.index(index);
-            let percent = 0.0..=100.0;
-            for (key, share) in [("require", require), ("cap", cap)] {
-                let (ok, got) = (percent.contains(share), format_args!("{share} ({kind})"));
-                problems.require(ok, &path.key(key), "between 0 and 100 percent", got);
-            }
-            if percent.contains(require) && percent.contains(cap) {
-                let valid = format!("at most its cap of {cap}");
-                let got = format_args!("{require} ({kind})");
-                problems.require(require <= cap, &path.key("require"), &valid, got);
-            }
-        }
-        let total: f64 = self.quotas.iter().map(|quota| quota.require).sum();
-        // Decimal percentages such as 33.3 + 33.3 + 33.4 may add up to a hair above 100.
-        if total > 100.0 + 1e-9 {
-            let message =
-                format!("the required shares must not add up to more than 100, got {total}");
-            problems.add(&path, message);
-        }
-        problems.slicer("QuotaSet")?;
-        Ok(self)
-    }
-
-    fn find(&self, kind: &ContextKind) -> Option<&Quota> {
-        self.quotas.iter().find(|quota| quota.kind == *kind)
+    fn quota_of(&self, kind: &ContextKind) -> Quota {
+        self.quotas.get(kind).copied().unwrap_or(FREE)
     }
 
     /// The guaranteed share of a kind; 0 unless configured.
     #[must_use]
     pub fn require_of(&self, kind: &ContextKind) -> f64 {
-        self.find(kind).map_or(0.0, |quota| quota.require)
+        self.quota_of(kind).require
     }
 
     /// The largest share of a kind; 100 unless configured.
     #[must_use]
     pub fn cap_of(&self, kind: &ContextKind) -> f64 {
-        self.find(kind).map_or(100.0, |quota| quota.cap)
+        self.quota_of(kind).cap
     }
 
     /// The configured kinds with their required and largest shares, in configuration order.
     pub fn iter(&self) -> impl Iterator<Item = (&ContextKind, f64, f64)> {
-        self.quotas.iter().map(|quota| (&quota.kind, quota.require, quota.cap))
+        self.quotas.entries().iter().map(|(kind, quota)| (kind, quota.require, quota.cap))
     }
+}
+
+fn check(quotas: &[(ContextKind, Quota)]) -> Result<(), CupelError> {
+    let path = Path::Root.key("quotas");
+    let mut problems = Problems::default();
+    problems.kinds_once(&path, quotas.iter().map(|(kind, _)| kind));
+    for (index, (kind, Quota { require, cap })) in quotas.iter().enumerate() {
+        let path = path.index(index);
+        let percent = 0.0..=100.0;
+        for (key, share) in [("require", require), ("cap", cap)] {
+            let (ok, got) = (percent.contains(share), format_args!("{share} ({kind})"));
+            problems.require(ok, &path.key(key), "between 0 and 100 percent", got);
+        }
+        if percent.contains(require) && percent.contains(cap) {
+            let valid = format!("at most its cap of {cap}");
+            let got = format_args!("{require} ({kind})");
+            problems.require(require <= cap, &path.key("require"), &valid, got);
+        }
+    }
+    let total: f64 = quotas.iter().map(|(_, quota)| quota.require).sum();
+    // Decimal percentages such as 33.3 + 33.3 + 33.4 may add up to a hair above 100.
+    if total > 100.0 + 1e-9 {
+        let message = format!("the required shares must not add up to more than 100, got {total}");
+        problems.add(&path, message);
+    }
+    problems.slicer("QuotaSet")
 }
 
 /// Builds a [`QuotaSet`].
@@ -109,26 +115,19 @@ pub struct QuotaSetBuilder {
 }
 
 impl QuotaSetBuilder {
-    fn quota(&mut self, kind: ContextKind) -> Option<&mut Quota> {
-        let quotas = &mut self.set.quotas;
-        let position = quotas.iter().position(|quota| quota.kind == kind).unwrap_or(quotas.len());
-        if position == quotas.len() {
-            quotas.push(Quota { kind, require: 0.0, cap: 100.0 });
-        }
-        quotas.get_mut(position)
-    }
-
     /// Guarantees a kind at least this share of the budget.
+    #[allow(clippy::needless_pass_by_value)] // kinds are made where they are passed
     pub fn require(mut self, kind: ContextKind, percent: f64) -> Self {
-        if let Some(quota) = self.quota(kind) {
+        if let Some(quota) = self.set.quotas.get_or_insert(&kind, FREE) {
             quota.require = percent;
         }
         self
     }
 
     /// Limits a kind to this share of the budget.
+    #[allow(clippy::needless_pass_by_value)] // as above
     pub fn cap(mut self, kind: ContextKind, percent: f64) -> Self {
-        if let Some(quota) = self.quota(kind) {
+        if let Some(quota) = self.set.quotas.get_or_insert(&kind, FREE) {
             quota.cap = percent;
         }
         self
@@ -140,7 +139,8 @@ impl QuotaSetBuilder {
     ///
     /// As [`QuotaSet::new`].
     pub fn build(self) -> Result<QuotaSet, CupelError> {
-        self.set.checked()
+        check(self.set.quotas.entries())?;
+        Ok(self.set)
     }
 }
 
@@ -190,65 +190,63 @@ impl QuotaSlice {
 }
 
 /// The items of one kind, by position, in order.
-struct Partition<'a> {
-    kind: &'a ContextKind,
+#[derive(Default)]
+struct Partition {
     positions: Vec<usize>,
     tokens: i64,
 }
 
 /// Groups items by kind; kinds come in the order in which they first appear.
-fn partition<'a>(items: &[ScoredItem<'a>]) -> Vec<Partition<'a>> {
-    let mut partitions: Vec<Partition<'a>> = Vec::new();
+fn partition(items: &[ScoredItem<'_>]) -> KindMap<Partition> {
+    let mut partitions = KindMap::<Partition>::default();
     for (position, scored) in items.iter().enumerate() {
         let kind = scored.item().kind();
-        let found = partitions.iter_mut().find(|partition| partition.kind == kind);
-        if let Some(partition) = found {
+        if let Some(partition) = partitions.get_or_insert(kind, Partition::default()) {
             partition.positions.push(position);
             partition.tokens = partition.tokens.saturating_add(scored.tokens());
-        } else {
-            partitions.push(Partition { kind, positions: vec![position], tokens: scored.tokens() });
         }
     }
     partitions
 }
 
-fn percent_of(percent: f64, tokens: i64) -> i64 {
+pub(super) fn percent_of(percent: f64, tokens: i64) -> i64 {
     (percent / 100.0 * tokens as f64).floor() as i64
 }
 
 impl QuotaSlice {
-    /// The budget of every partition, in order.
-    fn distribute(&self, partitions: &[Partition<'_>], target: i64) -> Vec<i64> {
+    /// The budget of every partition and the most it could have been, in order.
+    fn distribute(&self, partitions: &KindMap<Partition>, target: i64) -> Vec<(i64, i64)> {
         let required = self
             .quotas
             .iter()
             .fold(0_i64, |sum, (_, require, _)| sum.saturating_add(percent_of(require, target)));
         let unassigned = target.saturating_sub(required).max(0);
-        let limits = |partition: &Partition<'_>| {
-            let quota = self.quotas.find(partition.kind);
-            quota.map_or((0, target), |quota| {
-                (percent_of(quota.require, target), percent_of(quota.cap, target))
-            })
-        };
-        let mass: i128 = partitions
+        let limits: Vec<(i64, i64)> = partitions
+            .entries()
             .iter()
-            .filter(|partition| {
-                let (require, cap) = limits(partition);
-                cap > require
+            .map(|(kind, _)| {
+                let quota = self.quotas.quotas.get(kind);
+                quota.map_or((0, target), |quota| {
+                    (percent_of(quota.require, target), percent_of(quota.cap, target))
+                })
             })
-            .map(|partition| i128::from(partition.tokens))
+            .collect();
+        let tokens = || partitions.entries().iter().map(|(_, partition)| partition.tokens);
+        let mass: i128 = tokens()
+            .zip(&limits)
+            .filter(|(_, (require, cap))| cap > require)
+            .map(|(tokens, _)| i128::from(tokens))
             .sum();
-        partitions
-            .iter()
-            .map(|partition| {
-                let (require, cap) = limits(partition);
+        tokens()
+            .zip(&limits)
+            .map(|(tokens, &(require, cap))| {
                 let mut share = require;
                 if mass > 0 && cap > require {
                     // At most `unassigned`, so it fits again.
-                    let part = i128::from(unassigned) * i128::from(partition.tokens) / mass;
+                    let part = i128::from(unassigned) * i128::from(tokens) / mass;
                     share = share.saturating_add(i64::try_from(part).unwrap_or(unassigned));
                 }
-                share.min(cap)
+                (share.min(cap), cap)
             })
             .collect()
     }
@@ -267,11 +265,10 @@ impl Slicer for QuotaSlice {
         let partitions = partition(items);
         let shares = self.distribute(&partitions, target);
         let mut all = Sliced::default();
-        for (partition, share) in partitions.iter().zip(shares) {
+        for ((_, partition), (share, cap)) in partitions.entries().iter().zip(shares) {
             if share <= 0 {
                 continue;
             }
-            let cap = percent_of(self.quotas.cap_of(partition.kind), target);
             let own: Vec<ScoredItem<'_>> = partition
                 .positions
                 .iter()

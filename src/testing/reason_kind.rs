@@ -34,7 +34,7 @@ macro_rules! reason_kind {
             fn from(reason: &'a ExclusionReason) -> Self {
                 match reason {
                     $(ExclusionReason::$variant { .. } => Self::$variant,)+
-                    ExclusionReason::Unknown { reason } => Self::Unknown(reason),
+                    ExclusionReason::Unknown { reason, .. } => Self::Unknown(reason),
                 }
             }
         }

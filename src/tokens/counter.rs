@@ -1,7 +1,8 @@
 //! The trait every counter implements, and a counter made from a function.
 
 use std::fmt;
-use std::sync::Arc;
+
+use auto_impl::auto_impl;
 
 /// Says how many tokens a text is.
 ///
@@ -22,6 +23,7 @@ use std::sync::Arc;
 /// assert_eq!(Bytes.count("hello"), 5);
 /// assert_eq!(Bytes.name(), "Bytes");
 /// ```
+#[auto_impl(&, Arc, Box)]
 pub trait TokenCounter: Send + Sync {
     /// The number of tokens of `text` on its own, without any message format around it.
     fn count(&self, text: &str) -> i64;
@@ -37,22 +39,6 @@ impl fmt::Debug for dyn TokenCounter {
         f.write_str(self.name())
     }
 }
-
-macro_rules! forward_counter {
-    ($($handle:ty),+) => {$(
-        impl<C: TokenCounter + ?Sized> TokenCounter for $handle {
-            fn count(&self, text: &str) -> i64 {
-                (**self).count(text)
-            }
-
-            fn name(&self) -> &str {
-                (**self).name()
-            }
-        }
-    )+};
-}
-
-forward_counter!(Arc<C>, Box<C>, &C);
 
 /// A counter made from a function; see [`counter_fn`].
 #[derive(Clone)]

@@ -13,6 +13,7 @@ use super::TokenCounter;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct FormatOverhead {
     /// Tokens around each message.
     pub per_message: i64,
@@ -35,7 +36,6 @@ impl FormatOverhead {
         Self { per_message: 3, roles: true, per_name: 1, per_call: 1, answer: 3 };
 
     /// So many tokens for each message, its role included, and for the start of the answer.
-    #[must_use]
     pub fn new(per_message: i64, answer: i64) -> Self {
         Self {
             per_message: per_message.max(0),
@@ -47,7 +47,6 @@ impl FormatOverhead {
     }
 
     /// No overhead: for counters that count it, or models that take plain text.
-    #[must_use]
     pub fn none() -> Self {
         Self::new(0, 0)
     }

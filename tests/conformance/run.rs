@@ -9,20 +9,24 @@ use super::{pipeline, placing, scoring, slicing};
 /// What to do about keys that are not known.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum UnknownKeys {
+    /// Warn and go on: later versions of the format may add keys.
+    Warn,
     /// Fail: such a key is an expectation that nobody has checked.
     Fail,
-    /// Go on: the suite is of a later version, and its user has looked.
-    Ignore,
 }
 
 /// Runs the vector in a file; the error says what does not hold.
 pub(crate) fn file(path: &Path, unknown: UnknownKeys) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    vector(&text, unknown)
+    let ignored = vector(&text, unknown)?;
+    if !ignored.is_empty() {
+        eprintln!("warning: {}: ignored keys: {}", path.display(), ignored.join(", "));
+    }
+    Ok(())
 }
 
-/// Runs a vector.
-pub(crate) fn vector(text: &str, unknown: UnknownKeys) -> Result<(), String> {
+/// Runs a vector; answers with the keys that nobody has read.
+pub(crate) fn vector(text: &str, unknown: UnknownKeys) -> Result<Vec<String>, String> {
     let document = Document::parse(text)?;
     let root = document.root();
     let test = Test::read(&root)?;
@@ -34,8 +38,8 @@ pub(crate) fn vector(text: &str, unknown: UnknownKeys) -> Result<(), String> {
         other => Err(format!("test.stage: unknown stage {other:?}")),
     }?;
     let unread = document.unread();
-    if unread.is_empty() || unknown == UnknownKeys::Ignore {
-        return Ok(());
+    if unread.is_empty() || unknown == UnknownKeys::Warn {
+        return Ok(unread);
     }
     Err(format!("keys this runner cannot honour: {}", unread.join(", ")))
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cupel::{
-    CompositeScorer, ContextKind, DecayCurve, DecayScorer, FixedTimeProvider, FrequencyScorer,
-    KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer, RecencyScorer,
-    ReflexiveScorer, ScaledScorer, Scorer, TagScorer,
+    AgeScorer, CompositeScorer, ContextKind, DecayCurve, DecayScorer, FixedTimeProvider,
+    FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
+    RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, TagScorer,
 };
 
 use super::build::Failure;
@@ -68,6 +68,7 @@ pub(crate) fn of_pipeline(config: &View<'_>) -> Result<Arc<dyn Scorer>, Failure>
 /// A scorer by its name in the vectors.
 pub(crate) fn build(kind: &str, settings: &Settings<'_>) -> Result<Arc<dyn Scorer>, Failure> {
     Ok(match kind {
+        "age" => Arc::new(AgeScorer),
         "recency" => Arc::new(RecencyScorer),
         "priority" => Arc::new(PriorityScorer),
         "frequency" => Arc::new(FrequencyScorer),

@@ -72,11 +72,20 @@ pub(crate) fn trials() -> Vec<Trial> {
     let trial = |(name, message, text): (&'static str, &'static str, &'static str)| {
         Trial::test(format!("runner: {name} fails"), move || {
             match vector(text, UnknownKeys::Fail) {
-                Ok(()) => Err("the broken vector passed".into()),
+                Ok(_) => Err("the broken vector passed".into()),
                 Err(problem) if problem.contains(message) => Ok(()),
                 Err(problem) => Err(format!("expected {message:?} in {problem:?}").into()),
             }
         })
     };
-    BROKEN.into_iter().map(trial).collect()
+    let mut trials: Vec<Trial> = BROKEN.into_iter().map(trial).collect();
+    trials.push(Trial::test("runner: an unknown key is ignored unless asked for", || {
+        let (_, _, text) = BROKEN[UNKNOWN_KEY];
+        let ignored = vector(text, UnknownKeys::Warn)?;
+        if ignored == ["items[0].flavour"] { Ok(()) } else { Err(format!("{ignored:?}").into()) }
+    }));
+    trials
 }
+
+/// Where the vector with an unknown key stands.
+const UNKNOWN_KEY: usize = 3;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use cupel::{
-    ChronologicalPlacer, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
-    CountQuotaSlice, GreedySlice, KnapsackSlice, Placer, QuotaSet, QuotaSlice, ScarcityBehavior,
-    Slicer, UShapedPlacer,
+    AgePlacer, ChronologicalPlacer, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
+    CountQuotaSlice, FillSlice, GreedySlice, KnapsackSlice, Placer, QuotaSet, QuotaSlice,
+    ScarcityBehavior, Slicer, UShapedPlacer,
 };
 
 use super::build::Failure;
@@ -17,6 +17,7 @@ use super::document::View;
 pub(crate) fn slicer(kind: &str, config: Option<&View<'_>>) -> Result<Arc<dyn Slicer>, Failure> {
     Ok(match kind {
         "greedy" => Arc::new(GreedySlice),
+        "fill" => Arc::new(FillSlice::new(inner(needed(config)?)?)),
         "knapsack" => Arc::new(knapsack(config)?),
         "quota" => {
             let config = needed(config)?;
@@ -26,13 +27,22 @@ pub(crate) fn slicer(kind: &str, config: Option<&View<'_>>) -> Result<Arc<dyn Sl
         "count_quota" => {
             let config = needed(config)?;
             let (entries, inner, scarcity) = (entries(config), inner(config), scarcity(config));
-            Arc::new(CountQuotaSlice::new(entries?, inner?, scarcity?)?)
+            let within = within_budget(config);
+            Arc::new(CountQuotaSlice::new(entries?, inner?, scarcity?)?.within_budget(within?))
         }
         "count_constrained_knapsack" => {
             let config = needed(config)?;
             let (entries, scarcity) = (entries(config), scarcity(config));
-            let knapsack = knapsack(Some(config));
-            Arc::new(CountConstrainedKnapsackSlice::new(entries?, knapsack?, scarcity?)?)
+            let (knapsack, within) = (knapsack(Some(config)), within_budget(config));
+            // It always packs the rest with a knapsack; vectors may say so.
+            if let Some(other) = config.string("inner_slicer")?.filter(|&inner| inner != "knapsack")
+            {
+                return Err(
+                    format!("inner slicer of a count-constrained knapsack: {other:?}").into()
+                );
+            }
+            let slicer = CountConstrainedKnapsackSlice::new(entries?, knapsack?, scarcity?)?;
+            Arc::new(slicer.within_budget(within?))
         }
         other => return Err(format!("unknown slicer {other:?}").into()),
     })
@@ -41,6 +51,7 @@ pub(crate) fn slicer(kind: &str, config: Option<&View<'_>>) -> Result<Arc<dyn Sl
 /// A placer by its name in the vectors.
 pub(crate) fn placer(kind: &str) -> Result<Arc<dyn Placer>, String> {
     Ok(match kind {
+        "age" => Arc::new(AgePlacer),
         "chronological" => Arc::new(ChronologicalPlacer),
         "u-shaped" | "u_shaped" => Arc::new(UShapedPlacer),
         other => return Err(format!("unknown placer {other:?}")),
@@ -53,14 +64,18 @@ fn needed<'v, 'd>(config: Option<&'v View<'d>>) -> Result<&'v View<'d>, String> 
 
 fn inner(config: &View<'_>) -> Result<Arc<dyn Slicer>, Failure> {
     match config.string("inner_slicer")?.unwrap_or("greedy") {
-        kind @ ("greedy" | "knapsack" | "quota") => slicer(kind, Some(config)),
+        kind @ ("greedy" | "knapsack") => slicer(kind, Some(config)),
+        // There is one key for an inner slicer: that of a quota inside is always greedy.
+        "quota" => Ok(Arc::new(QuotaSlice::new(quotas(config)?, GreedySlice))),
         other => Err(format!("unknown inner slicer {other:?}").into()),
     }
 }
 
 fn knapsack(config: Option<&View<'_>>) -> Result<KnapsackSlice, Failure> {
     let bucket_size = config.map(|config| config.integer("bucket_size")).transpose()?.flatten();
-    Ok(bucket_size.map_or(Ok(KnapsackSlice::default()), KnapsackSlice::new)?)
+    let widen = config.map(|config| config.boolean("widen_buckets")).transpose()?.flatten();
+    let knapsack = bucket_size.map_or(Ok(KnapsackSlice::default()), KnapsackSlice::new)?;
+    Ok(knapsack.widen_buckets(widen.unwrap_or(false)))
 }
 
 fn quotas(config: &View<'_>) -> Result<QuotaSet, Failure> {
@@ -92,6 +107,10 @@ fn entry(view: &View<'_>) -> Result<CountQuotaEntry, Failure> {
     let count =
         |count: i64| usize::try_from(count).map_err(|error| Failure::Refused(error.to_string()));
     Ok(CountQuotaEntry::new(ContextKind::new(kind)?, count(require)?, count(cap)?)?)
+}
+
+fn within_budget(config: &View<'_>) -> Result<bool, String> {
+    Ok(config.boolean("within_budget")?.unwrap_or(false))
 }
 
 fn scarcity(config: &View<'_>) -> Result<ScarcityBehavior, String> {

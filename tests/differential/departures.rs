@@ -6,7 +6,7 @@
 use cupel::{Placer as _, ScoredItem};
 use published::Placer as _;
 
-use crate::expected::Run;
+use crate::expected::{Refusal, Run};
 use crate::items::{self, Blueprint};
 use crate::pipelines::{Overflow, PipelineCase};
 use crate::slicers::Plan;
@@ -180,4 +180,39 @@ fn a_stage_event_counts_the_items_that_entered() {
     let report = case.their_pipeline().dry_run(&items::theirs(&case.items), &budget);
     let counts: Vec<_> = report.unwrap().events.iter().map(|event| event.item_count).collect();
     assert_eq!(counts, [3, 3, 2, 1, 1]);
+}
+
+/// "The total tokens of all selected items MUST NOT exceed maxTokens - outputReserve." Published:
+/// required items go beyond it, as long as they are within the target.
+#[test]
+fn required_items_stay_below_the_ceiling() {
+    let case = |overflow| PipelineCase {
+        slicer: Plan::CountQuota(vec![("Message", 2, 2)], false),
+        overflow,
+        budget: (1_000, 1_000, 400),
+        ..PipelineCase::plain(0, vec![Blueprint::new(0, 450, 0.9), Blueprint::new(1, 450, 0.8)])
+    };
+    let refused = Refusal::Ceiling { merged: 900, available: 600 };
+    assert_eq!(case(Overflow::Throw).ours(), Err(refused));
+    for overflow in [Overflow::Truncate, Overflow::Proceed] {
+        let ours = case(overflow).ours().unwrap();
+        assert_eq!((ours.ids(), reasons(&ours)), (vec![0], vec![(1, "BudgetExceeded 450 of 150")]));
+    }
+    for overflow in [Overflow::Throw, Overflow::Truncate, Overflow::Proceed] {
+        assert_eq!(case(overflow).theirs().unwrap().ids(), [0, 1]);
+    }
+}
+
+/// CountConstrainedKnapsackSlice sorts "by score descending" before caps count, and leaves ties
+/// open. Ours: the earlier item first, as everywhere else. Published: as the knapsack lists them,
+/// so that the cap keeps the later ones.
+#[test]
+fn of_equal_scores_a_cap_on_the_knapsack_keeps_the_earlier_items() {
+    let items: Vec<Blueprint> = (0..3).map(|id| Blueprint::new(id, 1, 0.5)).collect();
+    let case = PipelineCase {
+        slicer: Plan::CountKnapsack(vec![("Message", 0, 1)], 1, false),
+        ..PipelineCase::plain(9, items)
+    };
+    assert_eq!(case.ours().unwrap().ids(), [0]);
+    assert_eq!(case.theirs().unwrap().ids(), [2]);
 }

@@ -25,6 +25,7 @@ pub(crate) enum Reading {
 pub(crate) enum Refusal {
     PinnedExceedsBudget { pinned: i64, available: i64 },
     Overflow { merged: i64, target: i64 },
+    Ceiling { merged: i64, available: i64 },
     Slicer,
 }
 
@@ -144,18 +145,29 @@ pub(crate) fn run(case: &PipelineCase, scores: &[f64], reading: Reading) -> Resu
     let mut merged: Vec<Scored<'_>> = pinned.iter().map(|item| (*item, 1.0)).collect();
     merged.extend(sliced.taken.iter().map(|&index| sorted[index]));
     let merged_tokens: i64 = merged.iter().map(|(item, _)| item.tokens).sum();
-    if merged_tokens > target {
+    // No selection exceeds "maxTokens - outputReserve" (Data Model). Published: the count slicers
+    // take required items beyond it, and only the target is looked at.
+    let ceiling = match reading {
+        Reading::Text => max - reserve,
+        Reading::Published => i64::MAX,
+    };
+    let limit = target.min(ceiling);
+    if merged_tokens > limit {
         match case.overflow {
-            Overflow::Throw => {
+            Overflow::Throw if merged_tokens > target => {
                 return Err(Refusal::Overflow { merged: merged_tokens, target });
             }
-            Overflow::Truncate => {
+            Overflow::Throw => {
+                return Err(Refusal::Ceiling { merged: merged_tokens, available: ceiling });
+            }
+            Overflow::Proceed if merged_tokens <= ceiling => {}
+            Overflow::Truncate | Overflow::Proceed => {
+                let limit = if case.overflow == Overflow::Proceed { ceiling } else { limit };
                 // Merging keeps the slicer's order; truncation goes through "sliced items in
                 // score-descending order".
                 merged[pinned.len()..].sort_by(|(_, a), (_, b)| b.partial_cmp(a).unwrap());
-                merged = truncate(&merged, target, &mut account);
+                merged = truncate(&merged, limit, &mut account);
             }
-            Overflow::Proceed => {}
         }
     }
     let placed = case.placer.expected(&merged).into_iter().map(|index| merged[index]);

@@ -71,6 +71,7 @@ fn slicing_reports_a_negative_remainder() {
     let case = PipelineCase {
         slicer: Plan::CountQuota(vec![("Message", 1, 2)], false),
         overflow: Overflow::Proceed,
+        budget: (40, 20, 0), // beyond the target, not beyond the window
         ..PipelineCase::plain(20, items)
     };
     let expected = [(1, 0.8, "BudgetExceeded 5 of -10".to_owned())];

@@ -90,6 +90,9 @@ pub(crate) fn our_refusal(error: &cupel::CupelError) -> Refusal {
         cupel::CupelError::Overflow { merged_tokens, target_tokens } => {
             Refusal::Overflow { merged: merged_tokens, target: target_tokens }
         }
+        cupel::CupelError::CeilingExceeded { merged_tokens, available_tokens } => {
+            Refusal::Ceiling { merged: merged_tokens, available: available_tokens }
+        }
         _ => Refusal::Slicer,
     }
 }

@@ -3,7 +3,7 @@
 use crate::expected::Reading;
 use crate::items::{self, Blueprint};
 use crate::runner::{self, Case, Rng};
-use crate::support::slicers::{self, Count, Counted, Row, Share};
+use crate::support::slicers::{self, Count, Counted, Resort, Row, Share};
 
 pub(crate) const CASES: usize = 6 * CASES_EACH;
 const CASES_EACH: usize = 1_000;
@@ -120,7 +120,7 @@ impl Plan {
 
     /// What must come of these rows.
     pub(crate) fn expected(&self, rows: &[Row], target: i64, reading: Reading) -> Expected {
-        let mut expected = self.text(rows, target);
+        let mut expected = self.text(rows, target, reading);
         if reading == Reading::Published {
             // Goes through kinds by name. The text leaves the order open for QuotaSlice, and says
             // "for each entry in entries" for the count slicers.
@@ -148,7 +148,7 @@ impl Plan {
         entry.is_some_and(|entry| count >= entry.cap)
     }
 
-    fn text(&self, rows: &[Row], target: i64) -> Expected {
+    fn text(&self, rows: &[Row], target: i64, reading: Reading) -> Expected {
         let taken = match self {
             Self::Greedy => slicers::greedy(rows, target),
             Self::Knapsack(bucket) => slicers::knapsack(rows, target, *bucket),
@@ -159,20 +159,25 @@ impl Plan {
                     cap: *cap,
                 };
                 let shares: Vec<Share> = shares.iter().map(share).collect();
-                let inner = |rows: &[Row], target| inner.text(rows, target).taken;
+                let inner = |rows: &[Row], target| inner.text(rows, target, reading).taken;
                 slicers::quota(rows, target, &shares, &inner)
             }
             Self::CountQuota(counts, throw) => {
                 let inner = slicers::greedy;
                 return counted(
-                    slicers::count(rows, target, &to_counts(counts), &inner, false),
+                    slicers::count(rows, target, &to_counts(counts), &inner, Resort::No),
                     *throw,
                 );
             }
             Self::CountKnapsack(counts, bucket, throw) => {
                 let inner = |rows: &[Row], target| slicers::knapsack(rows, target, *bucket);
+                // Published: of equal scores the cap keeps the later items.
+                let resort = match reading {
+                    Reading::Text => Resort::EarlierFirst,
+                    Reading::Published => Resort::AsTaken,
+                };
                 return counted(
-                    slicers::count(rows, target, &to_counts(counts), &inner, true),
+                    slicers::count(rows, target, &to_counts(counts), &inner, resort),
                     *throw,
                 );
             }

@@ -8,8 +8,9 @@ use std::time::Duration;
 use cupel::gather::Source;
 use cupel::layer::{ContextError, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
 use cupel::{
-    ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, KnapsackSlice,
-    Pipeline, ReflexiveScorer, ScoredItem, Scorer, Sliced, Slicer,
+    ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem, CupelError, FrequencyScorer,
+    GreedySlice, KnapsackSlice, Pipeline, ReflexiveScorer, ScaledScorer, ScoredItem, Scorer,
+    Sliced, Slicer,
 };
 use tower::{Layer, Service, ServiceExt};
 
@@ -188,4 +189,23 @@ fn a_call_that_is_dropped_takes_its_waiting_selection_along() {
         tokio::task::spawn_blocking(|| ()).await.unwrap();
         assert!(threads.lock().unwrap().is_empty());
     });
+}
+
+/// Counting common tags is the one built-in scoring that can take long.
+#[test]
+fn many_tags_are_counted_off_the_executor() {
+    let tagged = |count: usize, tags: usize| -> Vec<ContextItem> {
+        let tags =
+            |number: usize| (0..tags).map(move |tag| format!("t{}", (number * 7 + tag) % 200));
+        let item = |number: usize| {
+            ContextItem::builder(format!("item {number}"), 1).tags(tags(number)).build().unwrap()
+        };
+        (0..count).map(item).collect()
+    };
+    let threshold = CupelLayer::<Request, ContextRequestAdapter>::DEFAULT_BLOCKING_THRESHOLD;
+    assert!(FrequencyScorer.steps(&tagged(2_000, 100)) > threshold);
+    assert!(FrequencyScorer.steps(&tagged(200, 3)) < threshold);
+    let composite = CompositeScorer::builder().add(FrequencyScorer, 1.0).build().unwrap();
+    let scaled = ScaledScorer::new(composite).unwrap();
+    assert!(scaled.steps(&tagged(2_000, 100)) > threshold);
 }

@@ -90,6 +90,7 @@ fn tags() -> impl Strategy<Value = ScorerSpec> {
 fn scorer() -> impl Strategy<Value = ScorerSpec> {
     let leaf = prop_oneof![
         Just(ScorerSpec::Recency),
+        Just(ScorerSpec::Age),
         Just(ScorerSpec::Priority),
         Just(ScorerSpec::Frequency),
         Just(ScorerSpec::Reflexive),
@@ -145,10 +146,20 @@ fn slicer() -> impl Strategy<Value = SlicerSpec> {
     let scarcity = || Just(ScarcityBehavior::Degrade);
     let leaf = prop_oneof![
         Just(SlicerSpec::Greedy),
-        (1_i64..200).prop_map(|bucket_size| SlicerSpec::Knapsack { bucket_size }),
-        (counts(), scarcity(), 1_i64..200).prop_map(|(entries, scarcity, bucket_size)| {
-            SlicerSpec::CountConstrainedKnapsack { entries, scarcity, bucket_size }
+        (1_i64..200, any::<bool>()).prop_map(|(bucket_size, widen_buckets)| {
+            SlicerSpec::Knapsack { bucket_size, widen_buckets }
         }),
+        (counts(), scarcity(), 1_i64..200, any::<(bool, bool)>()).prop_map(
+            |(entries, scarcity, bucket_size, (within_budget, widen_buckets))| {
+                SlicerSpec::CountConstrainedKnapsack {
+                    entries,
+                    scarcity,
+                    within_budget,
+                    bucket_size,
+                    widen_buckets,
+                }
+            }
+        ),
     ];
     leaf.prop_recursive(2, 4, 1, move |inner| {
         let inner = inner.prop_map(Box::new);
@@ -157,16 +168,24 @@ fn slicer() -> impl Strategy<Value = SlicerSpec> {
             other => Box::new(other),
         });
         prop_oneof![
-            (quotas(), inner).prop_map(|(quotas, inner)| SlicerSpec::Quota { quotas, inner }),
-            (counts(), scarcity(), no_knapsack).prop_map(|(entries, scarcity, inner)| {
-                SlicerSpec::CountQuota { entries, scarcity, inner }
-            }),
+            (quotas(), inner.clone())
+                .prop_map(|(quotas, inner)| SlicerSpec::Quota { quotas, inner }),
+            inner.prop_map(|inner| SlicerSpec::Fill { inner }),
+            (counts(), scarcity(), any::<bool>(), no_knapsack).prop_map(
+                |(entries, scarcity, within_budget, inner)| {
+                    SlicerSpec::CountQuota { entries, scarcity, within_budget, inner }
+                }
+            ),
         ]
     })
 }
 
 pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
-    let placer = prop_oneof![Just(PlacerSpec::Chronological), Just(PlacerSpec::UShaped)];
+    let placer = prop_oneof![
+        Just(PlacerSpec::Age),
+        Just(PlacerSpec::Chronological),
+        Just(PlacerSpec::UShaped),
+    ];
     let overflow = prop_oneof![
         Just(OverflowStrategy::Throw),
         Just(OverflowStrategy::Truncate),

@@ -119,6 +119,8 @@ fn a_key_that_is_left_out_has_a_documented_default_or_is_named() {
         "ignore_case",
         "null_timestamp_score",
         "bucket_size",
+        "widen_buckets",
+        "within_budget",
         "require",
         "cap",
         "require_count",
@@ -166,13 +168,13 @@ fn all_problems_are_listed_at_once() {
 11 problems:
   scorers[0].half_life: unknown key, expected one of weight, type
   scorers[1].weight: must be a number, got \"much\"
-  scorers[1].type: got \"recensy\", expected one of recency, priority, frequency, reflexive, \
+  scorers[1].type: got \"recensy\", expected one of recency, age, priority, frequency, reflexive, \
 kind, tag, metadata_trust, metadata_key, decay, scaled, composite, custom; did you mean recency?
   scorers[2].weight: missing, expected a number
   slicer.entries[0].kind: must be a kind, which is a text that is not blank, got \" \"
   slicer.entries[0].cap_count: must be a whole number of at least 0, got -1
   slicer.inner: missing, expected a slicer
-  placer: got \"diagonal\", expected one of chronological, u_shaped
+  placer: got \"diagonal\", expected one of age, chronological, u_shaped
   deduplicate: unknown key, expected one of scorers, scorer, slicer, placer, overflow, deduplication
   scorers[3].scorer.weights.a: must be finite and at least 0, got -2
   scorers[0].weight: must be positive, got -1"

@@ -157,7 +157,7 @@ deduplication: true
     assert_eq!(spec, PolicySpec::from_yaml_str(long).unwrap());
     let by_hand = PolicySpec::new(
         ScorerSpec::default_kinds(),
-        SlicerSpec::Knapsack { bucket_size: 100 },
+        SlicerSpec::Knapsack { bucket_size: 100, widen_buckets: false },
         PlacerSpec::UShaped,
     );
     assert_eq!(spec, by_hand);

@@ -190,7 +190,7 @@ fn a_spec_built_in_code_is_checked_before_it_becomes_a_policy() {
         ScorerSpec::Scaled { scorer: Box::new(inner) },
         SlicerSpec::Quota {
             quotas: Vec::new(),
-            inner: Box::new(SlicerSpec::Knapsack { bucket_size: -3 }),
+            inner: Box::new(SlicerSpec::Knapsack { bucket_size: -3, widen_buckets: false }),
         },
         PlacerSpec::UShaped,
     );

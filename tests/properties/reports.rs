@@ -62,7 +62,7 @@ proptest! {
                     item if item.tokens() == 0 => InclusionReason::ZeroToken,
                     _ => InclusionReason::Scored,
                 };
-                prop_assert_eq!(line.reason, expected);
+                prop_assert_eq!(&line.reason, &expected);
             }
             for line in &report.excluded {
                 let negative = matches!(line.reason, ExclusionReason::NegativeTokens { .. });

@@ -3,13 +3,15 @@
 use cupel::ContextItem;
 use proptest::prelude::*;
 
-use crate::strategies::{config, items, scorer};
+use crate::strategies::{age_scorer, config, items, scorer};
 
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn the_batch_agrees_with_single_scores(scorer in scorer(), items in items()) {
+    fn the_batch_agrees_with_single_scores(
+        scorer in prop_oneof![4 => scorer().boxed(), 1 => age_scorer().boxed()], items in items(),
+    ) {
         // Deep nests ask for every score of a list for each score of it.
         let items = &items[..items.len().min(25)];
         let mut batch = vec![f64::NAN; items.len()];

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use cupel::{
-    ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem, ContextKind,
-    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, DecayCurve, DecayScorer,
-    FixedTimeProvider, FrequencyScorer, GreedySlice, KindScorer, KnapsackSlice, MetadataKeyScorer,
-    MetadataTrustScorer, OverflowStrategy, Pipeline, Placer, PriorityScorer, QuotaSet, QuotaSlice,
-    RecencyScorer, ReflexiveScorer, ScaledScorer, ScarcityBehavior, Scorer, Slicer, TagScorer,
-    UShapedPlacer,
+    AgePlacer, AgeScorer, ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem,
+    ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, DecayCurve,
+    DecayScorer, FillSlice, FixedTimeProvider, FrequencyScorer, GreedySlice, KindScorer,
+    KnapsackSlice, MetadataKeyScorer, MetadataTrustScorer, OverflowStrategy, Pipeline, Placer,
+    PriorityScorer, QuotaSet, QuotaSlice, RecencyScorer, ReflexiveScorer, ScaledScorer,
+    ScarcityBehavior, Scorer, Slicer, TagScorer, UShapedPlacer,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -221,15 +221,21 @@ pub(crate) fn frugal_slicer() -> impl Strategy<Value = Arc<dyn Slicer>> {
         select(all)
     };
     let quota = (quota_set(), simple())
-        .prop_map(|(set, inner)| -> Arc<dyn Slicer> { Arc::new(QuotaSlice::new(set, inner)) });
-    prop_oneof![simple(), quota]
+        .prop_map(|(set, inner)| -> Arc<dyn Slicer> { Arc::new(QuotaSlice::new(set, inner)) })
+        .boxed();
+    let filled =
+        quota.clone().prop_map(|quota| -> Arc<dyn Slicer> { Arc::new(FillSlice::new(quota)) });
+    prop_oneof![simple(), quota, filled]
 }
 
 /// Every slicer, also those that take required items whatever they cost.
 pub(crate) fn slicer() -> impl Strategy<Value = Arc<dyn Slicer>> {
-    let count_quota = count_entries().prop_map(|entries| -> Arc<dyn Slicer> {
-        Arc::new(CountQuotaSlice::new(entries, GreedySlice, ScarcityBehavior::Degrade).unwrap())
-    });
+    let count_quota =
+        (count_entries(), any::<bool>()).prop_map(|(entries, within)| -> Arc<dyn Slicer> {
+            let degrade = ScarcityBehavior::Degrade;
+            let slicer = CountQuotaSlice::new(entries, GreedySlice, degrade).unwrap();
+            Arc::new(slicer.within_budget(within))
+        });
     let count_knapsack = count_entries().prop_map(|entries| -> Arc<dyn Slicer> {
         let knapsack = KnapsackSlice::new(3).unwrap();
         let degrade = ScarcityBehavior::Degrade;
@@ -239,7 +245,8 @@ pub(crate) fn slicer() -> impl Strategy<Value = Arc<dyn Slicer>> {
 }
 
 pub(crate) fn placer() -> impl Strategy<Value = Arc<dyn Placer>> {
-    let all: Vec<Arc<dyn Placer>> = vec![Arc::new(ChronologicalPlacer), Arc::new(UShapedPlacer)];
+    let all: Vec<Arc<dyn Placer>> =
+        vec![Arc::new(AgePlacer), Arc::new(ChronologicalPlacer), Arc::new(UShapedPlacer)];
     select(all)
 }
 
@@ -267,7 +274,20 @@ pub(crate) fn pipeline_of(
 }
 
 pub(crate) fn pipeline() -> impl Strategy<Value = Pipeline> {
-    pipeline_of(scorer(), slicer())
+    pipeline_of(prop_oneof![9 => scorer().boxed(), 1 => age_scorer().boxed()], slicer())
+}
+
+/// The one scorer for which the order of the list matters, alone and with others.
+pub(crate) fn age_scorer() -> impl Strategy<Value = Arc<dyn Scorer>> {
+    option::of(scorer()).prop_map(|other| -> Arc<dyn Scorer> {
+        match other {
+            None => Arc::new(AgeScorer),
+            Some(other) => {
+                let age: Arc<dyn Scorer> = Arc::new(AgeScorer);
+                Arc::new(CompositeScorer::new(vec![(age, 2.0), (other, 1.0)]).unwrap())
+            }
+        }
+    })
 }
 
 /// How often an item is in a list, by identity.

@@ -30,7 +30,7 @@ fn all_reasons_of_the_specification_exist() {
     let names: Vec<&str> = reasons.iter().map(ExclusionReason::name).collect();
     assert_eq!(names, ExclusionReason::NAMES[..8]);
     let included = [InclusionReason::Scored, InclusionReason::Pinned, InclusionReason::ZeroToken];
-    assert_eq!(included.map(|reason| reason.name()), ["Scored", "Pinned", "ZeroToken"]);
+    assert_eq!(included.each_ref().map(InclusionReason::name), ["Scored", "Pinned", "ZeroToken"]);
 }
 
 fn slicers() -> [Arc<dyn Slicer>; 4] {

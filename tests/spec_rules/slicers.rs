@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use cupel::{
     ContextBudget, ContextItem, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
-    CountQuotaSlice, CupelError, GreedySlice, KnapsackSlice, QuotaSet, QuotaSlice,
+    CountQuotaSlice, CupelError, GreedySlice, KnapsackSlice, PipelineStage, QuotaSet, QuotaSlice,
     ScarcityBehavior, ScoredItem, Sliced, Slicer,
 };
 
-use super::common::{Random, budget, hinted, scored};
+use super::common::{Random, budget, hinted, pipeline, scored};
 
 /// Greedy selection, step by step.
 fn greedy(items: &[ScoredItem<'_>], target: i64) -> Vec<usize> {
@@ -259,4 +259,26 @@ fn count_quota_hands_on_the_rest_under_the_same_ceiling() {
     let [(contents, inner)] = seen.as_slice() else { panic!("sliced {} times", seen.len()) };
     assert_eq!(*contents, ["m", "t2"]);
     assert_eq!((inner.max_tokens(), inner.target_tokens()), (500, 70));
+}
+
+#[test]
+fn widened_buckets_are_in_the_report() {
+    let items: Vec<ContextItem> =
+        (0..60).map(|n| ContextItem::new(format!("item {n}"), 10).unwrap()).collect();
+    let wide = KnapsackSlice::new(1).unwrap().widen_buckets(true);
+    let slice_message = |tokens: i64| {
+        let report = pipeline().slicer(wide).build().unwrap().dry_run(&items, &budget(tokens));
+        let report = report.unwrap();
+        let event = report.events.iter().find(|event| event.stage == PipelineStage::Slice);
+        event.unwrap().message.clone()
+    };
+    // 60 x 800,000 = 48,000,000 cells are allowed; 60 x 900,000 are not. 833,333 buckets are, so
+    // that each has floor(900,000 / 833,334) + 1 = 2 tokens.
+    assert_eq!(slice_message(800_000), None);
+    let message = slice_message(900_000).unwrap();
+    assert!(message.starts_with("KnapsackSlice: buckets of 2 tokens instead of 1"), "{message}");
+    // Through the slicers around it as well.
+    let quota = QuotaSlice::new(QuotaSet::builder().build().unwrap(), wide);
+    let report = pipeline().slicer(quota).build().unwrap().dry_run(&items, &budget(900_000));
+    assert!(report.unwrap().events.iter().any(|event| event.message.is_some()));
 }

@@ -56,7 +56,7 @@ fn reasons_are_tagged_by_name_beside_their_fields() {
         (InclusionReason::Pinned, "Pinned"),
         (InclusionReason::ZeroToken, "ZeroToken"),
     ] {
-        assert_eq!(to_value(reason).unwrap(), json!({"reason": name}));
+        assert_eq!(to_value(&reason).unwrap(), json!({"reason": name}));
         assert_eq!(from_value::<InclusionReason>(json!({"reason": name})).unwrap(), reason);
     }
 }
@@ -70,6 +70,55 @@ fn unknown_reasons_and_stages_are_read() {
         from_value(json!({"stage": "Polish", "duration_ms": 0.5, "item_count": 2})).unwrap();
     assert_eq!(event.stage, PipelineStage::Other("Polish".into()));
     assert_eq!(to_value(&event).unwrap()["stage"], "Polish");
+}
+
+#[test]
+fn unknown_reasons_keep_their_fields_whatever_their_types() {
+    for wire in [
+        // The names of fields that known reasons have, with other types.
+        json!({"reason": "RateCapped", "cap": 0.5}),
+        json!({"reason": "TooPurple", "kind": 7, "tokens": "many", "why": {"hue": [280, null]}}),
+    ] {
+        let reason: ExclusionReason = from_value(wire.clone()).unwrap();
+        assert_eq!(reason.name(), wire["reason"]);
+        assert_eq!(to_value(&reason).unwrap(), wire);
+        let reason: InclusionReason = from_value(wire.clone()).unwrap();
+        assert_eq!(reason.name(), wire["reason"]);
+        assert_eq!(to_value(&reason).unwrap(), wire);
+    }
+    // A known reason takes its own fields and does not mind others.
+    let wire = json!({"reason": "NegativeTokens", "tokens": -1, "cap": 0.5});
+    let reason: ExclusionReason = from_value(wire).unwrap();
+    assert_eq!(reason, ExclusionReason::NegativeTokens { tokens: -1 });
+}
+
+#[test]
+fn a_report_of_another_implementation_is_read() {
+    let wire = json!({
+        "events": [],
+        "included": [{
+            "item": {"content": "a", "tokens": 1, "metadata": {"rank": 3, "by": "hand", "x": [1.5, null]}},
+            "score": 0.5,
+            "reason": {"reason": "Sponsored", "fee": 1.25},
+        }],
+        "excluded": [{
+            "item": {"content": "b", "tokens": 2},
+            "score": 0.1,
+            "reason": {"reason": "RateCapped", "cap": 0.5},
+        }],
+        "total_candidates": 2,
+        "total_tokens_considered": 3,
+    });
+    let read: SelectionReport = from_value(wire.clone()).unwrap();
+    let metadata = read.included[0].item.metadata();
+    assert_eq!(
+        (&*metadata["rank"], &*metadata["by"], &*metadata["x"]),
+        ("3", "hand", "[1.5,null]")
+    );
+    let written = to_value(&read).unwrap();
+    assert_eq!(written["included"][0]["reason"], wire["included"][0]["reason"]);
+    assert_eq!(written["excluded"][0]["reason"], wire["excluded"][0]["reason"]);
+    assert_eq!(from_value::<SelectionReport>(written).unwrap(), read);
 }
 
 #[test]
@@ -105,8 +154,7 @@ fn a_report_survives_the_wire() {
     }
     let excluded = &wire["excluded"][0];
     assert_eq!(excluded.as_object().unwrap().len(), 3, "item, score, reason: {excluded}");
-    let read: SelectionReport = from_value(wire).unwrap();
-    assert_eq!((read.included, read.excluded), (report.included, report.excluded));
+    assert_eq!(from_value::<SelectionReport>(wire).unwrap(), report);
 }
 
 #[test]

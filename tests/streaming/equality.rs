@@ -102,7 +102,8 @@ proptest! {
                 (Ok((batch, batch_report)), Ok((stream, stream_report))) => {
                     prop_assert_eq!(batch, stream);
                     let scores = |s: &cupel::layer::Selection| {
-                        s.report.included.iter().map(|i| (i.score, i.reason)).collect::<Vec<_>>()
+                        let line = |i: &cupel::IncludedItem| (i.score, i.reason.clone());
+                        s.report.included.iter().map(line).collect::<Vec<_>>()
                     };
                     prop_assert_eq!(scores(&batch_report), scores(&stream_report));
                     prop_assert_eq!(batch_report.report.total_candidates, stream_report.report.total_candidates);

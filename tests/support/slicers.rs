@@ -180,13 +180,24 @@ pub(crate) struct Counted {
     pub(crate) shortfalls: Vec<(String, usize, usize)>,
 }
 
-/// COUNT-QUOTA-SLICE and, with `resort`, COUNT-KNAPSACK-CAP.
+/// Whether and how phase 2's answer is sorted by score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Resort {
+    /// COUNT-QUOTA-SLICE does not.
+    No,
+    /// Equal scores by position, as everywhere else. The text leaves it open.
+    EarlierFirst,
+    /// Equal scores as they were taken, which for a knapsack is the last one first.
+    AsTaken,
+}
+
+/// COUNT-QUOTA-SLICE and, with a [`Resort`], COUNT-KNAPSACK-CAP.
 pub(crate) fn count(
     rows: &[Row],
     target: i64,
     counts: &[Count],
     inner: Take<'_>,
-    resort: bool,
+    resort: Resort,
 ) -> Counted {
     let mut result = Counted::default();
     if rows.is_empty() || target <= 0 {
@@ -206,7 +217,10 @@ pub(crate) fn count(
     let residual: Vec<usize> = (0..rows.len()).filter(|i| !result.committed.contains(i)).collect();
     let taken = inner(&pick(rows, &residual), (target - pre_allocated).max(0));
     let mut taken: Vec<usize> = taken.into_iter().map(|index| residual[index]).collect();
-    if resort {
+    if resort == Resort::EarlierFirst {
+        taken.sort_unstable();
+    }
+    if resort != Resort::No {
         let order = by_score(&pick(rows, &taken));
         taken = order.into_iter().map(|rank| taken[rank]).collect();
     }

@@ -41,7 +41,7 @@ fn all() -> Vec<(ExclusionReason, ReasonKind<'static>)> {
             },
             ReasonKind::CountRequireCandidatesExhausted,
         ),
-        (ExclusionReason::Unknown { reason: "TooStale".into() }, ReasonKind::Unknown("TooStale")),
+        (ExclusionReason::unknown("TooStale"), ReasonKind::Unknown("TooStale")),
     ]
 }
 
@@ -71,7 +71,7 @@ fn a_reason_is_found_by_its_own_variant_only() {
 
 #[test]
 fn foreign_reasons_are_told_apart_by_their_names() {
-    let stale = ExclusionReason::Unknown { reason: "TooStale".into() };
+    let stale = ExclusionReason::unknown("TooStale");
     let report = report([], [excluded("log", 0.5, stale)]);
     assert_eq!(
         failure(report.should().try_exclude_item_with_reason(ReasonKind::Unknown("TooRude"))),

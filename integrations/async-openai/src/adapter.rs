@@ -114,7 +114,6 @@ impl OpenAiAdapter {
     }
 
     /// The budget by the models this adapter knows.
-    #[must_use]
     pub fn window(&self) -> ModelWindow {
         ModelWindow::new(self.models.clone())
     }

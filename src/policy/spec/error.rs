@@ -10,7 +10,7 @@ use crate::error::{ConfigProblem, Listed};
 /// use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec};
 /// use cupel::{PolicySpec, PolicySpecError};
 ///
-/// let slicer = SlicerSpec::Knapsack { bucket_size: 0 };
+/// let slicer = SlicerSpec::Knapsack { bucket_size: 0, widen_buckets: false };
 /// let spec = PolicySpec::new(ScorerSpec::Recency, slicer, PlacerSpec::UShaped);
 /// let error: PolicySpecError = spec.validate().unwrap_err();
 /// assert_eq!(error.to_string(), "slicer.bucket_size: must be at least 1, got 0");

@@ -143,7 +143,7 @@ impl PolicySpec {
     ///
     /// let registry = ScorerRegistry::new(SystemTimeProvider);
     /// let yaml = PolicySpec::from_policy(&Policy::chat(), &registry)?.to_yaml_string()?;
-    /// assert!(yaml.starts_with("scorers:\n- type: recency\n  weight: 3.0\n"));
+    /// assert!(yaml.starts_with("scorers:\n- type: age\n  weight: 3.0\n"));
     /// # Ok::<(), cupel::PolicySpecError>(())
     /// ```
     ///

@@ -101,7 +101,7 @@ pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 /// ];
 /// let spec = PolicySpec::new(
 ///     ScorerSpec::Composite { scorers },
-///     SlicerSpec::Knapsack { bucket_size: 0 },
+///     SlicerSpec::Knapsack { bucket_size: 0, widen_buckets: false },
 ///     PlacerSpec::UShaped,
 /// );
 /// assert_eq!(

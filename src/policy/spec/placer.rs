@@ -5,12 +5,14 @@ use std::sync::Arc;
 use super::convert::Convert;
 use super::parts::parts;
 use crate::config::{FromTree, Path};
-use crate::placer::{ChronologicalPlacer, Placer, UShapedPlacer};
+use crate::placer::{AgePlacer, ChronologicalPlacer, Placer, UShapedPlacer};
 
 parts! {
-    /// A placer as data: `chronological` or `u_shaped`.
+    /// A placer as data: `age`, `chronological` or `u_shaped`.
     #[derive(Copy, Eq)]
     pub enum PlacerSpec: "a placer" else Self::Chronological => {
+        /// [`AgePlacer`](crate::AgePlacer).
+        "age" Age,
         /// [`ChronologicalPlacer`](crate::ChronologicalPlacer).
         "chronological" Chronological,
         /// [`UShapedPlacer`](crate::UShapedPlacer).
@@ -21,6 +23,7 @@ parts! {
 impl PlacerSpec {
     pub(super) fn build(self, _: &Path<'_>, _: &mut Convert<'_>) -> Arc<dyn Placer> {
         match self {
+            Self::Age => Arc::new(AgePlacer),
             Self::Chronological => Arc::new(ChronologicalPlacer),
             Self::UShaped => Arc::new(UShapedPlacer),
         }
@@ -33,6 +36,7 @@ impl PlacerSpec {
         convert: &mut Convert<'_>,
     ) -> Self {
         match placer.as_any() {
+            Some(any) if any.is::<AgePlacer>() => Self::Age,
             Some(any) if any.is::<ChronologicalPlacer>() => Self::Chronological,
             Some(any) if any.is::<UShapedPlacer>() => Self::UShaped,
             _ => {

@@ -1,7 +1,6 @@
 //! What a spec cannot hold: a clock, and scorers written in code.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{ConfigError, CupelError};
@@ -43,7 +42,7 @@ use crate::scorer::{Scorer, TimeProvider};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct ScorerRegistry {
     clock: Arc<dyn TimeProvider>,
     scorers: BTreeMap<String, Arc<dyn Scorer>>,
@@ -102,11 +101,5 @@ impl ScorerRegistry {
         let mut entries = self.scorers.iter();
         let found = entries.find(|(_, known)| known.identity() == scorer.identity());
         found.map(|(name, _)| name.as_str())
-    }
-}
-
-impl fmt::Debug for ScorerRegistry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScorerRegistry").field("scorers", &self.scorers).finish_non_exhaustive()
     }
 }

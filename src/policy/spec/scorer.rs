@@ -10,7 +10,7 @@ use super::parts::{parts, setting};
 use crate::config::{Fields, FromTree, Path};
 use crate::model::ContextKind;
 use crate::scorer::{
-    CompositeScorer, DecayScorer, FrequencyScorer, KindScorer, MetadataKeyScorer,
+    AgeScorer, CompositeScorer, DecayScorer, FrequencyScorer, KindScorer, MetadataKeyScorer,
     MetadataTrustScorer, PriorityScorer, RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer,
     SystemTimeProvider, TagScorer, TimeProvider,
 };
@@ -20,7 +20,7 @@ parts! {
     ///
     /// | scorer | keys; those in parentheses may be left out |
     /// | --- | --- |
-    /// | `recency`, `priority`, `frequency`, `reflexive` | |
+    /// | `recency`, `age`, `priority`, `frequency`, `reflexive` | |
     /// | `kind` | (`weights`: a table of kinds and numbers) |
     /// | `tag` | `weights`: a table of tags and numbers, (`ignore_case`) |
     /// | `metadata_trust` | `default_score` |
@@ -49,6 +49,8 @@ parts! {
     pub enum ScorerSpec: "a scorer" else Self::Recency => {
         /// [`RecencyScorer`](crate::RecencyScorer).
         "recency" Recency,
+        /// [`AgeScorer`](crate::AgeScorer).
+        "age" Age,
         /// [`PriorityScorer`](crate::PriorityScorer).
         "priority" Priority,
         /// [`FrequencyScorer`](crate::FrequencyScorer).
@@ -151,6 +153,7 @@ impl ScorerSpec {
     fn checked(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Scorer>> {
         Some(match self {
             Self::Recency => Arc::new(RecencyScorer),
+            Self::Age => Arc::new(AgeScorer),
             Self::Priority => Arc::new(PriorityScorer),
             Self::Frequency => Arc::new(FrequencyScorer),
             Self::Reflexive => Arc::new(ReflexiveScorer),
@@ -220,6 +223,7 @@ impl ScorerSpec {
     fn of(any: &dyn Any, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Self> {
         let plain = [
             (any.is::<RecencyScorer>(), Self::Recency),
+            (any.is::<AgeScorer>(), Self::Age),
             (any.is::<PriorityScorer>(), Self::Priority),
             (any.is::<FrequencyScorer>(), Self::Frequency),
             (any.is::<ReflexiveScorer>(), Self::Reflexive),

@@ -8,8 +8,8 @@ use super::policy::lower_case;
 use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
 use crate::slicer::{
-    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, GreedySlice, KnapsackSlice,
-    QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice,
+    KnapsackSlice, QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
 };
 
 parts! {
@@ -18,10 +18,11 @@ parts! {
     /// | slicer | keys; those in parentheses may be left out |
     /// | --- | --- |
     /// | `greedy` | |
-    /// | `knapsack` | (`bucket_size`) |
+    /// | `knapsack` | (`bucket_size`), (`widen_buckets`) |
     /// | `quota` | `quotas`: a list of `kind`, (`require`), (`cap`); `inner`: a slicer |
-    /// | `count_quota` | `entries`: a list of `kind`, (`require_count`), (`cap_count`); `inner`: a slicer; (`scarcity`: `degrade` or `throw`) |
-    /// | `count_constrained_knapsack` | `entries`, (`bucket_size`), (`scarcity`) |
+    /// | `fill` | `inner`: a slicer |
+    /// | `count_quota` | `entries`: a list of `kind`, (`require_count`), (`cap_count`); `inner`: a slicer; (`scarcity`: `degrade` or `throw`), (`within_budget`) |
+    /// | `count_constrained_knapsack` | `entries`, (`bucket_size`), (`widen_buckets`), (`scarcity`), (`within_budget`) |
     ///
     /// ```
     /// use cupel::policy::spec::{CountQuotaSpec, SlicerSpec};
@@ -40,6 +41,14 @@ parts! {
         "knapsack" Knapsack {
             /// Tokens in a bucket; 100 where the key is left out.
             bucket_size: i64 = KnapsackSlice::default().bucket_size(),
+            /// Whether buckets get wider where the table would be too large; false where the key
+            /// is left out.
+            widen_buckets: bool = false,
+        },
+        /// [`FillSlice`](crate::FillSlice).
+        "fill" Fill {
+            /// The slicer that chooses first.
+            inner: Box<SlicerSpec>,
         },
         /// [`QuotaSlice`](crate::QuotaSlice).
         "quota" Quota {
@@ -55,6 +64,9 @@ parts! {
             /// What happens when a kind is short of candidates; `degrade` where the key is left out.
             #[serde(serialize_with = "lower_case")]
             scarcity: ScarcityBehavior = ScarcityBehavior::default(),
+            /// Whether required items are taken only as far as they fit; false where the key is
+            /// left out.
+            within_budget: bool = false,
             /// The slicer that fills the rest of the budget: any but a knapsack.
             inner: Box<SlicerSpec>,
         },
@@ -65,8 +77,14 @@ parts! {
             /// What happens when a kind is short of candidates; `degrade` where the key is left out.
             #[serde(serialize_with = "lower_case")]
             scarcity: ScarcityBehavior = ScarcityBehavior::default(),
+            /// Whether required items are taken only as far as they fit; false where the key is
+            /// left out.
+            within_budget: bool = false,
             /// Tokens in a bucket of the knapsack; 100 where the key is left out.
             bucket_size: i64 = KnapsackSlice::default().bucket_size(),
+            /// Whether buckets get wider where the table would be too large; false where the key
+            /// is left out.
+            widen_buckets: bool = false,
         },
     }
 }
@@ -117,8 +135,12 @@ impl SlicerSpec {
     fn checked(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Slicer>> {
         Some(match self {
             Self::Greedy => Arc::new(GreedySlice),
-            Self::Knapsack { bucket_size } => {
-                Arc::new(convert.check(path, KnapsackSlice::new(*bucket_size))?)
+            Self::Knapsack { bucket_size, widen_buckets } => {
+                let knapsack = convert.check(path, KnapsackSlice::new(*bucket_size))?;
+                Arc::new(knapsack.widen_buckets(*widen_buckets))
+            }
+            Self::Fill { inner } => {
+                Arc::new(FillSlice::new(inner.build(&path.key("inner"), convert)))
             }
             Self::Quota { quotas, inner } => {
                 let quotas = quotas.iter().map(|it| (it.kind.clone(), it.require, it.cap));
@@ -126,17 +148,24 @@ impl SlicerSpec {
                 let inner = inner.build(&path.key("inner"), convert);
                 Arc::new(QuotaSlice::new(quotas?, inner))
             }
-            Self::CountQuota { entries, scarcity, inner } => {
+            Self::CountQuota { entries, scarcity, within_budget, inner } => {
                 let entries = counts(entries, &path.key("entries"), convert);
                 let inner = inner.build(&path.key("inner"), convert);
-                Arc::new(convert.check(path, CountQuotaSlice::new(entries, inner, *scarcity))?)
+                let slicer = CountQuotaSlice::new(entries, inner, *scarcity);
+                Arc::new(convert.check(path, slicer)?.within_budget(*within_budget))
             }
-            Self::CountConstrainedKnapsack { entries, scarcity, bucket_size } => {
+            Self::CountConstrainedKnapsack {
+                entries,
+                scarcity,
+                within_budget,
+                bucket_size,
+                widen_buckets,
+            } => {
                 let entries = counts(entries, &path.key("entries"), convert);
                 let knapsack = convert.check(path, KnapsackSlice::new(*bucket_size));
-                let knapsack = knapsack.unwrap_or_default();
+                let knapsack = knapsack.unwrap_or_default().widen_buckets(*widen_buckets);
                 let slicer = CountConstrainedKnapsackSlice::new(entries, knapsack, *scarcity);
-                Arc::new(convert.check(path, slicer)?)
+                Arc::new(convert.check(path, slicer)?.within_budget(*within_budget))
             }
         })
     }
@@ -154,7 +183,10 @@ impl SlicerSpec {
         if is::<GreedySlice>(any).is_some() {
             Self::Greedy
         } else if let Some(knapsack) = is::<KnapsackSlice>(any) {
-            Self::Knapsack { bucket_size: knapsack.bucket_size() }
+            let widen_buckets = knapsack.widens_buckets();
+            Self::Knapsack { bucket_size: knapsack.bucket_size(), widen_buckets }
+        } else if let Some(fill) = is::<FillSlice>(any) {
+            Self::Fill { inner: inner(fill.inner()) }
         } else if let Some(quota) = is::<QuotaSlice>(any) {
             let quotas = quota.quotas().iter().map(|(kind, require, cap)| KindQuotaSpec {
                 kind: kind.clone(),
@@ -163,12 +195,20 @@ impl SlicerSpec {
             });
             Self::Quota { quotas: quotas.collect(), inner: inner(quota.inner()) }
         } else if let Some(count) = is::<CountQuotaSlice>(any) {
-            let entries = describe_counts(count.entries());
-            Self::CountQuota { entries, scarcity: count.scarcity(), inner: inner(count.inner()) }
+            Self::CountQuota {
+                entries: describe_counts(count.entries()),
+                scarcity: count.scarcity(),
+                within_budget: count.is_within_budget(),
+                inner: inner(count.inner()),
+            }
         } else if let Some(count) = is::<CountConstrainedKnapsackSlice>(any) {
-            let entries = describe_counts(count.entries());
-            let bucket_size = count.knapsack().bucket_size();
-            Self::CountConstrainedKnapsack { entries, scarcity: count.scarcity(), bucket_size }
+            Self::CountConstrainedKnapsack {
+                entries: describe_counts(count.entries()),
+                scarcity: count.scarcity(),
+                within_budget: count.is_within_budget(),
+                bucket_size: count.knapsack().bucket_size(),
+                widen_buckets: count.knapsack().widens_buckets(),
+            }
         } else {
             convert.not_built_in(path, slicer.name(), "slicers");
             Self::stand_in(path)

@@ -42,6 +42,11 @@ impl StreamBounds {
         Self::after_breach(Sequence::new(stream, 0))
     }
 
+    /// The same promises, made by another source that has yielded nothing yet.
+    pub(crate) fn of_source(self, source: u32) -> Self {
+        Self { next: Sequence::new(source, 0), ..self }
+    }
+
     fn after_breach(next: Sequence) -> Self {
         Self {
             next,

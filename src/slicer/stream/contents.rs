@@ -1,7 +1,5 @@
 //! Finds the kept item that has the same content as another.
 
-use std::fmt;
-
 use hashbrown::HashTable;
 
 use super::item::{Key, StreamItem};
@@ -36,6 +34,7 @@ impl StreamContent for ContextItem {
 /// changes nothing. If the copy is the better one, the dropped one would have given way to it. If
 /// not, it stands behind the dropped one, whose sum of smaller items was already too much: the
 /// copy is as dead and is never selected.
+#[derive(Clone)]
 pub(super) struct Contents<P> {
     slots: HashTable<Slot>,
     // Two functions instead of a bound, so that one type serves payloads with and without content.
@@ -84,17 +83,5 @@ impl<P> Contents<P> {
         for item in dropped {
             self.remove(&Key::of(item), &item.payload);
         }
-    }
-}
-
-impl<P> Clone for Contents<P> {
-    fn clone(&self) -> Self {
-        Self { slots: self.slots.clone(), hash: self.hash, same: self.same }
-    }
-}
-
-impl<P> fmt::Debug for Contents<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contents").field("len", &self.slots.len()).finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use super::room::RoomRule;
 use super::tree::Tree;
 
 /// The rule of what to keep, and the contents that are kept.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Deduplication<P> {
     room: RoomRule,
     contents: Contents<P>,

@@ -233,6 +233,14 @@ impl<P> Node<P> {
     }
 
     /// Moves all items out, in order.
+    /// The entries in order, leaf by leaf.
+    pub(super) fn leaves_into<'a>(&'a self, leaves: &mut Vec<&'a [Entry<P>]>) {
+        match &self.children {
+            Children::Entries(entries) => leaves.push(entries),
+            Children::Nodes(nodes) => nodes.iter().for_each(|node| node.leaves_into(leaves)),
+        }
+    }
+
     pub(super) fn drain_into(self, items: &mut Vec<StreamItem<P>>) {
         match self.children {
             Children::Entries(entries) => items.extend(entries.into_iter().map(|entry| entry.item)),

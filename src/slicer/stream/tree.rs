@@ -1,7 +1,5 @@
 //! The kept items in greedy order, in a tree that knows what every part of it adds up to.
 
-use std::slice;
-
 use super::item::{Key, StreamItem};
 use super::node::{Children, Entry, Node};
 
@@ -76,10 +74,10 @@ impl<P> Tree<P> {
         self.root.remaining_before(key, budget)
     }
 
-    pub(super) fn iter(&self) -> Iter<'_, P> {
-        let mut iter = Iter { nodes: Vec::new(), entries: [].iter() };
-        iter.enter(&self.root);
-        iter
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<P>> {
+        let mut leaves = Vec::new();
+        self.root.leaves_into(&mut leaves);
+        leaves.into_iter().flatten()
     }
 
     pub(super) fn into_items(self) -> Vec<StreamItem<P>> {
@@ -95,38 +93,6 @@ impl<P> Tree<P> {
                 break;
             }
             self.root = nodes.pop().unwrap_or_else(Node::empty);
-        }
-    }
-}
-
-/// The entries of a [`Tree`] in order.
-pub(super) struct Iter<'a, P> {
-    /// What is still to come at each level above `entries`.
-    nodes: Vec<slice::Iter<'a, Node<P>>>,
-    entries: slice::Iter<'a, Entry<P>>,
-}
-
-impl<'a, P> Iter<'a, P> {
-    fn enter(&mut self, node: &'a Node<P>) {
-        match &node.children {
-            Children::Entries(entries) => self.entries = entries.iter(),
-            Children::Nodes(nodes) => self.nodes.push(nodes.iter()),
-        }
-    }
-}
-
-impl<'a, P> Iterator for Iter<'a, P> {
-    type Item = &'a Entry<P>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(entry) = self.entries.next() {
-                return Some(entry);
-            }
-            match self.nodes.last_mut()?.next() {
-                Some(node) => self.enter(node),
-                None => drop(self.nodes.pop()),
-            }
         }
     }
 }

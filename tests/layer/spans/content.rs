@@ -130,7 +130,7 @@ struct Talkative;
 
 impl Slicer for Talkative {
     fn slice(&self, items: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
-        let reason = || ExclusionReason::Unknown { reason: format!("{MARKER} again") };
+        let reason = || ExclusionReason::unknown(format!("{MARKER} again"));
         let exclusions = (0..items.len()).map(|position| (position, reason())).collect();
         Ok(Sliced { exclusions, ..Sliced::default() })
     }

@@ -78,7 +78,7 @@ fn an_item_that_placing_leaves_out_is_an_exclusion_of_placing() {
 fn a_reason_that_nobody_knows_is_exported_as_unknown() {
     let exported = Exported::new();
     let slicer = Slices(|_: &[ScoredItem<'_>]| {
-        let reason = ExclusionReason::Unknown { reason: "FromTheFuture".to_owned() };
+        let reason = ExclusionReason::unknown("FromTheFuture");
         Ok(Sliced { exclusions: vec![(0, reason)], ..Sliced::default() })
     });
     let pipeline = pipeline().slicer(slicer).build().unwrap();

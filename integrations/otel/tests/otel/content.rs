@@ -52,7 +52,7 @@ impl Slicer for Talkative {
         let mut sliced = GreedySlice.slice(items, budget)?;
         let last = items.len() - 1;
         let reasons = [
-            ExclusionReason::Unknown { reason: MARKER.to_owned() },
+            ExclusionReason::unknown(MARKER),
             ExclusionReason::Filtered { filter_name: MARKER.to_owned() },
         ];
         for (back, reason) in reasons.into_iter().enumerate() {

@@ -203,7 +203,7 @@ fn however_many_reasons_there_are_the_series_are_bounded() {
     let mut collector =
         CupelOtelTraceCollector::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
     let slicer = Slices(|items: &[ScoredItem<'_>]| {
-        let reason = |n| ExclusionReason::Unknown { reason: format!("reason {n}") };
+        let reason = |n| ExclusionReason::unknown(format!("reason {n}"));
         let exclusions = (0..items.len()).map(|n| (n, reason(n))).collect();
         Ok(Sliced { exclusions, ..Sliced::default() })
     });

@@ -109,7 +109,6 @@ impl RigAdapter {
     }
 
     /// The budget by the window of the request's model, less what it may write.
-    #[must_use]
     pub fn window(&self) -> ModelWindow {
         ModelWindow::new(self.models.clone())
     }
