@@ -111,7 +111,7 @@ impl Model {
 /// assert_eq!(
 ///     error.to_string(),
 ///     "nothing is known about model \"gpt-99\"; add it with \
-///      Models::new().with(\"gpt-99\", Model::new(window, encoding))",
+///      OpenAiAdapter::models(Models::new().with(\"gpt-99\", Model::new(window, encoding)))",
 /// );
 /// # Ok::<(), cupel_async_openai::UnknownModel>(())
 /// ```
