@@ -27,3 +27,5 @@ mod limits;
 mod panics;
 #[path = "gather/pins.rs"]
 mod pins;
+#[path = "gather/slow_polls.rs"]
+mod slow_polls;

@@ -27,6 +27,8 @@ mod hooks;
 mod observers;
 #[path = "layer/origins.rs"]
 mod origins;
+#[path = "layer/panics.rs"]
+mod panics;
 #[path = "layer/parts.rs"]
 mod parts;
 #[path = "layer/readiness.rs"]
@@ -39,5 +41,7 @@ mod stacks_above;
 mod stacks_below;
 #[path = "layer/streaming_response.rs"]
 mod streaming_response;
+#[path = "layer/timers.rs"]
+mod timers;
 #[path = "layer/units.rs"]
 mod units;

@@ -5,10 +5,14 @@
 
 #[path = "streaming/equality.rs"]
 mod equality;
+#[path = "streaming/recount.rs"]
+mod recount;
 #[path = "streaming/refusals.rs"]
 mod refusals;
 #[path = "streaming/reports.rs"]
 mod reports;
+#[path = "streaming/slow_scorers.rs"]
+mod slow_scorers;
 #[path = "streaming/stopping.rs"]
 mod stopping;
 #[path = "streaming/support.rs"]

@@ -1,7 +1,8 @@
 //! The calls that are compared, and what each row has to reach.
 
 use std::convert::Infallible;
-use std::future::{Ready, ready};
+use std::future::{Future, Ready, ready};
+use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use cupel::layer::{
     ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, CupelService,
 };
 use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
-use futures::FutureExt;
+use futures::stream;
 use tower::{Layer, Service, ServiceBuilder};
 
 use crate::common::Effort;
@@ -52,7 +53,12 @@ fn budget() -> ContextBudget {
 }
 
 fn layer() -> CupelLayerBuilder<Request, ContextRequestAdapter> {
-    CupelLayer::builder().adapter(ContextRequestAdapter).pipeline(pipeline()).budget(budget())
+    CupelLayer::builder()
+        .adapter(ContextRequestAdapter)
+        .pipeline(pipeline())
+        .budget(budget())
+        // Polled by hand, a call cannot wait for another thread.
+        .blocking_threshold(u64::MAX)
 }
 
 fn wrapped(
@@ -61,14 +67,18 @@ fn wrapped(
     layer.build().unwrap().layer(Model)
 }
 
-/// Makes one call. Nothing here waits, so the first poll is the last.
+/// Makes one call. What is waited for here is there at the next poll.
 fn call<S: Service<Request, Response = usize>>(service: &mut S, request: Request) -> usize {
     let mut context = Context::from_waker(futures::task::noop_waker_ref());
     assert!(service.poll_ready(&mut context).is_ready());
-    let Some(Ok(count)) = service.call(request).now_or_never() else {
-        panic!("the call failed or is not over");
-    };
-    count
+    let mut call = pin!(service.call(request));
+    for _ in 0..10 {
+        if let Poll::Ready(response) = call.as_mut().poll(&mut context) {
+            let Ok(count) = response else { panic!("the call failed") };
+            return count;
+        }
+    }
+    panic!("the call is not over");
 }
 
 /// Times calls with these items in the request, which is put together outside the clock.
@@ -85,6 +95,8 @@ pub(crate) fn run(effort: Effort) -> Vec<Row> {
         no_sources(100, effort),
         no_sources(1_000, effort),
         four_sources(effort),
+        while_gathering(false, effort),
+        while_gathering(true, effort),
         beside_tower(effort),
     ]
 }
@@ -115,20 +127,54 @@ fn no_sources(n: usize, effort: Effort) -> Row {
     )
 }
 
+/// A layer with these items in four sources.
+fn from_four_sources(items: &[ContextItem]) -> CupelLayerBuilder<Request, ContextRequestAdapter> {
+    let sources = items.chunks(250).zip(["one", "two", "three", "four"]);
+    sources.fold(layer(), |layer, (items, name)| layer.source(Source::items(name, items.to_vec())))
+}
+
 /// The same items, from sources and in the request.
 fn four_sources(effort: Effort) -> Row {
     let items = data::ours(&data::raw(1_000));
-    let gathering = || {
-        let sources = items.chunks(250).zip(["one", "two", "three", "four"]);
-        wrapped(sources.fold(layer(), |layer, (items, name)| {
-            layer.source(Source::items(name, items.to_vec()))
-        }))
-    };
+    let gathering = || wrapped(from_four_sources(&items));
     let request = ContextRequest::new(()).with_items(items.iter().cloned());
     let selected = call(&mut wrapped(layer()), request);
     assert_eq!(call(&mut gathering(), ContextRequest::new(())), selected);
     let times = medians(effort, [calling(gathering(), &[]), calling(wrapped(layer()), &items)]);
     Row::new("4 sources of 250", 1_000, times[0], "in the request", times[1], Goal::AtMost(2.0))
+}
+
+/// A source that has nothing, and says so only when it has been asked a few times.
+fn late() -> Source<Request> {
+    Source::stream("late", |_: &Request| {
+        let mut asked = 0;
+        stream::poll_fn(move |cx| {
+            asked += 1;
+            if asked > 5 {
+                return Poll::Ready(None::<Result<ContextItem, Infallible>>);
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+    })
+}
+
+/// Selecting while gathering, beside selecting at the end: when all is there at once, and when
+/// there is something to wait for.
+fn while_gathering(waiting: bool, effort: Effort) -> Row {
+    let items = data::ours(&data::raw(1_000));
+    let service = |while_gathering: bool| {
+        let layer = from_four_sources(&items).select_while_gathering(while_gathering);
+        wrapped(if waiting { layer.source(late()) } else { layer })
+    };
+    let request = ContextRequest::new(());
+    assert_eq!(call(&mut service(true), request.clone()), call(&mut service(false), request));
+    let times = medians(effort, [calling(service(true), &[]), calling(service(false), &[])]);
+    let (name, goal) = match waiting {
+        true => ("while gathering, with a wait", Goal::ForScale),
+        false => ("while gathering, all ready", Goal::AtMost(1.3)),
+    };
+    Row::new(name, 1_000, times[0], "at the end", times[1], goal)
 }
 
 /// One small call, beside middleware that everybody knows.

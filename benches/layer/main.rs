@@ -4,6 +4,8 @@
 //! folder. Every row is measured in the same run: the contestants take turns, and the table holds
 //! medians. `-- --quick` takes fewer samples.
 //!
+//! Last comes the memory of calls that stand at once, waiting for a source.
+//!
 //! Futures are polled by hand inside a runtime that does nothing else, so what is timed is the
 //! middleware and not the executor.
 
@@ -22,6 +24,7 @@ mod common;
 #[allow(dead_code)] // shared with `versus`, which has a rival to feed
 #[path = "../versus/data.rs"]
 mod data;
+mod flight;
 mod measure;
 
 use common::{Effort, table};
@@ -31,4 +34,5 @@ fn main() {
     let _context = runtime.enter();
     let rows = cases::run(Effort::from_arguments());
     table::show("layer", "us", &rows);
+    flight::show(Effort::from_arguments());
 }

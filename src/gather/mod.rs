@@ -32,9 +32,13 @@
 //! ```
 //!
 //! Sources are polled inside the future of the call, so dropping the call drops them at once.
-//! Each source is polled at most once a wake-up and yields to the others after a batch, so a
-//! source that is always ready starves nobody. A source that blocks its thread inside `poll`
-//! cannot be interrupted by anybody; give it to `spawn_blocking`.
+//! A source yields to the others after a batch of items or about a millisecond, so one that is
+//! always ready, or slow in `poll`, starves nobody. What is ready is read before anybody is judged
+//! to be late. A source that blocks its thread inside `poll` cannot be interrupted by anybody; give
+//! it to `spawn_blocking`.
+//!
+//! A timer is needed only while a source has to be waited for: lists that are ready need none, and
+//! no Tokio runtime either.
 
 mod candidates;
 mod caught;
@@ -45,16 +49,16 @@ mod run;
 mod source;
 mod spans;
 mod stream;
-mod turn;
+mod time_slice;
 
 pub(crate) use candidates::{Candidates, PinRoom, SourceFacts, facts_of, origin};
 pub(crate) use caught::{caught, message_of};
-pub use channel::{ChannelClosed, ChannelSender, channel};
+pub use channel::{Turn, TurnChannel, TurnOver};
 pub use conversation::ConversationStore;
 pub use report::{GatherReport, SourceOutcome, SourceReport, StopReason};
 pub(crate) use run::{Gather, GatherError, Sink};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
-pub(crate) use turn::{Pace, Turn};
+pub(crate) use time_slice::{Pace, TimeSlice};
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.
 pub use tower::BoxError;

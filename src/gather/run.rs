@@ -15,7 +15,7 @@ use tracing::Span;
 use super::caught::caught;
 use super::source::{FailurePolicy, Source};
 use super::stream::{Batch, End, SourceStream};
-use super::turn::{Pace, Turn};
+use super::time_slice::{Pace, TimeSlice};
 use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason, spans};
 use crate::model::ContextItem;
 
@@ -175,7 +175,7 @@ impl Gather {
         started: Started,
         sink: &mut impl Sink,
     ) -> Result<Option<StopReason>, GatherError> {
-        let mut turn = Turn::begin(Pace::default());
+        let mut slice = TimeSlice::begin(Pace::default());
         self.waiting = false;
         for _ in 0..BATCHES_PER_POLL {
             if self.open == 0 {
@@ -197,7 +197,7 @@ impl Gather {
                     break;
                 }
             }
-            if turn.is_over() {
+            if slice.is_over() {
                 break;
             }
         }

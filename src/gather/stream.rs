@@ -9,7 +9,7 @@ use tracing::Span;
 
 use super::caught::caught;
 use super::source::{CandidateSource, Defaults, Source};
-use super::turn::{Pace, Turn};
+use super::time_slice::{Pace, TimeSlice};
 use super::{BoxError, CandidateStream, SourceOutcome};
 use crate::model::ContextItem;
 
@@ -107,7 +107,7 @@ impl SourceStream {
             Ok(stream) => stream,
             Err(end) => return Poll::Ready((Vec::new(), end.take())),
         };
-        let mut turn = Turn::begin(self.pace);
+        let mut slice = TimeSlice::begin(self.pace);
         let mut items = Vec::new();
         while items.len() < BATCH {
             let end = match caught(|| stream.as_mut().poll_next(cx)) {
@@ -121,7 +121,7 @@ impl SourceStream {
                     }
                     self.left -= 1;
                     if self.left > 0 {
-                        if turn.is_over() {
+                        if slice.is_over() {
                             break;
                         }
                         continue;
@@ -135,7 +135,7 @@ impl SourceStream {
             };
             return Poll::Ready((items, Some(end)));
         }
-        self.pace = turn.pace();
+        self.pace = slice.pace();
         Poll::Ready((items, None))
     }
 

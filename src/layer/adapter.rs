@@ -84,6 +84,16 @@ pub trait ContextAdapter<Req>: Send + Sync {
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
         item.tokens()
     }
+
+    /// Whether [`source_item_tokens`](Self::source_item_tokens) may answer anything but the item's
+    /// own count; `true` unless overridden.
+    ///
+    /// While it may, copies of one text may differ in size, and a
+    /// layer that [selects while gathering](super::CupelLayerBuilder::select_while_gathering) has to
+    /// keep all that arrives.
+    fn recounts_source_items(&self) -> bool {
+        true
+    }
 }
 
 /// A request taken apart.

@@ -28,7 +28,7 @@ impl Arrivals {
 
     pub(super) fn len(&self) -> usize {
         let listed = self.own.len() + self.lists.iter().map(Vec::len).sum::<usize>();
-        listed + self.streaming.as_ref().map_or(0, |streaming| streaming.waiting())
+        listed + self.streaming.as_ref().map_or(0, |streaming| streaming.len())
     }
 
     /// Takes what the sources have. Ready when they have ended, been cut off, or are not needed
@@ -67,14 +67,16 @@ impl Arrivals {
     }
 
     /// Selects from what there is from now on, and from what comes when it comes.
-    fn stream<Req, A>(&mut self, mode: &StreamingMode, call: &Call<Req, A>) {
+    fn stream<Req, A: ContextAdapter<Req>>(&mut self, mode: &StreamingMode, call: &Call<Req, A>) {
         if self.streaming.is_none() {
             let mut streaming = Streaming::new(
                 &call.shared.pipeline,
                 mode,
                 Arc::clone(&call.shared.facts),
                 call.selection.budget.clone(),
+                Arc::clone(&call.shared.cost),
                 call.wants_report,
+                call.shared.adapter.recounts_source_items(),
             );
             streaming.take_all(0, std::mem::take(&mut self.own));
             for (list, items) in (1..).zip(&mut self.lists) {

@@ -151,6 +151,9 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// while candidates are gathered. Behind a concurrency limit that holds a permit idle: with
     /// this option calls gather at the same time and queue only for the model. The layer is then
     /// always ready, so back-pressure must come from elsewhere.
+    ///
+    /// A source that asks the model itself, through the same limited client, needs this option: by
+    /// default the call holds the place that its own source waits for, until the deadline.
     pub fn ready_after_gathering(mut self, enabled: bool) -> Self {
         self.settings.ready_after_gathering = enabled;
         self
@@ -165,11 +168,16 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
 
     /// Selects while items arrive, instead of after gathering.
     ///
-    /// The selection is the same, as long as items of equal content have equal tokens. Only items
-    /// that can still be selected are kept in memory. When sources [promise](Source::max_score)
-    /// something about their items, gathering ends as soon as nothing that could still arrive
-    /// would change the selection. This needs a scorer that looks at one item alone, and
-    /// [`GreedySlice`](crate::GreedySlice).
+    /// The selection is the same, as long as sources give items of equal content equal tokens.
+    /// Memory is for what can still be selected, and a few words for each of the others (all of
+    /// them stay where the adapter [counts](ContextAdapter::recounts_source_items) sources' items
+    /// its own way). With what sources [promise](Source::max_score) the call leaves as soon as
+    /// nothing that could still arrive would change the selection. It needs a scorer that looks at
+    /// one item alone and [`GreedySlice`](crate::GreedySlice).
+    ///
+    /// A call that never has to wait for a source selects at the end: what is all there is
+    /// cheaper to select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when
+    /// the sources have ended may go to the blocking pool.
     pub fn select_while_gathering(mut self, enabled: bool) -> Self {
         self.settings.streaming = enabled;
         self
@@ -296,6 +304,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             gather_deadline: settings.gather_deadline,
             ready_after_gathering: settings.ready_after_gathering,
             blocking_threshold: settings.blocking_threshold,
+            cost: Arc::default(),
             streaming,
         }))
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use tokio::runtime::Handle;
 use tracing::Span;
 
 use super::arrivals::Arrivals;
@@ -24,7 +25,10 @@ pub(super) struct Call<Req, A> {
     /// Filled in as the call goes on.
     pub(super) selection: Selection,
     observers: Observers,
+    /// Whether anybody wants a report: a hook, or the caller.
     pub(super) wants_report: bool,
+    /// Whether the caller does.
+    caller_wants_report: bool,
 }
 
 /// How far a call has come.
@@ -52,18 +56,19 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     pub(super) fn begin(
         shared: &Arc<Shared<Req, A>>,
         request: Req,
-        wants_report: bool,
+        caller_wants_report: bool,
     ) -> (Self, Step<Req, A::Rest>) {
         let span = spans::selection();
         let observers = Observers::called_now(&shared.hooks);
         let asks = |hook: &Arc<dyn SelectionHook>| tell(|| hook.wants_selection()) == Some(true);
-        let wants_report = wants_report || shared.hooks.iter().any(asks);
+        let wants_report = caller_wants_report || shared.hooks.iter().any(asks);
         let mut call = Self {
             shared: Arc::clone(shared),
             span: span.clone(),
             selection: Selection::empty(),
             observers,
             wants_report,
+            caller_wants_report,
         };
         let _entered = span.enter();
         let step = match guarded(|| call.prepare(request)) {
@@ -155,6 +160,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             budget: self.selection.budget.clone(),
             refused,
             watchers: self.observers.watchers(self.wants_report),
+            cost: Arc::clone(&self.shared.cost),
             span: self.span.clone(),
         };
         match self.shared.blocking_pool_for(&job) {
@@ -206,6 +212,9 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         }
         self.observers.selected(&self.selection);
         spans::record_sent(&self.span, &self.selection);
+        if !self.caller_wants_report {
+            discard(std::mem::take(&mut self.selection.report));
+        }
         // The wrapped service is called beside the selection, not inside it.
         self.span = Span::none();
         Ok(Step::Ready(request))
@@ -246,6 +255,18 @@ pub(super) fn tell<T>(hook: impl FnOnce() -> T) -> Option<T> {
     }
     told.ok()
 }
+
+/// Drops a report; a long one where it holds nobody up.
+fn discard(report: SelectionReport) {
+    if report.excluded.len() >= LONG_REPORT {
+        if let Ok(pool) = Handle::try_current() {
+            pool.spawn_blocking(move || drop(report));
+        }
+    }
+}
+
+/// A report on so many items takes about a millisecond to drop.
+const LONG_REPORT: usize = 10_000;
 
 /// Moves what was selected and cannot be sent to the excluded items.
 fn withdraw(report: &mut SelectionReport, withdrawn: Vec<(usize, String)>) {

@@ -1,19 +1,19 @@
 //! Why a call failed: in the wrapped service, or before it was reached.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::error::CupelError;
 use crate::gather::{BoxError, SourceOutcome};
 
 /// The error of a call through the layer. Nothing of the wrapped service's error is erased.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Error<E> {
     /// The wrapped service failed.
-    #[error("{0}")]
     Inner(E),
     /// The context could not be selected; the wrapped service was not called.
-    #[error(transparent)]
-    Context(#[from] ContextError),
+    Context(ContextError),
 }
 
 impl<E> Error<E> {
@@ -31,6 +31,37 @@ impl<E> Error<E> {
             Self::Inner(_) => None,
             Self::Context(error) => Some(error),
         }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inner(error) => error.fmt(f),
+            Self::Context(error) => error.fmt(f),
+        }
+    }
+}
+
+// Without a bound on `std::error::Error`, so that services whose error is a boxed one (buffers,
+// time-outs) can be wrapped as well. Rust has no way to ask for either of the two.
+impl<E: fmt::Debug + fmt::Display + 'static> std::error::Error for Error<E> {
+    /// The wrapped service's error where it is a boxed one, as that of most stacks; a service's own
+    /// type speaks for itself through `Display` and [`into_inner`](Error::into_inner).
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Inner(error) => {
+                let boxed = (error as &dyn Any).downcast_ref::<tower::BoxError>()?;
+                Some(&**boxed)
+            }
+            Self::Context(error) => std::error::Error::source(error),
+        }
+    }
+}
+
+impl<E> From<ContextError> for Error<E> {
+    fn from(error: ContextError) -> Self {
+        Self::Context(error)
     }
 }
 

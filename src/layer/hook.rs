@@ -31,7 +31,7 @@ pub struct Selection {
     /// larger than the budget by as much.
     pub uncounted: Vec<String>,
     /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
-    /// the best ones, and the totals count everything.
+    /// the best ones, and the totals count everything. None when everything had arrived before.
     pub stream: Option<StreamReport>,
 }
 

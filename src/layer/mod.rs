@@ -42,6 +42,7 @@ mod arrivals;
 mod budget;
 mod builder;
 mod call;
+mod cost;
 mod dropped;
 mod error;
 mod ext;

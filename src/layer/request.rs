@@ -150,6 +150,10 @@ impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
         Ok(Split::new(candidates, request.fixed_tokens, request))
     }
 
+    fn recounts_source_items(&self) -> bool {
+        false
+    }
+
     fn join(
         &self,
         mut rest: Self::Rest,

@@ -7,12 +7,14 @@ use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tracing::Span;
 
 use super::arrivals::Arrivals;
+use super::cost::Cost;
 use super::observe::Watchers;
 use super::{ContextError, StreamReport};
-use crate::diagnostics::{ExcludedItem, NullTraceCollector, SelectionReport};
+use crate::diagnostics::{ExcludedItem, NullTraceCollector, SelectionReport, TraceCollector};
 use crate::error::CupelError;
 use crate::gather::{Candidates, SourceFacts, message_of};
 use crate::model::{ContextBudget, ExclusionReason, Placed, Refused};
@@ -26,8 +28,15 @@ pub(super) struct Job {
     pub(super) budget: ContextBudget,
     pub(super) refused: Vec<Refused>,
     pub(super) watchers: Watchers,
+    pub(super) cost: Arc<Cost>,
     pub(super) span: Span,
 }
+
+/// What building a candidate, and dropping it again, takes in steps.
+const STEPS_PER_CANDIDATE: u64 = 36;
+
+/// What listing a candidate in a report takes in steps.
+const STEPS_PER_REPORTED: u64 = 150;
 
 /// What was selected, and what there is to say about it.
 #[derive(Default)]
@@ -51,25 +60,35 @@ pub(super) struct SourceNotes {
 }
 
 impl Job {
-    /// About how long the selection takes, in steps.
+    /// About how long the selection takes, in steps of a nanosecond: what its parts say, or what
+    /// the calls before have shown, whichever is more.
     pub(super) fn steps(&self) -> u64 {
         let Self { pipeline, arrivals, budget, .. } = self;
-        let slicing = pipeline.slicer().steps(arrivals.len(), budget.target_tokens());
+        let candidates = arrivals.len();
+        let slicing = pipeline.slicer().steps(candidates, budget.target_tokens());
         let lists = std::iter::once(&arrivals.own).chain(&arrivals.lists);
-        lists.map(|items| pipeline.scorer().steps(items)).fold(slicing, u64::saturating_add)
+        let declared =
+            lists.map(|items| pipeline.scorer().steps(items)).fold(slicing, u64::saturating_add);
+        let reporting = if self.watchers.wants_items() { STEPS_PER_REPORTED } else { 0 };
+        let listing = (candidates as u64).saturating_mul(STEPS_PER_CANDIDATE + reporting);
+        declared.saturating_add(listing).max(self.cost.of(candidates))
     }
 
     pub(super) fn run(self) -> Result<Chosen, CupelError> {
         let span = self.span.clone();
         let _entered = span.enter();
-        let Self { pipeline, facts, arrivals, budget, refused, mut watchers, .. } = self;
+        let (begun, candidates) = (Instant::now(), self.arrivals.len());
+        let Self { pipeline, facts, arrivals, budget, refused, mut watchers, cost, .. } = self;
         let wants_report = watchers.want_report();
         let mut chosen = match arrivals.streaming {
             Some(streaming) => streaming.finish(watchers)?,
             None => {
                 let mut candidates = Candidates::merge(arrivals.own, arrivals.lists);
                 let overflow = pipeline.overflow_strategy();
-                let lifted = candidates.lift_pins(&facts, &budget, overflow);
+                let lifted = match facts.is_empty() {
+                    true => Vec::new(),
+                    false => candidates.lift_pins(&facts, &budget, overflow),
+                };
                 let items = &candidates.items;
                 let count = items.len();
                 let positions = if watchers.is_empty() {
@@ -90,6 +109,7 @@ impl Job {
         if wants_report && !refused.is_empty() {
             add_refused(&mut chosen.report, refused);
         }
+        cost.note(candidates, begun.elapsed());
         Ok(chosen)
     }
 }

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::call::tell;
+use super::cost::Cost;
 use super::dropped::{DroppedCounts, DroppedItems};
 use super::observe::Watchers;
 use super::select::{Chosen, SourceNotes};
 use crate::error::CupelError;
-use crate::gather::{Pace, PinRoom, SourceFacts, Turn, origin};
+use crate::gather::{Pace, PinRoom, SourceFacts, TimeSlice, origin};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
@@ -72,6 +73,7 @@ pub(super) struct Streaming {
     /// Items that have not been looked at.
     waiting: VecDeque<(Sequence, ContextItem)>,
     pace: Pace,
+    cost: Arc<Cost>,
     pinned: Vec<(Sequence, ContextItem)>,
     /// Pins of optional sources, which stay only if they fit beside all others.
     optional_pins: Vec<(Sequence, ContextItem)>,
@@ -88,7 +90,9 @@ impl Streaming {
         mode: &StreamingMode,
         facts: Arc<[SourceFacts]>,
         budget: ContextBudget,
+        cost: Arc<Cost>,
         wants_report: bool,
+        copies_of_any_size: bool,
     ) -> Self {
         let target = budget.effective(0).target_tokens();
         let deduplicating = pipeline.deduplication();
@@ -104,12 +108,14 @@ impl Streaming {
             arrived_tokens: 0,
             waiting: VecDeque::new(),
             pace: Pace::default(),
+            cost,
             pinned: Vec::new(),
             optional_pins: Vec::new(),
             pinned_tokens: 0,
-            slice: match deduplicating {
-                true => StreamSlice::deduplicating(target),
-                false => StreamSlice::new(target),
+            slice: match (deduplicating, copies_of_any_size) {
+                (false, _) => StreamSlice::new(target),
+                (true, false) => StreamSlice::deduplicating(target),
+                (true, true) => StreamSlice::deduplicating_any_size(target),
             },
             dropped: DroppedItems::new(
                 if wants_report { mode.dropped_sample } else { 0 },
@@ -133,24 +139,28 @@ impl Streaming {
         self.score_some();
     }
 
-    /// How many items have not been looked at.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
+    /// How many items there still is something to do about.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len() + self.slice.live_len()
     }
 
     /// Looks at items that wait, for about a millisecond; says whether there were any.
     pub(super) fn score_some(&mut self) -> bool {
-        let any = !self.waiting.is_empty();
-        let mut turn = Turn::begin(self.pace);
+        let before = self.waiting.len();
+        let mut slice = TimeSlice::begin(self.pace);
         while let Some((sequence, item)) = self.waiting.pop_front() {
             self.take(sequence, item);
-            if turn.is_over() {
+            if slice.is_over() {
                 break;
             }
         }
-        self.pace = turn.pace();
-        self.show_progress();
-        any
+        self.pace = slice.pace();
+        let scored = before - self.waiting.len();
+        if scored > 0 {
+            self.cost.note(scored, slice.elapsed());
+            self.show_progress();
+        }
+        scored > 0
     }
 
     fn take(&mut self, sequence: Sequence, item: ContextItem) {

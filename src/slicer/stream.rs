@@ -165,8 +165,23 @@ impl<P> StreamSlice<P> {
     where
         P: StreamContent,
     {
-        let rule = Rule::Deduplicating(Deduplication::new());
-        Self { budget: budget.max(0), kept: Tree::new(), rule }
+        Self::with_deduplication(budget, Deduplication::new(false))
+    }
+
+    /// As [`deduplicating`](Self::deduplicating), for items whose copies may differ in tokens.
+    ///
+    /// The selection is that of a batch all the same. A better copy of another size can make room
+    /// for any item again, so every item is kept, and memory is for all of them.
+    #[must_use]
+    pub fn deduplicating_any_size(budget: i64) -> Self
+    where
+        P: StreamContent,
+    {
+        Self::with_deduplication(budget, Deduplication::new(true))
+    }
+
+    fn with_deduplication(budget: i64, rule: Deduplication<P>) -> Self {
+        Self { budget: budget.max(0), kept: Tree::new(), rule: Rule::Deduplicating(rule) }
     }
 
     /// Takes an item in, and hands back what is out for good.
@@ -296,7 +311,18 @@ impl<P> StreamSlice<P> {
         // smaller. If that one does not fit, none does, and what does not fit changes nothing.
         let first = stream.first_key(self.budget);
         let left = self.kept.remaining_before(&first, self.budget.unsigned_abs());
-        left < stream.fewest_tokens()
+        left < stream.fewest_tokens() && !self.may_replace_selected(stream)
+    }
+
+    /// Whether the stream may yield a better copy of a selected item that takes its place and does
+    /// not fit. A copy of the same size would have fitted where the item does.
+    fn may_replace_selected(&self, stream: &StreamBounds) -> bool {
+        match &self.rule {
+            Rule::Deduplicating(rule) if rule.allows_copies_of_any_size() => {
+                self.selection().any(|item| stream.may_outrank(item))
+            }
+            _ => false,
+        }
     }
 
     /// Ends the stream: what is selected, and what was kept in case it would be.

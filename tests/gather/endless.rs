@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use cupel::ContextItem;
-use cupel::gather::{Source, SourceOutcome, channel};
+use cupel::gather::{Source, SourceOutcome, TurnChannel};
 use futures::stream::{self, StreamExt};
 use tokio::time::{advance, sleep};
 
@@ -148,32 +148,57 @@ async fn a_source_that_is_always_ready_ends_at_the_limit_of_items_without_a_cloc
     assert_eq!(count.load(Ordering::SeqCst), 10_000);
 }
 
-#[tokio::test(start_paused = true)]
-async fn sources_that_use_up_the_tasks_turn_do_not_put_off_a_deadline() {
-    // What comes through a channel counts against the turn that tokio gives a task, and so does a
-    // timer: with three full channels nothing is left of the turn for anybody else.
-    let names = ["one", "two", "three"];
-    let (senders, sources): (Vec<_>, Vec<_>) =
-        names.iter().map(|name| channel::<Request>(*name, 20_000)).unzip();
-    for sender in &senders {
+/// Three sources of 20,000 items each, which come through channels: each item counts against what
+/// tokio gives a task, and so does a timer. With these nothing is left for anybody else.
+async fn full_channels() -> Vec<Source<Request>> {
+    let mut sources = Vec::new();
+    for name in FULL {
+        let channel = TurnChannel::new(20_000);
+        let turn = channel.turn(());
         for _ in 0..20_000 {
-            sender.send(item("again", 1)).await.unwrap();
+            turn.send(item("again", 1)).await.unwrap();
         }
+        let source = channel.source(name, |_: &Request| ());
+        sources.push(source.limit(usize::MAX).optional());
     }
+    sources
+}
+
+const FULL: [&str; 3] = ["one", "two", "three"];
+
+#[tokio::test(start_paused = true)]
+async fn sources_that_use_up_the_tasks_budget_do_not_put_off_a_deadline() {
+    let full = full_channels().await;
     let ticks = Arc::default();
     let clockwork = clockwork(&ticks);
     let hanging = Source::stream("hanging", |_: &Request| {
         stream::pending::<Result<ContextItem, Infallible>>()
     });
-    let full = sources.into_iter().map(|source| source.limit(usize::MAX).optional());
-    let layer = layer_with(full.chain([hanging.deadline(ms(20)).optional()]));
+    let layer = layer_with(full.into_iter().chain([hanging.deadline(ms(20)).optional()]));
     let (_, selection) = report(layer.gather_deadline(ms(40)), request()).await.unwrap();
     clockwork.abort();
     // A turn is a millisecond here, and the source may have to wait for one with something left.
     let elapsed = |name: &str| selection.gather.source(name).unwrap().elapsed;
     assert!((20..=24).contains(&elapsed("hanging").as_millis()), "{:?}", elapsed("hanging"));
-    for name in names {
+    for name in FULL {
         assert_eq!(elapsed(name), ms(40));
         assert!(selection.gather.source(name).unwrap().items < 20_000);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sources_that_use_up_the_tasks_budget_do_not_starve_the_others() {
+    let full = full_channels().await;
+    let ticks = Arc::default();
+    let clockwork = clockwork(&ticks);
+    let ready_at_20 = Source::list("ready", |_: &Request| async {
+        sleep(ms(20)).await;
+        Ok::<_, Infallible>([item("result", 1)])
+    });
+    let layer = layer_with(full.into_iter().chain([ready_at_20.deadline(ms(100))]));
+    let (_, selection) = report(layer.gather_deadline(ms(200)), request()).await.unwrap();
+    clockwork.abort();
+    let ready = selection.gather.source("ready").unwrap();
+    assert_eq!((ready.items, &ready.outcome), (1, &SourceOutcome::Completed));
+    assert!((20..=24).contains(&ready.elapsed.as_millis()), "{:?}", ready.elapsed);
 }

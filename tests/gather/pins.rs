@@ -115,3 +115,24 @@ async fn fixed_tokens_count_when_pins_are_fitted() {
     assert!(sent.is_empty());
     assert_eq!(selection.gather.source("notes").unwrap().pins_lifted, 1);
 }
+
+#[tokio::test]
+async fn pins_of_an_optional_source_never_fail_a_call_however_large_they_are() {
+    for strategy in [OverflowStrategy::Throw, OverflowStrategy::Proceed] {
+        // Both fit the largest budget there is, but not together.
+        let source = notes([pinned("first", i64::MAX), pinned("second", 5)]).optional();
+        let layer = layer_with([source]).pipeline(overflowing(strategy)).budget(budget(i64::MAX));
+        let (sent, selection) = report(layer, request()).await.unwrap();
+        assert_eq!(sent, ["first"]);
+        assert_eq!(selection.gather.source("notes").unwrap().pins_lifted, 1);
+    }
+}
+
+#[tokio::test]
+async fn the_tokens_of_a_source_are_not_made_less_by_an_item_that_is_not_valid() {
+    let source = notes([item("note", 7), item("broken", -5)]);
+    let (_, selection) = report(layer_with([source]), request()).await.unwrap();
+    let notes = selection.gather.source("notes").unwrap();
+    assert_eq!((notes.items, notes.tokens), (2, 7));
+    assert_eq!(selection.report.total_tokens_considered, 2);
+}

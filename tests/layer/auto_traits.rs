@@ -6,7 +6,7 @@ use std::future::{Ready, ready};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use cupel::gather::{ChannelSender, ConversationStore, GatherReport, Source};
+use cupel::gather::{ConversationStore, GatherReport, Source, Turn, TurnChannel};
 use cupel::layer::{
     BuildError, ContextError, ContextRequest, ContextRequestAdapter, CupelLayer, CupelService,
     Error, ReportedFuture, ResponseFuture, Selection,
@@ -26,7 +26,8 @@ fn the_parts_are_send_sync_and_clone() {
     cloned::<CupelService<Echo, Request, ContextRequestAdapter>>();
     cloned::<Source<Request>>();
     cloned::<ConversationStore<u64>>();
-    cloned::<ChannelSender>();
+    cloned::<Turn>();
+    cloned::<TurnChannel<u64>>();
     cloned::<GatherReport>();
     cloned::<Selection>();
     sent::<ResponseFuture<Echo, Request, ContextRequestAdapter>>();
@@ -50,6 +51,15 @@ fn errors_are_errors_of_tower_stacks() {
     let boxed: tower::BoxError =
         Error::<Infallible>::from(ContextError::Panicked { message: "oops".to_owned() }).into();
     assert_eq!(boxed.to_string(), "the selection panicked: oops");
+}
+
+#[test]
+fn what_is_behind_a_boxed_error_can_be_found() {
+    let elapsed: tower::BoxError = Box::new(tower::timeout::error::Elapsed::new());
+    let error = Error::Inner(elapsed);
+    let source = std::error::Error::source(&error).unwrap();
+    assert!(source.is::<tower::timeout::error::Elapsed>());
+    assert_eq!(error.to_string(), source.to_string());
 }
 
 /// A model that lives on one thread.

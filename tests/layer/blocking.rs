@@ -16,6 +16,7 @@ use tower::{Layer, Service, ServiceExt};
 
 use crate::common::{
     Echo, Recorder, Request, context_error, item, layer, layer_with, numbered, report, request,
+    work,
 };
 
 type Threads = Arc<Mutex<Vec<ThreadId>>>;
@@ -63,11 +64,12 @@ async fn ran_here(steps: u64, threshold: Option<u64>) -> bool {
 #[tokio::test]
 async fn a_selection_runs_off_the_executor_from_the_threshold_on() {
     let default = CupelLayer::<Request, ContextRequestAdapter>::DEFAULT_BLOCKING_THRESHOLD;
-    assert!(ran_here(default - 1, None).await);
+    // The one candidate and the report on it count a few hundred steps.
+    assert!(ran_here(default - 1_000, None).await);
     assert!(!ran_here(default, None).await);
-    assert!(ran_here(9, Some(10)).await);
-    assert!(!ran_here(10, Some(10)).await);
-    assert!(ran_here(u64::MAX - 1, Some(u64::MAX)).await);
+    assert!(ran_here(9_000, Some(10_000)).await);
+    assert!(!ran_here(10_000, Some(10_000)).await);
+    assert!(ran_here(u64::MAX - 1_000, Some(u64::MAX)).await);
     assert!(!ran_here(0, Some(0)).await);
 }
 
@@ -90,9 +92,57 @@ async fn a_big_knapsack_runs_off_the_executor_and_a_small_one_does_not() {
         let asked = request().with_items(numbered("candidate", candidates));
         let (sent, _) = report(builder, asked).await.unwrap();
         assert_eq!(sent.len(), candidates.min(1_000));
-        let here = thread::current().id();
-        assert!(threads.lock().unwrap().iter().all(|id| (*id == here) == expected_here));
+        assert_eq!(all_here(&threads), expected_here);
     }
+}
+
+/// Whether everything that was noted happened on this thread.
+fn all_here(threads: &Threads) -> bool {
+    let here = thread::current().id();
+    std::mem::take(&mut *threads.lock().unwrap()).iter().all(|id| *id == here)
+}
+
+#[tokio::test]
+async fn a_report_counts() {
+    // 12,000 candidates are selected from here, but not with a report on them.
+    for (with_report, expected_here) in [(false, true), (true, false)] {
+        let threads = Threads::default();
+        let mut builder = selecting(Where(Arc::clone(&threads)), GreedySlice);
+        if with_report {
+            builder = builder.hook(Recorder::default());
+        }
+        let mut service = builder.build().unwrap().layer(Echo::default());
+        let asked = request().with_items(numbered("candidate", 12_000));
+        service.ready().await.unwrap().call(asked).await.unwrap();
+        assert_eq!(all_here(&threads), expected_here);
+    }
+}
+
+/// A scorer that takes 200 microseconds an item and does not say so, by a clock that stands still
+/// otherwise.
+struct Slow(Where);
+
+impl Scorer for Slow {
+    fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
+        work(Duration::from_micros(200));
+        self.0.score(item, all)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_took_long_runs_off_the_executor_the_next_time() {
+    let threads = Threads::default();
+    let builder = selecting(Slow(Where(Arc::clone(&threads))), GreedySlice);
+    let mut service = builder.build().unwrap().layer(Echo::default());
+    let mut ran_here = async |items: usize| {
+        let asked = request().with_items(numbered("candidate", items));
+        service.ready().await.unwrap().call(asked).await.unwrap();
+        all_here(&threads)
+    };
+    assert!(ran_here(100).await, "nothing is known of the scorer yet");
+    assert!(!ran_here(100).await, "100 items have taken 20 ms");
+    assert!(ran_here(5).await, "5 items take 1 ms");
+    assert!(!ran_here(100).await);
 }
 
 /// Takes nothing, and that only after somebody says so.

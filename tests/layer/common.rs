@@ -20,6 +20,14 @@ use cupel::{
 };
 use tower::{Layer, Service, ServiceExt};
 
+/// Work that takes so long, by a clock that stands still otherwise.
+pub(crate) fn work(time: Duration) {
+    let mut advance = std::pin::pin!(tokio::time::advance(time));
+    let mut context = std::task::Context::from_waker(futures::task::noop_waker_ref());
+    // The clock moves with the first poll; what follows is a turn for others.
+    let _ = std::future::Future::poll(advance.as_mut(), &mut context);
+}
+
 /// A request whose payload is the name of a model.
 pub(crate) type Request = ContextRequest<&'static str>;
 

@@ -1,13 +1,15 @@
 //! Readiness before gathering holds a place at the model; readiness after gathering does not.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cupel::gather::Source;
 use cupel::layer::{ContextRequestAdapter, CupelLayer, Error};
 use futures::future::join_all;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
-use tower::limit::ConcurrencyLimitLayer;
+use tower::limit::{ConcurrencyLimitLayer, GlobalConcurrencyLimitLayer};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_test::mock;
 
@@ -85,4 +87,33 @@ async fn an_error_while_waiting_for_the_model_ends_the_call() {
     };
     assert_eq!(error.to_string(), "gone");
     assert_eq!(start.elapsed(), ms(50));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_may_ask_the_model_behind_the_same_limit_when_readiness_comes_after_gathering() {
+    let places = Arc::new(Semaphore::new(1));
+    let model = ServiceBuilder::new()
+        .layer(GlobalConcurrencyLimitLayer::with_semaphore(Arc::clone(&places)))
+        .service(service_fn(|request: Request| async move {
+            sleep(ms(10)).await;
+            Ok::<_, Infallible>(request.items().count())
+        }));
+    let summary = Source::list("summary", move |_: &Request| {
+        let places = Arc::clone(&places);
+        async move {
+            let _place = places.acquire().await;
+            sleep(ms(10)).await;
+            Ok::<_, Infallible>([item("summary", 1)])
+        }
+    });
+    // By default the call holds the place that its source waits for.
+    for (after, took, sent) in [(true, ms(20), 1), (false, ms(110), 0)] {
+        let layer = layer_with([summary.clone().deadline(ms(100)).optional()])
+            .ready_after_gathering(after)
+            .build()
+            .unwrap();
+        let start = Instant::now();
+        assert_eq!(layer.layer(model.clone()).oneshot(request()).await.unwrap(), sent);
+        assert_eq!(start.elapsed(), took);
+    }
 }

@@ -90,8 +90,8 @@ fn public_types_are_send_and_sync() {
 #[test]
 fn the_layer_and_its_sources_are_send_and_sync() {
     use cupel::gather::{
-        CandidateSource, ChannelClosed, ChannelSender, ConversationStore, FailurePolicy,
-        GatherReport, Source, SourceOutcome, SourceReport,
+        CandidateSource, ConversationStore, FailurePolicy, GatherReport, Source, SourceOutcome,
+        SourceReport, Turn, TurnChannel, TurnOver,
     };
     use cupel::layer::{
         BudgetProvider, BuildError, ContextError, ContextRequest, ContextRequestAdapter,
@@ -102,8 +102,9 @@ fn the_layer_and_its_sources_are_send_and_sync() {
     type Service = tower::util::BoxCloneSyncService<Request, (), std::io::Error>;
 
     send_and_sync::<dyn CandidateSource<Request>>();
-    send_and_sync::<ChannelClosed>();
-    send_and_sync::<ChannelSender>();
+    send_and_sync::<Turn>();
+    send_and_sync::<TurnChannel>();
+    send_and_sync::<TurnOver>();
     send_and_sync::<ConversationStore>();
     send_and_sync::<FailurePolicy>();
     send_and_sync::<GatherReport>();

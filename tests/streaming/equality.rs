@@ -1,13 +1,13 @@
 //! Whatever the sources and however they interleave, streaming sends what a batch sends.
 
-use cupel::layer::ContextRequest;
+use cupel::layer::{ContextRequest, CupelLayerBuilder};
 use cupel::{
     ContextBudget, ContextItem, ContextKind, GreedySlice, OverflowStrategy, Pipeline,
     ReflexiveScorer, UShapedPlacer,
 };
 use proptest::prelude::*;
 
-use crate::support::{Builder, Request, send, timetable};
+use crate::support::{Recounting, Request, send, timetable};
 
 #[derive(Debug, Clone)]
 struct Case {
@@ -18,6 +18,8 @@ struct Case {
     reserve: i64,
     margin: f64,
     deduplication: bool,
+    /// What the adapter adds to the tokens of a source's item.
+    overhead: i64,
 }
 
 /// Few distinct scores and contents, so that ties and duplicates are common.
@@ -43,19 +45,23 @@ fn cases() -> impl Strategy<Value = Case> {
         (40_i64..90, 0_i64..=40, 0_i64..=20),
         prop::sample::select(vec![0.0, 10.0]),
         any::<bool>(),
+        prop::sample::select(vec![0, 0, 2, 7, -1]),
     )
-        .prop_map(|(own, sources, (max, below, reserve), margin, deduplication)| Case {
-            own,
-            sources,
-            max,
-            target: max - below,
-            reserve,
-            margin,
-            deduplication,
+        .prop_map(|(own, sources, (max, below, reserve), margin, deduplication, overhead)| {
+            Case {
+                own,
+                sources,
+                max,
+                target: max - below,
+                reserve,
+                margin,
+                deduplication,
+                overhead,
+            }
         })
 }
 
-fn builder(case: &Case, streaming: bool) -> Builder {
+fn builder(case: &Case, streaming: bool) -> CupelLayerBuilder<Request, Recounting> {
     let pipeline = Pipeline::builder()
         .scorer(ReflexiveScorer)
         .slicer(GreedySlice)
@@ -71,7 +77,7 @@ fn builder(case: &Case, streaming: bool) -> Builder {
         .build()
         .unwrap();
     let mut builder = cupel::layer::CupelLayer::builder()
-        .adapter(cupel::layer::ContextRequestAdapter)
+        .adapter(Recounting(case.overhead))
         .pipeline(pipeline)
         .budget(budget)
         .select_while_gathering(streaming);

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Error, Selection,
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Error,
+    Placed, Selection, Split,
 };
-use cupel::{ContextBudget, ContextItem, Policy};
+use cupel::{ContextBudget, ContextItem, ContextKind, Policy};
 use futures::StreamExt;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
@@ -24,6 +25,40 @@ pub(crate) fn item(content: &str, tokens: i64, hint: f64) -> ContextItem {
 
 pub(crate) fn pinned(content: &str, tokens: i64) -> ContextItem {
     ContextItem::builder(content, tokens).pinned(true).build().unwrap()
+}
+
+/// Work that takes so long, by a clock that stands still otherwise.
+pub(crate) fn work(time: Duration) {
+    let mut advance = std::pin::pin!(tokio::time::advance(time));
+    let mut context = std::task::Context::from_waker(futures::task::noop_waker_ref());
+    // The clock moves with the first poll; what follows is a turn for others.
+    let _ = std::future::Future::poll(advance.as_mut(), &mut context);
+}
+
+/// Counts what sources give in its own way, so that copies of one text may differ in size.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recounting(pub(crate) i64);
+
+impl ContextAdapter<Request> for Recounting {
+    type Rest = Request;
+
+    fn split(&self, request: Request) -> Result<Split<Request>, BoxError> {
+        ContextRequestAdapter.split(request)
+    }
+
+    fn join(&self, rest: Request, placed: Vec<Placed>) -> Result<Request, BoxError> {
+        ContextRequestAdapter.join(rest, placed)
+    }
+
+    fn source_item_tokens(&self, _: &Request, item: &ContextItem) -> i64 {
+        // Documents are wrapped in more than messages are.
+        let times = if *item.kind() == ContextKind::document() { 2 } else { 1 };
+        item.tokens() + times * self.0
+    }
+
+    fn recounts_source_items(&self) -> bool {
+        self.0 != 0
+    }
 }
 
 /// A source that yields each item after a pause.
@@ -52,8 +87,8 @@ pub(crate) fn layer(budget: i64) -> Builder {
 }
 
 /// What was sent, and the selection behind it.
-pub(crate) async fn send(
-    builder: Builder,
+pub(crate) async fn send<A: ContextAdapter<Request>>(
+    builder: CupelLayerBuilder<Request, A>,
     request: Request,
 ) -> Result<(Vec<String>, Selection), Error<Infallible>> {
     let inner = service_fn(|request: Request| async move {

@@ -126,6 +126,12 @@ impl StreamBounds {
         self.may_pin
     }
 
+    /// Whether an item may come that a batch would keep rather than this copy of it.
+    pub(super) fn may_outrank<P>(&self, item: &StreamItem<P>) -> bool {
+        let best = (order::descending(self.max_score), self.next);
+        best < (order::descending(item.score), item.sequence)
+    }
+
     /// The fewest tokens an item may have.
     pub(super) fn fewest_tokens(&self) -> u64 {
         self.min_tokens.unsigned_abs()
