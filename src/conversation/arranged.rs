@@ -133,8 +133,9 @@ impl Conversation {
     }
 
     /// Which of what was selected cannot be sent, for
-    /// [`ContextAdapter::withdrawn`](crate::layer::ContextAdapter::withdrawn): steps of an exchange
-    /// whose question was not selected. See [`Exchanges::StepsApart`].
+    /// [`ContextAdapter::withdrawn`](crate::layer::ContextAdapter::withdrawn): messages whose
+    /// [needed](Message::needs) one was not selected, and steps of an exchange whose question was not
+    /// (see [`Exchanges::StepsApart`]).
     #[must_use]
     pub fn withdrawn(&self, placed: &[Placed]) -> Vec<(usize, String)> {
         if self.needs.is_empty() {
@@ -145,12 +146,16 @@ impl Conversation {
             Origin::Source { .. } => None,
         };
         let selected: BTreeSet<usize> = placed.iter().filter_map(unit).collect();
-        let is_withdrawn = |placed: &Placed| {
-            let needed = unit(placed).and_then(|unit| self.needs.get(&unit));
-            needed.is_some_and(|needed| !selected.contains(needed))
-        };
+        let mut sent = selected.clone();
+        // What is needed stands before what needs it, so one pass from the front is enough.
+        for (step, needed) in &self.needs {
+            if !sent.contains(needed) {
+                sent.remove(step);
+            }
+        }
+        let is_withdrawn = |placed: &Placed| unit(placed).is_some_and(|unit| !sent.contains(&unit));
         let withdrawn = placed.iter().enumerate().filter(|(_, placed)| is_withdrawn(placed));
-        withdrawn.map(|(position, _)| (position, "its question was not selected".into())).collect()
+        withdrawn.map(|(position, _)| (position, "what it needs was not selected".into())).collect()
     }
 
     /// Puts what was selected in the order in which it is sent.
@@ -209,7 +214,8 @@ fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
 
 /// What a pinned message needs is pinned as well.
 fn pin_needed(pinned: &mut [bool], units: &Units) {
-    for (step, opener) in &units.needs {
+    // From the end, since what is needed may need something before it.
+    for (step, opener) in units.needs.iter().rev() {
         let is_pinned = |message: &usize| pinned.get(*message) == Some(&true);
         if units.members_of(*step).iter().any(is_pinned) {
             let first = units.members_of(*opener).first();

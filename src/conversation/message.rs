@@ -23,6 +23,8 @@ pub struct Message {
     pub with_previous: bool,
     /// Whether it is kept together with the message after it.
     pub with_next: bool,
+    /// The earlier message, by index, without which it is not sent. That one may be sent without it.
+    pub needs: Option<usize>,
     /// Whether it is sent whatever rules and attributes say.
     pub required: bool,
     /// Why the API would not take it.
@@ -59,6 +61,7 @@ impl Message {
             answers: Vec::new(),
             with_previous: false,
             with_next: false,
+            needs: None,
             required: false,
             refused: None,
             attributes: None,
@@ -88,6 +91,13 @@ impl Message {
     /// Keeps this message together with the one after it, as a model's reasoning must be.
     pub fn with_next(mut self) -> Self {
         self.with_next = true;
+        self
+    }
+
+    /// Sends this message only with an earlier one, given by its index. That one may be sent without
+    /// it, and is pinned when this one is.
+    pub fn needs(mut self, index: usize) -> Self {
+        self.needs = Some(index);
         self
     }
 

@@ -50,6 +50,7 @@ impl Pairing {
         if rules.exchanges != Exchanges::Apart {
             pairing.join_exchanges(messages, rules.exchanges);
         }
+        pairing.add_needs(messages);
         pairing
     }
 
@@ -180,6 +181,22 @@ impl Pairing {
                 }
                 Some(first) if !message.opens_exchange() => self.join(first, index),
                 _ => exchange = Some(index),
+            }
+        }
+    }
+
+    /// Notes which messages need an earlier one, and refuses those whose earlier one is refused.
+    fn add_needs(&mut self, messages: &[Message]) {
+        if messages.iter().all(|message| message.needs.is_none()) {
+            return;
+        }
+        let sound = self.sound();
+        for (index, message) in messages.iter().enumerate() {
+            let Some(needed) = message.needs else { continue };
+            if needed < index && sound.get(needed) == Some(&true) {
+                self.needs.insert(index, needed);
+            } else {
+                self.refuse(index, || "the message it needs cannot be sent".to_owned());
             }
         }
     }

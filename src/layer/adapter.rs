@@ -1,6 +1,7 @@
 //! How candidates come out of a request and go back in.
 
 use auto_impl::auto_impl;
+use futures::future::BoxFuture;
 
 use crate::gather::BoxError;
 use crate::model::{ContextItem, Placed, Refused};
@@ -48,6 +49,14 @@ use crate::model::{ContextItem, Placed, Refused};
 pub trait ContextAdapter<Req>: Send + Sync {
     /// What is left of a request without its candidates.
     type Rest: Send;
+
+    /// Work that would hold the executor for long and has to be done before [`split`](Self::split),
+    /// such as loading a vocabulary: the call waits for it, and time-outs around the call hold
+    /// meanwhile. Nothing by default.
+    fn before_split(&self, request: &Req) -> Option<BoxFuture<'static, ()>> {
+        let _ = request;
+        None
+    }
 
     /// Takes the candidates out.
     ///

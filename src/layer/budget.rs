@@ -36,6 +36,39 @@ pub trait BudgetProvider<Req>: Send + Sync {
     ///
     /// Whatever leaves the budget unknown; the call fails with it before anything is gathered.
     fn budget(&self, request: &Req) -> Result<ContextBudget, BoxError>;
+
+    /// The budget, and who set what of it: errors say so.
+    ///
+    /// # Errors
+    ///
+    /// As for [`budget`](Self::budget).
+    fn budget_and_origin(&self, request: &Req) -> Result<(ContextBudget, BudgetOrigin), BoxError> {
+        Ok((self.budget(request)?, BudgetOrigin::default()))
+    }
+}
+
+/// Who set what of a budget, in words that complete "the … of 8192 tokens" and "set by …".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BudgetOrigin {
+    /// Whose limit the whole is: `"model's window"`.
+    pub window: &'static str,
+    /// Who set what is kept for the answer: `"the request"`.
+    pub answer: &'static str,
+}
+
+impl BudgetOrigin {
+    /// Whose limit the whole is, and who set what is kept for the answer.
+    #[must_use]
+    pub const fn new(window: &'static str, answer: &'static str) -> Self {
+        Self { window, answer }
+    }
+}
+
+impl Default for BudgetOrigin {
+    fn default() -> Self {
+        Self::new("budget", "the budget")
+    }
 }
 
 impl<Req> BudgetProvider<Req> for ContextBudget {

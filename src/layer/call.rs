@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tracing::Span;
 
 use super::arrivals::Arrivals;
 use super::budget::without_fixed;
 use super::observe::Observers;
+use super::pinned::{Explanation, Limits};
 use super::select::{Chosen, Job, Selecting};
 use super::service::Shared;
 use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split, spans};
@@ -35,6 +37,8 @@ pub(super) struct Call<Req, A> {
 pub(super) enum Step<Req, Rest> {
     /// It failed before it was polled.
     Failed(ContextError),
+    /// The adapter's work before the request is taken apart.
+    Waiting(Req, BoxFuture<'static, ()>),
     Gathering(Gathering<Rest>),
     /// On the blocking pool.
     Selecting(Rest, Selecting),
@@ -48,6 +52,7 @@ pub(super) struct Gathering<Rest> {
     /// None when the layer has no sources.
     gather: Option<Box<Gather>>,
     arrivals: Arrivals,
+    explanation: Explanation,
     refused: Vec<Refused>,
 }
 
@@ -71,25 +76,33 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             caller_wants_report,
         };
         let _entered = span.enter();
-        let step = match guarded(|| call.prepare(request)) {
-            Ok(gathering) => Step::Gathering(gathering),
-            Err(error) => Step::Failed(error),
-        };
-        (call, step)
+        let step = guarded(|| {
+            // First, so that it is known whatever goes wrong.
+            call.note_model(&request);
+            match shared.adapter.before_split(&request) {
+                Some(work) => Ok(Step::Waiting(request, work)),
+                None => call.prepare(request).map(Step::Gathering),
+            }
+        });
+        (call, step.unwrap_or_else(Step::Failed))
+    }
+
+    /// Tells telemetry which model the request is for.
+    fn note_model(&mut self, request: &Req) {
+        let start = self.observers.start();
+        if start.is_some() || !self.span.is_disabled() {
+            if let Some(model) = self.shared.adapter.model(request) {
+                spans::record_model(&self.span, model);
+                start.into_iter().for_each(|start| start.model = Some(model.into()));
+            }
+        }
     }
 
     /// Takes the request apart, works out its budget, and opens the sources.
     fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
         let shared = &*self.shared;
-        // First, so that it is known whatever goes wrong.
-        let start = self.observers.start();
-        if start.is_some() || !self.span.is_disabled() {
-            if let Some(model) = shared.adapter.model(&request) {
-                spans::record_model(&self.span, model);
-                start.into_iter().for_each(|start| start.model = Some(model.into()));
-            }
-        }
-        let whole = shared.budget.budget(&request).map_err(ContextError::Budget)?;
+        let (whole, origin) =
+            shared.budget.budget_and_origin(&request).map_err(ContextError::Budget)?;
         // Opening a source runs none of it, and the adapter is about to consume the request.
         let gather = (!shared.sources.is_empty())
             .then(|| Box::new(Gather::open(&shared.sources, &request, shared.gather_deadline)));
@@ -108,13 +121,17 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         }
         let fixed_tokens = fixed_tokens.saturating_add(frame_tokens);
         let available_tokens = whole.available_tokens();
-        self.selection.budget = without_fixed(&whole, fixed_tokens)
-            .ok_or(ContextError::FixedTokens { fixed_tokens, available_tokens })?;
+        let limits = Limits::of(&whole, origin);
+        self.selection.budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
+            let limits = Box::new(limits);
+            ContextError::FixedTokens { fixed_tokens, available_tokens, limits }
+        })?;
         self.selection.fixed_tokens = fixed_tokens;
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;
         let arrivals = Arrivals::new(candidates, shared.sources.len());
-        Ok(Gathering { rest, gather, arrivals, refused })
+        let explanation = Explanation { limits, fixed_tokens };
+        Ok(Gathering { rest, gather, arrivals, explanation, refused })
     }
 
     /// Goes as far as it can. Unless the answer is ready, the task will be woken to go on.
@@ -128,6 +145,13 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         self.observers.begin(&self.shared.hooks);
         guarded(|| match step {
             Step::Failed(error) => Err(error),
+            Step::Waiting(request, mut work) => match work.as_mut().poll(cx) {
+                Poll::Pending => Ok(Step::Waiting(request, work)),
+                Poll::Ready(()) => {
+                    let gathering = self.prepare(request)?;
+                    self.gather(gathering, cx)
+                }
+            },
             Step::Gathering(gathering) => self.gather(gathering, cx),
             Step::Selecting(rest, selecting) => self.wait_for_selection(rest, selecting, cx),
             Step::Ready(request) => Ok(Step::Ready(request)),
@@ -151,13 +175,14 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 }
             }
         }
-        let Gathering { rest, gather, arrivals, refused } = gathering;
+        let Gathering { rest, gather, arrivals, explanation, refused } = gathering;
         drop(gather); // and its span with it
         let job = Job {
             pipeline: self.shared.pipeline.clone(),
             facts: Arc::clone(&self.shared.facts),
             arrivals,
             budget: self.selection.budget.clone(),
+            explanation,
             refused,
             watchers: self.observers.watchers(self.wants_report),
             cost: Arc::clone(&self.shared.cost),

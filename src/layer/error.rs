@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use super::pinned::{Beside, Largest, Limits};
 use crate::error::CupelError;
 use crate::gather::{BoxError, SourceOutcome};
 
@@ -76,13 +77,32 @@ pub enum ContextError {
     /// What is sent anyway does not fit the budget.
     #[error(
         "{fixed_tokens} tokens are sent whatever is selected (instructions, tools, priming), but \
-         the budget has {available_tokens} for the request"
+         {limits}, has {available_tokens} for the request"
     )]
     FixedTokens {
         /// Tokens that are not up for selection.
         fixed_tokens: i64,
         /// `maxTokens - outputReserve`.
         available_tokens: i64,
+        /// Where the budget comes from.
+        limits: Box<Limits>,
+    },
+
+    /// What is always sent does not fit the budget: instructions, the last question, the newest
+    /// results, and what is pinned.
+    #[error(
+        "{error} of {limits}{}; {} shorten or unpin some of it, keep less for the answer, or use \
+         a larger window", Beside(.fixed_tokens), Largest(.largest)
+    )]
+    Pinned {
+        /// [`CupelError::PinnedExceedsBudget`], with the numbers.
+        error: CupelError,
+        /// The largest of what is always sent, in words, with the tokens of each; at most three.
+        largest: Vec<(String, i64)>,
+        /// Tokens that are not up for selection and came off the budget before.
+        fixed_tokens: i64,
+        /// Where the budget comes from.
+        limits: Box<Limits>,
     },
 
     /// The adapter could not take the request apart or put it together.
@@ -134,7 +154,7 @@ impl ContextError {
             Self::FixedTokens { .. } => "FixedTokens",
             Self::Adapter(_) => "Adapter",
             Self::Source { .. } => "Source",
-            Self::Selection(error) => error.name(),
+            Self::Selection(error) | Self::Pinned { error, .. } => error.name(),
             Self::Panicked { .. } => "Panicked",
             Self::NoTimer => "NoTimer",
             Self::Finished => "Finished",

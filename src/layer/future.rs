@@ -118,6 +118,7 @@ impl<S: Service<Req>, Req, Rest> State<S, Req, Rest> {
     fn name(&self) -> &'static str {
         match self {
             Self::Before(Some((_, Step::Failed(_)))) => "failed",
+            Self::Before(Some((_, Step::Waiting(..)))) => "waiting for the adapter",
             Self::Before(Some((_, Step::Gathering(_)))) => "gathering",
             Self::Before(Some((_, Step::Selecting(..)))) => "selecting",
             Self::Before(Some((_, Step::Ready(_)))) => "awaiting ready",

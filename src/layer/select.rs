@@ -13,9 +13,9 @@ use tracing::Span;
 use super::arrivals::Arrivals;
 use super::cost::Cost;
 use super::observe::Watchers;
+use super::pinned::Explanation;
 use super::{ContextError, StreamReport};
 use crate::diagnostics::{ExcludedItem, NullTraceCollector, SelectionReport, TraceCollector};
-use crate::error::CupelError;
 use crate::gather::{Candidates, SourceFacts, message_of};
 use crate::model::{ContextBudget, ExclusionReason, Placed, Refused};
 use crate::pipeline::Pipeline;
@@ -26,6 +26,8 @@ pub(super) struct Job {
     pub(super) facts: Arc<[SourceFacts]>,
     pub(super) arrivals: Arrivals,
     pub(super) budget: ContextBudget,
+    /// For the error, if pinned items do not fit.
+    pub(super) explanation: Explanation,
     pub(super) refused: Vec<Refused>,
     pub(super) watchers: Watchers,
     pub(super) cost: Arc<Cost>,
@@ -74,14 +76,24 @@ impl Job {
         declared.saturating_add(listing).max(self.cost.of(candidates))
     }
 
-    pub(super) fn run(self) -> Result<Chosen, CupelError> {
+    pub(super) fn run(self) -> Result<Chosen, ContextError> {
         let span = self.span.clone();
         let _entered = span.enter();
         let (begun, candidates) = (Instant::now(), self.arrivals.len());
-        let Self { pipeline, facts, arrivals, budget, refused, mut watchers, cost, .. } = self;
+        let Self {
+            pipeline,
+            facts,
+            arrivals,
+            budget,
+            explanation,
+            refused,
+            mut watchers,
+            cost,
+            ..
+        } = self;
         let wants_report = watchers.want_report();
         let mut chosen = match arrivals.streaming {
-            Some(streaming) => streaming.finish(watchers)?,
+            Some(streaming) => streaming.finish(watchers, explanation)?,
             None => {
                 let mut candidates = Candidates::merge(arrivals.own, arrivals.lists);
                 let overflow = pipeline.overflow_strategy();
@@ -92,10 +104,11 @@ impl Job {
                 let items = &candidates.items;
                 let count = items.len();
                 let positions = if watchers.is_empty() {
-                    pipeline.run_positions(items, &budget, &mut NullTraceCollector)?
+                    pipeline.run_positions(items, &budget, &mut NullTraceCollector)
                 } else {
-                    pipeline.run_positions(items, &budget, &mut watchers)?
+                    pipeline.run_positions(items, &budget, &mut watchers)
                 };
+                let positions = positions.map_err(|error| explanation.of(error, items))?;
                 let notes = |pins_lifted| SourceNotes { pins_lifted, broke_promise: false };
                 Chosen {
                     placed: candidates.into_placed(&positions, &facts),
@@ -128,7 +141,7 @@ fn add_refused(report: &mut SelectionReport, refused: Vec<Refused>) {
 }
 
 /// A selection on the blocking pool. One that has not begun is withdrawn with its call.
-pub(super) struct Selecting(JoinHandle<Result<Chosen, CupelError>>);
+pub(super) struct Selecting(JoinHandle<Result<Chosen, ContextError>>);
 
 impl Selecting {
     pub(super) fn start(pool: &Handle, job: Job) -> Self {
@@ -137,7 +150,7 @@ impl Selecting {
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Chosen, ContextError>> {
         Pin::new(&mut self.0).poll(cx).map(|selected| match selected {
-            Ok(selected) => selected.map_err(ContextError::from),
+            Ok(selected) => selected,
             Err(error) => {
                 let message = match error.try_into_panic() {
                     Ok(payload) => message_of(payload),

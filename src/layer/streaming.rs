@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::ContextError;
 use super::call::tell;
 use super::cost::Cost;
 use super::dropped::{DroppedCounts, DroppedItems};
 use super::observe::Watchers;
+use super::pinned::Explanation;
 use super::select::{Chosen, SourceNotes};
-use crate::error::CupelError;
 use crate::gather::{Pace, PinRoom, SourceFacts, TimeSlice, origin};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
@@ -278,7 +279,11 @@ impl Streaming {
     }
 
     /// Places what is selected and explains what is not.
-    pub(super) fn finish(mut self, mut watchers: Watchers) -> Result<Chosen, CupelError> {
+    pub(super) fn finish(
+        mut self,
+        mut watchers: Watchers,
+        explanation: Explanation,
+    ) -> Result<Chosen, ContextError> {
         while let Some((sequence, item)) = self.waiting.pop_front() {
             self.take(sequence, item);
         }
@@ -307,14 +312,10 @@ impl Streaming {
                 *arrival = number;
             }
         }
-        let positions = self.pipeline.place_selected(
-            &items,
-            &scores,
-            &arrival,
-            arrived,
-            &budget,
-            &mut watchers,
-        )?;
+        let positions = self
+            .pipeline
+            .place_selected(&items, &scores, &arrival, arrived, &budget, &mut watchers)
+            .map_err(|error| explanation.of(error, &items))?;
         let counts = dropped.counts(positions.len().saturating_sub(pins));
         let wants_report = watchers.want_report();
         let mut report = watchers.into_report();

@@ -1,6 +1,6 @@
 //! A budget by the window of the request's model.
 
-use super::BudgetProvider;
+use super::{BudgetOrigin, BudgetProvider};
 use crate::gather::BoxError;
 use crate::model::ContextBudget;
 
@@ -139,6 +139,10 @@ impl<M> ModelWindow<M> {
 
 impl<Req, M: ModelLookup<Req>> BudgetProvider<Req> for ModelWindow<M> {
     fn budget(&self, request: &Req) -> Result<ContextBudget, BoxError> {
+        self.budget_and_origin(request).map(|(budget, _)| budget)
+    }
+
+    fn budget_and_origin(&self, request: &Req) -> Result<(ContextBudget, BudgetOrigin), BoxError> {
         let (limits, whose) = match self.window {
             Some(window) => (WindowLimits::new(window), "set window"),
             None => (self.models.limits(request)?, "model's window"),
@@ -159,11 +163,13 @@ impl<Req, M: ModelLookup<Req>> BudgetProvider<Req> for ModelWindow<M> {
             );
             return Err(problem.into());
         }
-        let input = limits.max_input.unwrap_or(i64::MAX);
-        let budget = ContextBudget::builder(window.min(input.saturating_add(answer)))
+        let most = limits.max_input.map_or(i64::MAX, |input| input.saturating_add(answer));
+        let whose =
+            if most < window { "model's limit for the prompt, and the answer," } else { whose };
+        let budget = ContextBudget::builder(window.min(most))
             .output_reserve(answer)
             .estimation_safety_margin_percent(self.safety_margin_percent)
             .build()?;
-        Ok(budget)
+        Ok((budget, BudgetOrigin::new(whose, who)))
     }
 }

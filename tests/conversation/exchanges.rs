@@ -81,7 +81,30 @@ fn steps_of_an_exchange_that_is_over_go_only_with_its_question() {
         };
         units.iter().map(place).collect()
     };
-    let why = || "its question was not selected".to_owned();
+    let why = || "what it needs was not selected".to_owned();
     assert_eq!(conversation.withdrawn(&placed(&[5, 2, 4, 1, 3])), [(1, why()), (3, why())]);
     assert!(conversation.withdrawn(&placed(&[5, 2, 0, 4, 3])).is_empty());
+}
+
+#[test]
+fn a_message_that_needs_an_earlier_one_is_sent_and_refused_with_it() {
+    let messages = |answered: bool| {
+        let mut messages = vec![user("why?"), assistant("page 1").calls("a")];
+        messages.extend(answered.then(|| tool("once upon", "a")));
+        messages.extend([assistant("page 2").calls("b").needs(1), tool("the end", "b")]);
+        messages
+    };
+    let conversation = Conversation::new(messages(true), &Rules::new()).unwrap();
+    // The newest unit is pinned, and what it needs with it; the two stay apart.
+    let pinned: Vec<bool> = conversation.candidates().iter().map(ContextItem::pinned).collect();
+    assert_eq!(pinned, [true, true, true]);
+    assert_eq!(place(&conversation, [2]), [3, 4]);
+    let item = |unit: usize| conversation.candidates()[unit].clone();
+    let placed = |unit: usize| Placed { item: item(unit), origin: Origin::Request(unit) };
+    assert_eq!(conversation.withdrawn(&[placed(0), placed(2)]).len(), 1);
+    assert!(conversation.withdrawn(&[placed(0), placed(1)]).is_empty());
+
+    let mut conversation = Conversation::new(messages(false), &Rules::new()).unwrap();
+    let why: Vec<String> = conversation.take_refused().into_iter().map(|one| one.why).collect();
+    assert_eq!(why, ["tool call \"a\" without its result", "the message it needs cannot be sent"]);
 }

@@ -75,7 +75,10 @@ async fn pins_of_a_required_source_that_do_not_fit_fail_the_call() {
     let error = context_error(report(layer, request()).await);
     assert!(matches!(
         error,
-        ContextError::Selection(CupelError::PinnedExceedsBudget { pinned_tokens: 101, .. })
+        ContextError::Pinned {
+            error: CupelError::PinnedExceedsBudget { pinned_tokens: 101, .. },
+            ..
+        }
     ));
 }
 

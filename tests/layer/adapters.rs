@@ -5,10 +5,12 @@ use std::error::Error as _;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use cupel::ContextItem;
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{ContextAdapter, ContextError, CupelLayer, Error, Placed, Split};
+use futures::future::BoxFuture;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::common::{Recorder, budget, item, pipeline};
@@ -161,4 +163,38 @@ async fn a_request_that_cannot_be_put_together_is_not_sent() {
     // The selection was made and then failed; the hook knows what had been gathered.
     let failures = hook.failures.lock().unwrap();
     assert_eq!(failures[0].1.source("notes").unwrap().items, 1);
+}
+
+/// Has work that takes a minute before a request can be taken apart.
+struct Slow;
+
+impl ContextAdapter<Prompt> for Slow {
+    type Rest = Prompt;
+
+    fn before_split(&self, _: &Prompt) -> Option<BoxFuture<'static, ()>> {
+        Some(Box::pin(tokio::time::sleep(Duration::from_secs(60))))
+    }
+
+    fn split(&self, prompt: Prompt) -> Result<Split<Prompt>, BoxError> {
+        Lines.split(prompt)
+    }
+
+    fn join(&self, rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {
+        Lines.join(rest, placed)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_adapters_work_before_the_split_is_waited_for_and_time_outs_hold_meanwhile() {
+    let layer = CupelLayer::builder()
+        .adapter(Arc::new(Slow))
+        .pipeline(pipeline())
+        .budget(budget(100))
+        .build()
+        .unwrap();
+    let service = layer.layer(service_fn(|prompt: Prompt| ready(Ok::<_, Infallible>(prompt))));
+    let call = service.clone().oneshot(prompt(&["one"]));
+    assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
+    let sent = service.oneshot(prompt(&["one"])).await.unwrap();
+    assert_eq!(sent.lines, ["one"]);
 }

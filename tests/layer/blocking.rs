@@ -210,7 +210,7 @@ async fn an_error_of_a_long_selection_is_the_same_as_that_of_a_short_one() {
         let outcome = report(builder, request().item(crate::common::pinned("long", 2_000))).await;
         assert!(matches!(
             context_error(outcome),
-            ContextError::Selection(CupelError::PinnedExceedsBudget { .. })
+            ContextError::Pinned { error: CupelError::PinnedExceedsBudget { .. }, .. }
         ));
     }
 }

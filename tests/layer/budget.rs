@@ -149,7 +149,8 @@ async fn too_many_fixed_tokens_are_an_error() {
             error.to_string(),
             format!(
                 "{fixed} tokens are sent whatever is selected (instructions, tools, priming), but \
-                 the budget has 80 for the request"
+                 the budget of 100 tokens, 20 of them kept for the answer (set by the budget), \
+                 has 80 for the request"
             ),
         );
     }
@@ -178,13 +179,16 @@ async fn pinned_items_that_do_not_fit_are_an_error_of_the_selection() {
     let model = Echo::default();
     let mut service = layer().budget(budget(10)).build().unwrap().layer(model.clone());
     let error = context_error(call(&mut service, request().item(pinned("long", 11))).await);
-    assert!(matches!(
-        error,
-        ContextError::Selection(CupelError::PinnedExceedsBudget {
-            pinned_tokens: 11,
-            available_tokens: 10
-        })
-    ));
+    let ContextError::Pinned { error: problem, largest, .. } = &error else { panic!("{error}") };
+    let expected = CupelError::PinnedExceedsBudget { pinned_tokens: 11, available_tokens: 10 };
+    assert_eq!(*problem, expected);
+    assert_eq!(*largest, [("an item of kind Message".to_owned(), 11)]);
+    assert_eq!(
+        error.to_string(),
+        "Pinned items require 11 tokens, but only 10 are available of the budget of 10 tokens, 0 of \
+         them kept for the answer (set by the budget); the largest: an item of kind Message (11 \
+         tokens); shorten or unpin some of it, keep less for the answer, or use a larger window"
+    );
     assert_eq!(model.calls(), 0);
 }
 

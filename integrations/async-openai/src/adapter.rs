@@ -7,9 +7,11 @@ use cupel::ContextItem;
 use cupel::conversation::{Answers, Attributes, Conversation, Message, Role, Rules};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Split};
-use cupel::tokens::TokenCounter;
+use cupel::tokens::{Encoding, TokenCounter};
+use futures::future::BoxFuture;
+use tokio::runtime::Handle;
 
-use crate::count::Meter;
+use crate::count::{Ahead, Meter, load};
 use crate::models::Models;
 use crate::read::{Endpoint, Head, MessageView};
 use crate::request::{Parts, Piece, Request};
@@ -19,8 +21,8 @@ use crate::window::ModelWindow;
 /// The adapter for all [requests](Request) of both APIs, typed and raw.
 ///
 /// Each message is a candidate, or several that only make sense together: an assistant message
-/// with tool calls and the answers to them, reasoning with what the model went on to write (so
-/// append all calls of a turn before their outputs, as the Responses API returns them).
+/// with tool calls and the answers to them, reasoning with what the model went on to write. What it
+/// wrote after the result of a call is sent only with the reasoning before it.
 /// System and developer messages, the last user message and the newest unit are pinned. What the
 /// API would refuse is left out and reported. Messages keep their order and are never edited.
 ///
@@ -61,6 +63,20 @@ impl OpenAiAdapter {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Begins to load an encoding now, on a thread of its own, so that the first call does not have to
+    /// wait for it.
+    ///
+    /// Without this the first call for a model of that encoding loads it (about 0.1 s; seconds in a
+    /// debug build). It does so on Tokio's blocking pool, as it counts texts of 64 KiB or more among
+    /// the newest 16 messages: other tasks go on, and a time-out around the call fires in time.
+    #[must_use]
+    pub fn preload(self, encoding: Encoding) -> Self {
+        // Without a thread the first call loads it.
+        let thread = std::thread::Builder::new().name("load encoding".to_owned());
+        drop(thread.spawn(move || load(encoding)));
+        self
     }
 
     /// Sets the models that are known.
@@ -153,6 +169,16 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         request.model()
     }
 
+    fn before_split(&self, request: &R) -> Option<BoxFuture<'static, ()>> {
+        // Without a runtime there is no executor to hold up either.
+        let pool = Handle::try_current().ok()?;
+        let model = self.models.of_request(request.model()).ok()?;
+        let ahead = Ahead::of(request, model.encoding(), self.counter.as_ref())?;
+        let work = pool.spawn_blocking(move || ahead.run());
+        // What goes wrong there goes wrong again when it is counted, and is reported then.
+        Some(Box::pin(async move { drop(work.await) }))
+    }
+
     fn split(&self, mut request: R) -> Result<Split<Self::Rest>, BoxError> {
         let model = self.models.of_request(request.model())?;
         let meter = Meter::new(model, self.counter.as_ref());
@@ -227,6 +253,10 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         }
         request.put(pieces, changed)?;
         Ok(request)
+    }
+
+    fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
+        rest.conversation.withdrawn(placed)
     }
 
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {

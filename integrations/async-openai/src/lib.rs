@@ -39,7 +39,7 @@ mod template;
 mod window;
 
 pub use adapter::OpenAiAdapter;
-pub use count::{Detail, ImageRule, ToolRule};
+pub use count::{Detail, ImageRule, ToolPrices, ToolRule};
 pub use http::{HttpFuture, HttpLayer, HttpService};
 pub use models::{Model, Models, UnknownModel};
 pub use read::{Endpoint, MessageView};

@@ -1,5 +1,6 @@
 //! Counting what a request sends: text by the model's encoding, everything else by published rules.
 
+mod ahead;
 mod audio;
 mod file;
 mod image;
@@ -8,6 +9,7 @@ mod schema;
 mod tools;
 
 pub use image::{Detail, ImageRule};
-pub use tools::ToolRule;
+pub use tools::{ToolPrices, ToolRule};
 
+pub(crate) use ahead::{Ahead, load};
 pub(crate) use meter::{FORMAT, Meter};

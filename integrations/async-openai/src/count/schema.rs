@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Meter;
-use super::tools::without_full_stop;
+use super::tools::{ToolPrices, without_full_stop};
 
 /// A schema deeper than this is counted as JSON from there on.
 const DEEPEST: usize = 64;
@@ -27,9 +27,9 @@ const COUNTED: &[&str] = &[
 ];
 
 /// The tokens of a function's parameters.
-pub(super) fn parameters(meter: &Meter, schema: &str) -> i64 {
+pub(super) fn parameters(meter: &Meter, prices: &ToolPrices, schema: &str) -> i64 {
     match serde_json::from_str(schema) {
-        Ok(schema) => root(meter, &schema),
+        Ok(schema) => root(meter, prices, &schema),
         // Too deep for a parser, or no JSON.
         Err(_) => meter.text(schema),
     }
@@ -37,17 +37,16 @@ pub(super) fn parameters(meter: &Meter, schema: &str) -> i64 {
 
 /// The outermost schema has no line of its own in the rule: its description and its keywords are
 /// counted all the same.
-fn root(meter: &Meter, schema: &Value) -> i64 {
+fn root(meter: &Meter, prices: &ToolPrices, schema: &Value) -> i64 {
     let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    meter.text(without_full_stop(description)).saturating_add(inside(meter, schema, 0))
+    meter.text(without_full_stop(description)).saturating_add(inside(meter, prices, schema, 0))
 }
 
 /// The properties of an object, with all that is below them.
-fn properties(meter: &Meter, schema: &Value, depth: usize) -> i64 {
+fn properties(meter: &Meter, prices: &ToolPrices, schema: &Value, depth: usize) -> i64 {
     if depth > DEEPEST {
         return meter.text(&schema.to_string());
     }
-    let rule = meter.model().tool_rule();
     let mut tokens = 0_i64;
     let mut add = |more: i64| tokens = tokens.saturating_add(more);
     for keyword in ["properties", "$defs", "definitions"] {
@@ -55,14 +54,14 @@ fn properties(meter: &Meter, schema: &Value, depth: usize) -> i64 {
         if fields.is_empty() {
             continue;
         }
-        add(rule.properties);
+        add(prices.properties);
         for (name, field) in fields {
-            add(rule.property);
+            add(prices.property);
             add(line(meter, name, field));
-            add(inside(meter, field, depth));
+            add(inside(meter, prices, field, depth));
         }
     }
-    add(alternatives(meter, schema, depth));
+    add(alternatives(meter, prices, schema, depth));
     tokens
 }
 
@@ -80,14 +79,13 @@ fn line(meter: &Meter, name: &str, field: &Value) -> i64 {
 }
 
 /// What a property has besides its line: values, limits, and schemas of its own.
-fn inside(meter: &Meter, field: &Value, depth: usize) -> i64 {
-    let rule = meter.model().tool_rule();
+fn inside(meter: &Meter, prices: &ToolPrices, field: &Value, depth: usize) -> i64 {
     let mut tokens = 0_i64;
     let mut add = |more: i64| tokens = tokens.saturating_add(more);
     if let Some(values) = field.get("enum").and_then(Value::as_array) {
-        add(rule.enumeration);
+        add(prices.enumeration);
         for value in values {
-            add(rule.value);
+            add(prices.value);
             add(match value {
                 Value::String(value) => meter.text(value),
                 other => meter.text(&other.to_string()),
@@ -99,13 +97,12 @@ fn inside(meter: &Meter, field: &Value, depth: usize) -> i64 {
             add(meter.text(&format!("{keyword}:{value}")));
         }
     }
-    add(properties(meter, field, depth + 1));
+    add(properties(meter, prices, field, depth + 1));
     tokens
 }
 
 /// The schemas of an array's items, of further properties and of alternatives. They have no name, but a line each.
-fn alternatives(meter: &Meter, schema: &Value, depth: usize) -> i64 {
-    let rule = meter.model().tool_rule();
+fn alternatives(meter: &Meter, prices: &ToolPrices, schema: &Value, depth: usize) -> i64 {
     let several = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|keyword| schema.get(keyword));
     let several = several.filter_map(Value::as_array).flatten();
     let further = schema.get("additionalProperties").filter(|further| further.is_object());
@@ -113,9 +110,9 @@ fn alternatives(meter: &Meter, schema: &Value, depth: usize) -> i64 {
         0_i64,
         |tokens, alternative| {
             tokens
-                .saturating_add(rule.property)
+                .saturating_add(prices.property)
                 .saturating_add(line(meter, "", alternative))
-                .saturating_add(inside(meter, alternative, depth))
+                .saturating_add(inside(meter, prices, alternative, depth))
         },
     )
 }
@@ -126,7 +123,11 @@ mod tests {
     use crate::models::Models;
 
     fn tokens(schema: &str) -> i64 {
-        parameters(&Meter::new(Models::new().get("gpt-4o").unwrap(), None), schema)
+        parameters(
+            &Meter::new(Models::new().get("gpt-4o").unwrap(), None),
+            &ToolPrices::CURRENT,
+            schema,
+        )
     }
 
     #[test]

@@ -8,9 +8,41 @@ use super::Meter;
 use super::schema;
 use crate::read::Object;
 
+/// How a server counts the tools of a request.
+///
+/// For one large set of tools the cookbook's rule gives 1,438 tokens, OpenAI's own rendering is about
+/// 1,146, and the JSON has 1,979. The default is the cookbook's rule: it is published, and on the
+/// safe side for OpenAI's models. Servers that put the definitions into the prompt as they are, as most chat templates of open models do,
+/// count [`Json`](Self::Json).
+///
+/// ```
+/// use cupel::tokens::Encoding;
+/// use cupel_async_openai::{Model, Models, ToolRule};
+///
+/// let local = Model::new(32_768, Encoding::O200k).tools(ToolRule::Json);
+/// let models = Models::new().with("my-model", local);
+/// # let _ = models;
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolRule {
+    /// By the steps of the cookbook's rule, at these prices.
+    Cookbook(ToolPrices),
+    /// As the JSON that is sent.
+    Json,
+}
+
+impl ToolRule {
+    /// GPT-4o and later.
+    pub const CURRENT: Self = Self::Cookbook(ToolPrices::CURRENT);
+
+    /// GPT-3.5 and GPT-4.
+    pub const OLDER: Self = Self::Cookbook(ToolPrices::OLDER);
+}
+
 /// The prices of the cookbook's rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolRule {
+pub struct ToolPrices {
     /// For each function.
     pub function: i64,
     /// Once for all properties of an object.
@@ -25,7 +57,7 @@ pub struct ToolRule {
     pub end: i64,
 }
 
-impl ToolRule {
+impl ToolPrices {
     /// GPT-4o and later.
     pub const CURRENT: Self =
         Self { function: 7, properties: 3, property: 3, enumeration: -3, value: 3, end: 12 };
@@ -45,24 +77,32 @@ impl Meter {
     /// Counts `tools` and the older `functions` of a request.
     pub(crate) fn tools(&self, request: &Object<'_>) -> Tools {
         let mut tools = Tools::default();
+        let prices = match self.model().tool_rule() {
+            ToolRule::Cookbook(prices) => prices,
+            ToolRule::Json => {
+                let sent = ["tools", "functions"].into_iter().filter_map(|name| request.raw(name));
+                tools.tokens = sent.map(|json| self.text(json.get())).sum();
+                return tools;
+            }
+        };
         let mut any = false;
         for tool in request.array("tools").unwrap_or_default() {
             let Some(tool) = Object::parse(tool.get()) else { continue };
-            any |= self.tool(&tool, &mut tools, true);
+            any |= self.tool(&tool, &mut tools, &prices, true);
         }
         for function in request.array("functions").unwrap_or_default() {
             let Some(function) = Object::parse(function.get()) else { continue };
-            tools.tokens = tools.tokens.saturating_add(self.function(&function));
+            tools.tokens = tools.tokens.saturating_add(self.function(&function, &prices));
             any = true;
         }
         if any {
-            tools.tokens = tools.tokens.saturating_add(self.model().tool_rule().end);
+            tools.tokens = tools.tokens.saturating_add(prices.end);
         }
         tools
     }
 
     /// Adds one tool; whether it is one that is shown to the model as a function.
-    fn tool(&self, tool: &Object<'_>, tools: &mut Tools, outer: bool) -> bool {
+    fn tool(&self, tool: &Object<'_>, tools: &mut Tools, prices: &ToolPrices, outer: bool) -> bool {
         let kind = tool.text("type").unwrap_or_default();
         // Chat Completions wraps the definition, the Responses API does not.
         let definition = match &*kind {
@@ -70,15 +110,15 @@ impl Meter {
             _ => None,
         };
         if let Some(definition) = definition {
-            tools.tokens = tools.tokens.saturating_add(self.function(&definition));
+            tools.tokens = tools.tokens.saturating_add(self.function(&definition, prices));
             return true;
         }
         // In a namespace there is no other: what would be one is only named.
         if let Some(inner) = tool.array("tools").filter(|_| outer) {
             // A namespace: its name and description, and the functions in it.
-            tools.tokens = tools.tokens.saturating_add(self.function(tool));
+            tools.tokens = tools.tokens.saturating_add(self.function(tool, prices));
             for tool in inner.into_iter().filter_map(|tool| Object::parse(tool.get())) {
-                self.tool(&tool, tools, false);
+                self.tool(&tool, tools, prices, false);
             }
             return true;
         }
@@ -86,14 +126,13 @@ impl Meter {
         false
     }
 
-    fn function(&self, function: &Object<'_>) -> i64 {
-        let rule = self.model().tool_rule();
+    fn function(&self, function: &Object<'_>, prices: &ToolPrices) -> i64 {
         let name = function.text("name").unwrap_or_default();
         let description = function.text("description").unwrap_or_default();
         let line = format!("{name}:{}", without_full_stop(&description));
-        let mut tokens = rule.function.saturating_add(self.text(&line));
+        let mut tokens = prices.function.saturating_add(self.text(&line));
         if let Some(parameters) = function.raw("parameters") {
-            tokens = tokens.saturating_add(schema::parameters(self, parameters.get()));
+            tokens = tokens.saturating_add(schema::parameters(self, prices, parameters.get()));
         }
         // A custom tool: the grammar its input must follow.
         if let Some(format) = function.raw("format") {
@@ -176,6 +215,18 @@ mod tests {
         let tokens = count("gpt-4o", flat).tokens;
         assert_eq!(count("gpt-4o", wrapped).tokens, tokens);
         assert_eq!(count("gpt-4o", older).tokens, tokens);
+    }
+
+    #[test]
+    fn a_server_that_counts_json_can_be_described() {
+        let model = Models::new().get("gpt-4o").unwrap().tools(ToolRule::Json);
+        let meter = Meter::new(model, None);
+        let json = r#"[{"type":"function","function":{"name":"f","description":"Do it."}}]"#;
+        let request = format!(r#"{{"model":"m","tools":{json},"functions":null}}"#);
+        let tools = meter.tools(&Object::parse(&request).unwrap());
+        assert_eq!((tools.tokens, tools.hosted.len()), (meter.text(json), 0));
+        let cookbook = count("gpt-4o", COOKBOOK).tokens;
+        assert!(meter.tools(&Object::parse(COOKBOOK).unwrap()).tokens > cookbook);
     }
 
     #[test]

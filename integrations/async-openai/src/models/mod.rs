@@ -186,14 +186,14 @@ impl fmt::Display for UnknownModel {
         if self.model.is_empty() {
             return f.write_str(
                 "the request names no model; name one, or say what to take it for with \
-                 Models::new().otherwise(Model::new(window, encoding))",
+                 OpenAiAdapter::models(Models::new().otherwise(Model::new(window, encoding)))",
             );
         }
         let model = &self.model;
         write!(
             f,
             "nothing is known about model {model:?}; add it with \
-             Models::new().with({model:?}, Model::new(window, encoding))"
+             OpenAiAdapter::models(Models::new().with({model:?}, Model::new(window, encoding)))"
         )
     }
 }

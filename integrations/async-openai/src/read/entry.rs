@@ -16,6 +16,8 @@ pub(crate) struct Entry {
     pub(crate) output: bool,
     /// The model's thoughts before what follows.
     pub(crate) reasoning: bool,
+    /// The API may know which thoughts led to it, and want them.
+    pub(crate) led_to: bool,
     /// Stands for an item on the server.
     pub(crate) reference: bool,
 }
@@ -31,6 +33,7 @@ impl Entry {
             uncounted: Vec::new(),
             output: false,
             reasoning: false,
+            led_to: false,
             reference: false,
         }
     }

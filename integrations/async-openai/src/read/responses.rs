@@ -9,7 +9,18 @@ use crate::count::{Detail, Meter};
 
 pub(super) fn read(meter: &Meter, items: &[&str]) -> Vec<Entry> {
     let mut ids = Ids::default();
-    items.iter().map(|json| item(meter, json, &mut ids)).collect()
+    items.iter().map(|json| read_item(meter, json, &mut ids)).collect()
+}
+
+fn read_item(meter: &Meter, json: &str, ids: &mut Ids) -> Entry {
+    let item = Object::parse(json).unwrap_or_default();
+    let mut entry = of_type(meter, &item, json, ids);
+    // By its id the API knows what led to it. A final answer comes in a turn without calls, so no
+    // result can stand between it and its thoughts.
+    let is_final = item.text("phase").is_some_and(|phase| phase == "final_answer");
+    let is_free = entry.reasoning || entry.message.required || is_final;
+    entry.led_to = entry.output && item.has("id") && !is_free;
+    entry
 }
 
 /// Calls that are answered under another name than their call id.
@@ -18,31 +29,30 @@ struct Ids {
     call_of_item: HashMap<String, String>,
 }
 
-fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Entry {
-    let item = Object::parse(json).unwrap_or_default();
+fn of_type(meter: &Meter, item: &Object<'_>, json: &str, ids: &mut Ids) -> Entry {
     let kind = match item.text("type") {
         Some(kind) => kind,
         None if item.has("role") => "message".into(),
         None => "item_reference".into(),
     };
     match &*kind {
-        "message" => message(meter, &item),
-        "reasoning" => reasoning(meter, &item),
-        "item_reference" => reference(meter, &item),
+        "message" => message(meter, item),
+        "reasoning" => reasoning(meter, item),
+        "item_reference" => reference(meter, item),
         "compaction" => {
             let mut entry = output(meter, &kind);
-            entry.add_tokens(encrypted(&item));
+            entry.add_tokens(encrypted(item));
             // It stands for all that came before it.
             entry.message.required = true;
             entry
         }
         "mcp_approval_request" => {
-            let mut entry = call(meter, &kind, &item, json);
+            let mut entry = call(meter, &kind, item, json);
             entry.message.calls.extend(item.text("id").map(Into::into));
             entry
         }
         "mcp_approval_response" => {
-            let mut entry = result(meter, &kind, &item, json);
+            let mut entry = result(meter, &kind, item, json);
             entry.message.answers.extend(item.text("approval_request_id").map(Into::into));
             entry
         }
@@ -52,9 +62,9 @@ fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Entry {
             entry.add_shown("[image]");
             entry
         }
-        _ if kind.ends_with("_output") => answered(meter, &kind, &item, json, ids),
+        _ if kind.ends_with("_output") => answered(meter, &kind, item, json, ids),
         _ if kind.ends_with("_call") || kind == "program" => {
-            let mut entry = call(meter, &kind, &item, json);
+            let mut entry = call(meter, &kind, item, json);
             if let Some(call) = item.text("call_id") {
                 if let Some(id) = item.text("id") {
                     ids.call_of_item.insert(id.into_owned(), call.clone().into_owned());
@@ -63,7 +73,7 @@ fn item(meter: &Meter, json: &str, ids: &mut Ids) -> Entry {
             }
             entry
         }
-        "mcp_list_tools" => call(meter, &kind, &item, json),
+        "mcp_list_tools" => call(meter, &kind, item, json),
         // Settings in the middle of a conversation, or a type this crate does not know: nothing
         // says when it may go.
         _ => {

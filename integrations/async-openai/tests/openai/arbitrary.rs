@@ -49,6 +49,8 @@ enum Turn {
         dangling: bool,
         sealed: bool,
         say: bool,
+        /// Each call's output right after it.
+        interleaved: bool,
         text: String,
     },
 }
@@ -99,16 +101,11 @@ fn calls() -> impl Strategy<Value = Turn> {
 }
 
 fn thoughts() -> impl Strategy<Value = Turn> {
-    let calls = prop::collection::vec(call(), 0..3);
-    (calls, prop::bool::weighted(0.15), any::<bool>(), any::<bool>(), text()).prop_map(
-        |(calls, dangling, sealed, say, text)| Turn::Thoughts {
-            calls,
-            dangling,
-            sealed,
-            say,
-            text,
-        },
-    )
+    let calls = prop::collection::vec(call(), 0..5);
+    let flags = (prop::bool::weighted(0.15), any::<bool>(), any::<bool>(), any::<bool>());
+    (calls, flags, text()).prop_map(|(calls, (dangling, sealed, say, interleaved), text)| {
+        Turn::Thoughts { calls, dangling, sealed, say, interleaved, text }
+    })
 }
 
 /// A PNG of this size, as far as anyone looks.
@@ -283,7 +280,7 @@ impl Turn {
             Self::Function { text, .. } | Self::Orphan(text) => items
                 .push(json!({"type": "function_call_output", "call_id": format!("lost_{number}"),
                     "output": text})),
-            Self::Thoughts { calls, dangling, sealed, say, text } => {
+            Self::Thoughts { calls, dangling, sealed, say, interleaved, text } => {
                 let sealed = if sealed { Value::from("A".repeat(200)) } else { Value::Null };
                 let mut thought = json!({"type": "reasoning", "id": format!("rs_{number}"),
                     "summary": [{"type": "summary_text", "text": text}]});
@@ -295,11 +292,22 @@ impl Turn {
                     return;
                 }
                 let of = format!("-of-rs_{number}");
+                let said = json!({"type": "message", "role": "assistant",
+                    "id": format!("msg_{number}{of}"), "status": "completed",
+                    "content": [{"type": "output_text", "text": text, "annotations": [],
+                        "logprobs": []}]});
+                if interleaved && !calls.is_empty() {
+                    for (index, call) in calls.iter().enumerate() {
+                        items.push(made(index, call, &of));
+                        items.push(output(index, call, text.clone().into()));
+                        if say && index == 0 {
+                            items.push(said.clone());
+                        }
+                    }
+                    return;
+                }
                 if say || calls.is_empty() {
-                    items.push(json!({"type": "message", "role": "assistant",
-                        "id": format!("msg_{number}{of}"), "status": "completed",
-                        "content": [{"type": "output_text", "text": text, "annotations": [],
-                            "logprobs": []}]}));
+                    items.push(said);
                 }
                 for (index, call) in calls.iter().enumerate() {
                     items.push(made(index, call, &of));

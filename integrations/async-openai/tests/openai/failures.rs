@@ -8,8 +8,9 @@ use async_openai::error::OpenAIError;
 use async_openai::middleware::retry::OpenAIRetryLayer;
 use async_openai::middleware::{HttpRequestFactory, ReqwestService};
 use async_openai::types::chat::CreateChatCompletionRequest;
-use cupel::layer::{ContextError, Error, Selection};
-use cupel_async_openai::{ChatService, HttpLayer, JsonBody};
+use cupel::Policy;
+use cupel::layer::{BudgetProvider as _, ContextError, CupelLayer, Error, Selection};
+use cupel_async_openai::{ChatService, HttpLayer, JsonBody, OpenAiAdapter};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -18,8 +19,8 @@ use tower::{ServiceBuilder, ServiceExt};
 use crate::local_server::LocalServer;
 use crate::local_server::answer::Reply;
 use crate::support::{
-    adapter, assistant, builder, chat, client, config, http_client, ok_server, status_of, text_of,
-    user, words,
+    adapter, assistant, builder, calling, chat, client, config, http_client, ok_server, status_of,
+    system, text_of, tool, user, words,
 };
 
 fn long_request() -> CreateChatCompletionRequest {
@@ -224,6 +225,54 @@ async fn pinned_messages_that_do_not_fit_are_an_error_before_anything_is_sent() 
         ServiceBuilder::new().layer(layer).service(ChatService::new(client(server.url())));
     let request = chat(json!({"model": "test-50", "messages": [user(&words(1, 900))]}));
     let error = service.oneshot(request).await.unwrap_err();
-    assert!(matches!(error, Error::Context(ContextError::Selection(_))), "{error}");
+    assert!(matches!(error, Error::Context(ContextError::Pinned { .. })), "{error}");
     assert!(server.arrived().is_empty());
+}
+
+#[tokio::test]
+async fn an_error_about_room_says_what_takes_it_and_whose_limits_they_are() {
+    let server = ok_server().await;
+    let adapter = OpenAiAdapter::new();
+    let layer = CupelLayer::builder()
+        .budget(adapter.window().at_most(1_000))
+        .adapter(adapter)
+        .policy(Policy::chat())
+        .build()
+        .unwrap();
+    let service =
+        ServiceBuilder::new().layer(layer).service(ChatService::new(client(server.url())));
+    let request = |limit: Option<u32>| {
+        let mut request = chat(json!({"model": "gpt-4o", "messages": [
+            system(&words(1, 300)), user("the question"), calling(&["a"]),
+            tool("a", &words(2, 900)),
+        ]}));
+        request.max_completion_tokens = limit;
+        request
+    };
+    let error = |limit| {
+        let call = service.clone().oneshot(request(limit));
+        async { call.await.unwrap_err().to_string() }
+    };
+    let said = error(Some(500)).await;
+    for part in [
+        "of the limit set with at_most of 1000 tokens",
+        "500 of them kept for the answer (set by the request)",
+        "the largest: the result of tool \"look_up\" called in message 2 (",
+        "the system prompt in message 0 (",
+        "message 1 of the user (",
+        "keep less for the answer, or use a larger window",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in: {said}");
+    }
+    assert!(!said.contains("w3"), "content in an error: {said}");
+    assert!(error(None).await.contains("(set by the default)"));
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_an_error_that_says_how_to_add_it() {
+    let adapter = OpenAiAdapter::new();
+    let request = chat(json!({"model": "gpt-99", "messages": [user("hello")]}));
+    let error = adapter.window().budget(&request).unwrap_err().to_string();
+    let how = "OpenAiAdapter::models(Models::new().with(\"gpt-99\", Model::new(window, encoding)))";
+    assert!(error.contains(how), "{error}");
 }

@@ -50,7 +50,7 @@ impl Oracle {
             }
             at = next;
         }
-        Self::with_pins(messages, unit)
+        Self::with_pins(messages, unit, &HashMap::new())
     }
 
     pub(crate) fn of_responses(items: &[Value]) -> Self {
@@ -65,6 +65,19 @@ impl Oracle {
             let thinks = at > 0 && kind(unit[at - 1].unwrap_or(at - 1)) == "reasoning";
             if thinks && is_output(at) && is_output(at - 1) {
                 unit[at] = unit[at - 1];
+            }
+        }
+        // What stands after an output needs the last thoughts before it; a user ends the turn.
+        let mut needs: HashMap<usize, usize> = HashMap::new();
+        let mut thoughts = None;
+        for (at, item) in items.iter().enumerate() {
+            match (kind(at), item["role"].as_str()) {
+                ("reasoning", _) => thoughts = Some(at),
+                ("message", Some("user" | "developer")) => thoughts = None,
+                _ if is_output(at) && unit[at] == Some(at) && item["id"].is_string() => {
+                    needs.extend(thoughts.map(|thoughts| (at, thoughts)));
+                }
+                _ => {}
             }
         }
         let mut call_at: HashMap<&str, usize> = HashMap::new();
@@ -88,22 +101,34 @@ impl Oracle {
                 unit[at] = Some(at);
             }
         }
+        for (at, thoughts) in &needs {
+            if unit[*thoughts].is_some_and(|unit| refused.contains(&unit)) {
+                refused.extend(unit[*at]);
+            }
+        }
         let unit =
             unit.into_iter().map(|unit| unit.filter(|unit| !refused.contains(unit))).collect();
-        Self::with_pins(items, unit)
+        Self::with_pins(items, unit, &needs)
     }
 
-    fn with_pins(messages: &[Value], unit: Vec<Option<usize>>) -> Self {
+    fn with_pins(
+        messages: &[Value],
+        unit: Vec<Option<usize>>,
+        needs: &HashMap<usize, usize>,
+    ) -> Self {
         let sound = |at: &usize| unit[*at].is_some();
         let all = || (0..messages.len()).filter(sound);
         let role = |at: usize| messages[at]["role"].as_str().unwrap_or_default();
         let last_user = all().rfind(|at| role(*at) == "user");
         let latest = all().next_back().map(|at| unit[at]);
+        let needed = needs.iter().find(|(at, _)| Some(unit[**at]) == latest);
+        let needed = needed.map(|(_, needed)| unit[*needed]);
         let pinned = all()
             .filter(|at| {
                 matches!(role(*at), "system" | "developer")
                     || Some(*at) == last_user
                     || Some(unit[*at]) == latest
+                    || Some(unit[*at]) == needed
             })
             .collect();
         Self { unit, pinned }

@@ -35,6 +35,67 @@ async fn thoughts_stay_with_everything_of_their_turn() {
     assert_eq!(selection.report.excluded.len(), 1);
 }
 
+/// Thoughts, then calls with each output right after its call.
+fn interleaved(calls: usize) -> Vec<Value> {
+    let mut items = vec![json!({"type": "reasoning", "id": "rs_1", "summary": []})];
+    for number in 0..calls {
+        let call_id = format!("c{number}");
+        items.push(json!({"type": "function_call", "id": format!("fc_{number}-of-rs_1"),
+            "call_id": call_id, "name": "f", "arguments": "{}"}));
+        items.push(json!({"type": "function_call_output", "id": format!("fo_{number}"),
+            "call_id": call_id, "output": words(number, 60)}));
+    }
+    items
+}
+
+#[tokio::test]
+async fn a_call_after_an_output_is_sent_only_with_the_thoughts_that_led_to_it() {
+    // Of a turn that is over: whatever is left of it is what the API takes.
+    let mut input = vec![user("first")];
+    input.extend(interleaved(6));
+    input.push(user("second"));
+    for window in [40, 90, 160, 240, 320, 400, 900] {
+        let request = json!({"model": format!("test-{window}"), "input": input});
+        let (kept, _) = select(adapter(&format!("test-{window}")), &request).await;
+        let kept = json!({"model": "gpt-4o", "input": kept}).to_string();
+        crate::local_server::strict::check("/responses", kept.as_bytes()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_long_loop_with_thoughts_at_its_beginning_is_not_one_unit() {
+    let mut input = vec![user("first")];
+    input.extend(interleaved(12));
+    let request = json!({"model": "test-200", "input": input});
+    let (kept, selection) = select(adapter("test-200"), &request).await;
+    let kept = ids(&kept);
+    // The newest call, and the thoughts with the call right after them.
+    let needed = ["-", "rs_1", "fc_0-of-rs_1", "fo_0", "fc_11-of-rs_1", "fo_11"];
+    assert!(needed.iter().all(|id| kept.contains(id)), "{kept:?}");
+    assert!(!selection.report.excluded.is_empty());
+}
+
+#[tokio::test]
+async fn a_turn_of_its_own_needs_no_thoughts_of_another() {
+    // Without an id, or after a user's words, or as a final answer: none of these was led to.
+    let said = |id: Value, phase: &str| {
+        json!({"type": "message", "role": "assistant", "id": id, "phase": phase,
+            "content": [{"type": "output_text", "text": "done", "annotations": []}]})
+    };
+    for (answer, kept_alone) in [
+        (said(json!("msg_1"), "final_answer"), true),
+        (said(Value::Null, "commentary"), true),
+        (said(json!("msg_1"), "commentary"), false),
+    ] {
+        let mut input = interleaved(1);
+        input[2]["output"] = words(1, 600).into();
+        input.extend([answer.clone(), user("second")]);
+        let request = json!({"model": "test-100", "input": input});
+        let (kept, _) = select(adapter("test-100"), &request).await;
+        assert_eq!(kept.len(), if kept_alone { 2 } else { 1 }, "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn thoughts_without_an_outcome_are_refused() {
     let input = json!([

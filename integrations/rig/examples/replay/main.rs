@@ -18,8 +18,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::task::{Context, Poll};
 
+use cupel::Policy;
 use cupel::layer::{ContextError, CupelLayer, CupelService, Error as LayerError};
-use cupel::{CupelError, Policy};
 use cupel_rig::{AgentCall, ModelReply, RigAdapter, RigModel};
 use futures::future::{BoxFuture, FutureExt as _, TryFutureExt as _};
 use rig_core::Model;
@@ -115,8 +115,7 @@ async fn outcome(server: &LocalServer, stack: &Stack, call: AgentCall) -> Outcom
         Err(error) => return Outcome::Panicked(error.to_string()),
         Ok(Ok(reply)) => reply,
         Ok(Err(LayerError::Context(
-            ContextError::FixedTokens { .. }
-            | ContextError::Selection(CupelError::PinnedExceedsBudget { .. }),
+            ContextError::FixedTokens { .. } | ContextError::Pinned { .. },
         ))) => return Outcome::NoRoom,
         Ok(Err(error)) => {
             let refused = server.take_arrived().pop().and_then(|arrived| arrived.refused);

@@ -9,7 +9,8 @@ use rig_core::message::{
 };
 use serde_json::Value;
 
-/// A history as rig holds it: the results of a turn are one message.
+/// A history as rig holds it: what the model says in a row is one message, and so are the results
+/// of a turn.
 pub(crate) fn history(messages: &[Value]) -> Result<Vec<Message>, EmptyToolName> {
     let mut calls: HashMap<&str, ToolCall> = HashMap::new();
     let mut history: Vec<Message> = Vec::new();
@@ -42,7 +43,10 @@ pub(crate) fn history(messages: &[Value]) -> Result<Vec<Message>, EmptyToolName>
                     calls.insert(id, call.clone());
                     content.push(AssistantContent::ToolCall(call));
                 }
-                history.push(Message::Assistant(AssistantMessage::new(content)));
+                match history.last_mut() {
+                    Some(Message::Assistant(turn)) => turn.content.extend(content),
+                    _ => history.push(Message::Assistant(AssistantMessage::new(content))),
+                }
             }
         }
         after_result = role == "tool";

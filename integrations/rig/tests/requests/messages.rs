@@ -235,7 +235,10 @@ async fn steps_without_their_question_are_withdrawn() {
     assert_eq!(sent.chat_history, history[4..]);
     let reasons: Vec<String> =
         selection.report.excluded.iter().map(|out| out.reason.to_string()).collect();
-    assert!(reasons.iter().any(|why| why.contains("its question was not selected")), "{reasons:?}");
+    assert!(
+        reasons.iter().any(|why| why.contains("what it needs was not selected")),
+        "{reasons:?}"
+    );
     assert_eq!(selection.report.included.len(), 1);
 }
 
