@@ -59,7 +59,7 @@ impl Problems {
         path: &Path<'_>,
         kinds: impl Iterator<Item = &'k K>,
     ) {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(kinds.size_hint().0);
         for (index, kind) in kinds.enumerate() {
             if !seen.insert(kind) {
                 let message =

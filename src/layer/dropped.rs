@@ -1,6 +1,8 @@
 //! What a selection made while gathering left out: all of it counted, the best of it kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use foldhash::HashMap;
 
 use crate::diagnostics::{ExcludedItem, SelectionReport};
 use crate::model::{ContextItem, ExclusionReason};
@@ -46,7 +48,7 @@ impl DroppedItems {
             sample: BTreeMap::new(),
             negative_tokens: 0,
             scored: 0,
-            best: deduplicating.then(HashMap::new),
+            best: deduplicating.then(HashMap::default),
         }
     }
 

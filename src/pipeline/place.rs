@@ -80,7 +80,7 @@ impl<'a> Place<'_, 'a> {
         }));
         let tokens: i128 = merged.iter().map(|s| i128::from(s.scored.tokens())).sum();
         if tokens > i128::from(self.limit()) {
-            merged = self.handle_overflow(merged, saturated(tokens), observer)?;
+            merged = self.handle_overflow(merged, tokens, observer)?;
         }
         Ok(merged)
     }
@@ -93,14 +93,16 @@ impl<'a> Place<'_, 'a> {
     fn handle_overflow<C: TraceCollector + ?Sized>(
         &self,
         merged: Vec<Selected<'a>>,
-        merged_tokens: i64,
+        tokens: i128,
         observer: &mut Observer<'_, C>,
     ) -> Result<Vec<Selected<'a>>, CupelError> {
         // No selection may exceed this; a slicer may take required items whatever they cost.
         let ceiling = self.budget.available_tokens();
         let target_tokens = self.budget.target_tokens();
+        let over_target = tokens > i128::from(target_tokens);
+        let merged_tokens = saturated(tokens);
         match self.pipeline.overflow_strategy {
-            OverflowStrategy::Throw if merged_tokens > target_tokens => {
+            OverflowStrategy::Throw if over_target => {
                 Err(CupelError::Overflow { merged_tokens, target_tokens })
             }
             OverflowStrategy::Throw => {
@@ -110,14 +112,14 @@ impl<'a> Place<'_, 'a> {
             OverflowStrategy::Proceed => {
                 if let Some(OverflowObserver(notify)) = self.on_overflow {
                     // A selection within its target is here for the ceiling.
-                    let over = if merged_tokens > target_tokens { target_tokens } else { ceiling };
+                    let over = if over_target { target_tokens } else { ceiling };
                     notify(&OverflowEvent {
                         tokens_over_budget: merged_tokens.saturating_sub(over),
                         overflowing_items: merged.iter().map(|s| s.scored.item().clone()).collect(),
                         budget: self.budget.clone(),
                     });
                 }
-                if merged_tokens > ceiling {
+                if tokens > i128::from(ceiling) {
                     return Ok(self.truncate(merged, ceiling, observer));
                 }
                 Ok(merged)
@@ -136,11 +138,12 @@ impl<'a> Place<'_, 'a> {
         if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
             sliced.sort_by_key(|selected| order::descending(selected.scored.score()));
         }
-        let mut kept_tokens = 0_i64;
+        // Wide enough for any number of items: a sum that is cut off would seem to fit.
+        let mut kept_tokens = 0_i128;
         let (kept, dropped): (Vec<_>, Vec<_>) =
             merged.into_iter().partition(|Selected { scored, .. }| {
-                let with = kept_tokens.saturating_add(scored.tokens());
-                let keep = scored.item().pinned() || with <= limit;
+                let with = kept_tokens + i128::from(scored.tokens());
+                let keep = scored.item().pinned() || with <= i128::from(limit);
                 if keep {
                     kept_tokens = with;
                 }
@@ -148,7 +151,7 @@ impl<'a> Place<'_, 'a> {
             });
         if observer.wants_items() {
             let explain = self.ranked.classified.explain(self.budget);
-            let available = limit.saturating_sub(kept_tokens);
+            let available = limit.saturating_sub(saturated(kept_tokens));
             for Selected { scored, .. } in dropped {
                 observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));
             }

@@ -89,6 +89,18 @@ fn proceed_tells_of_everything_and_stops_at_the_ceiling() {
     assert!(told.lock().unwrap().is_empty());
 }
 
+/// Found by the example `soak`: a sum of tokens that is cut off at the largest number seems to fit.
+#[test]
+fn the_largest_budget_has_a_ceiling_too() {
+    let items = [required("a", 40, 0.9), required("b", i64::MAX, 0.8)];
+    let budget = ContextBudget::builder(i64::MAX).build().unwrap();
+    for strategy in [OverflowStrategy::Truncate, OverflowStrategy::Proceed] {
+        assert_eq!(contents(&overspending(strategy).run(&items, &budget).unwrap()), ["a"]);
+    }
+    let error = overspending(OverflowStrategy::Throw).run(&items, &budget).unwrap_err();
+    assert!(matches!(error, CupelError::Overflow { .. }), "{error}");
+}
+
 #[test]
 fn what_pinned_items_push_over_the_ceiling_is_their_override() {
     let pin = ContextItem::builder("pin", 200).pinned(true).build().unwrap();
