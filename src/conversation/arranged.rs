@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::message::{Message, Role};
 use super::pairing::{Pairing, Units};
-use super::plan::units::Outline;
 use super::plan::Planned;
+use super::plan::units::Outline;
 use super::rules::{Exchanges, Rules};
 use super::unit::Items;
 use crate::error::CupelError;

@@ -53,5 +53,5 @@ pub use placed::{Origin, Placed, Refused};
 pub use reason::{ExclusionReason, InclusionReason};
 pub use scored::ScoredItem;
 pub use shortfall::CountRequirementShortfall;
-pub use turn_plan::{Grid, TurnPlan};
+pub use turn_plan::{Grid, RecallBy, TurnPlan};
 pub use unknown::UnknownFields;

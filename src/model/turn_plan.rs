@@ -25,6 +25,7 @@ pub struct TurnPlan {
     pub(crate) excerpt: f64,
     pub(crate) faded: f64,
     pub(crate) hash: bool,
+    pub(crate) recall_by: RecallBy,
 }
 
 /// Where a conversation may be cut: where its tokens since the start cross a multiple of a width.
@@ -40,6 +41,17 @@ pub enum Grid {
     Uncached,
     /// So many tokens.
     Tokens(i64),
+}
+
+/// What decides which messages before the cut are recalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum RecallBy {
+    /// Their relevance to the user's last words alone, the best first.
+    #[default]
+    Relevance,
+    /// The policy's own scorer and slicer.
+    Policy,
 }
 
 /// Of the window; recorded runs replayed with less lost values of later calls, with more they cost
@@ -66,6 +78,7 @@ impl TurnPlan {
             excerpt: EXCERPT,
             faded: FADED,
             hash: false,
+            recall_by: RecallBy::Relevance,
         }
     }
 
@@ -108,6 +121,12 @@ impl TurnPlan {
         self
     }
 
+    /// Sets what decides which messages before the cut are recalled.
+    pub const fn recall_by(mut self, recall_by: RecallBy) -> Self {
+        self.recall_by = recall_by;
+        self
+    }
+
     /// Checks all settings.
     ///
     /// # Errors
@@ -116,7 +135,9 @@ impl TurnPlan {
     pub fn check(self) -> Result<Self, CupelError> {
         match self.problems().into_iter().next() {
             None => Ok(self),
-            Some((field, problem)) => Err(CupelError::PipelineConfig(format!("plan.{field} {problem}"))),
+            Some((field, problem)) => {
+                Err(CupelError::PipelineConfig(format!("plan.{field} {problem}")))
+            }
         }
     }
 

@@ -12,12 +12,12 @@ use super::units::{Sums, Unit, run};
 #[non_exhaustive]
 pub struct Expected {
     /// Tokens that were in the request before, at the same place: fixed ones and instructions
-    /// included.
+    /// included, what is recalled not.
     pub cached_tokens: i64,
-    /// Tokens that were not.
-    pub new_tokens: i64,
     /// Why the request does not begin as the one before did, up to what was recalled then.
     pub broke: Option<Broke>,
+    /// Whether what is recalled is what was recalled then.
+    pub same_recall: bool,
 }
 
 /// Why a request does not begin as the one before did.
@@ -67,7 +67,7 @@ pub(super) fn compare(
     let leading = units.iter().take_while(|unit| unit.stays).count();
     let head = fixed_tokens.saturating_add(run(&sums.fixed, 0, leading));
     let Some((known, before)) = before else {
-        return Expected { cached_tokens: 0, new_tokens: 0, broke: Some(Broke::First) };
+        return Expected { broke: Some(Broke::First), ..Expected::default() };
     };
     let same_run = before.cut == now.cut
         && before.faded_to == now.faded_to
@@ -102,5 +102,5 @@ pub(super) fn compare(
             [faded, rest, beside, kept].into_iter().fold(head, i64::saturating_add)
         }
     };
-    Expected { cached_tokens: cached, new_tokens: 0, broke }
+    Expected { cached_tokens: cached, broke, same_recall }
 }

@@ -34,7 +34,7 @@
 //!
 //! let mut conversation = Conversation::new(messages.clone(), &Rules::new())?;
 //! let plan = TurnPlan::new();
-//! let planned = conversation.plan(&Turn::new(&plan, 4_000), &texts);
+//! let planned = conversation.plan(&Turn::new(&plan, 4_000), &texts).expect("a question");
 //! assert_eq!(planned.parts.first(), Some(&Part::Head));
 //! assert_eq!(planned.parts.last(), Some(&Part::Question));
 //! assert_eq!(planned.share, 400);
@@ -45,6 +45,7 @@
 
 mod excerpt;
 mod expect;
+mod judged;
 mod ladder;
 mod planned;
 mod quote;
@@ -61,6 +62,7 @@ pub use texts::{Plain, Texts};
 
 use super::arranged::{Arranged, Conversation};
 use crate::model::{Origin, TurnPlan};
+use crate::relevance::Judge;
 use ladder::{Decision, Ladder, Room, Step};
 use units::{Outline, Sums, Unit};
 
@@ -79,6 +81,8 @@ pub struct Turn<'a> {
     pub fixed_tokens: i64,
     /// Whether there are sources: what they bring needs room in any request.
     pub has_sources: bool,
+    /// Says how relevant what lies before the cut is; without one the newest is recalled.
+    pub judge: Option<&'a (dyn Judge + 'static)>,
     /// Whether the request stands for more than it holds, so that nothing is known of its prefix.
     pub remote: bool,
 }
@@ -86,7 +90,15 @@ pub struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// A window that is all the conversation's.
     pub fn new(plan: &'a TurnPlan, window: i64) -> Self {
-        Self { plan, window, room: window, fixed_tokens: 0, has_sources: false, remote: false }
+        Self {
+            plan,
+            window,
+            room: window,
+            fixed_tokens: 0,
+            has_sources: false,
+            judge: None,
+            remote: false,
+        }
     }
 
     /// Sets what of the window the conversation may take.
@@ -101,6 +113,12 @@ impl<'a> Turn<'a> {
         self
     }
 
+    /// Sets who says how relevant what lies before the cut is.
+    pub fn judge(mut self, judge: &'a (dyn Judge + 'static)) -> Self {
+        self.judge = Some(judge);
+        self
+    }
+
     /// Says that there are sources.
     pub fn has_sources(mut self, there_are: bool) -> Self {
         self.has_sources = there_are;
@@ -109,11 +127,16 @@ impl<'a> Turn<'a> {
 }
 
 impl Conversation {
-    /// Plans a turn; [`arrange`](Self::arrange) follows the plan from then on.
-    pub fn plan(&mut self, turn: &Turn<'_>, texts: &dyn Texts) -> &Planned {
+    /// Plans a turn; [`arrange`](Self::arrange) follows the plan from then on. None where no user
+    /// has asked anything: then there is nothing to plan around.
+    pub fn plan(&mut self, turn: &Turn<'_>, texts: &dyn Texts) -> Option<&Planned> {
+        self.planned = None;
         let short = turn.plan.excerpt_tokens(turn.window);
         let faded = turn.plan.faded_tokens(turn.window);
         let units = self.plan_units(short, faded);
+        if !units.iter().any(|unit| unit.opens && !unit.stays) {
+            return None;
+        }
         let sums = Sums::of(&units);
         let room = Room {
             tokens: turn.room,
@@ -133,7 +156,7 @@ impl Conversation {
             expected = Expected { broke: Some(Broke::Unknown), ..Expected::default() };
         }
         let planned = self.follow(now, &units, turn, faded, expected, texts);
-        self.planned.insert(Box::new(planned))
+        Some(self.planned.insert(Box::new(planned)))
     }
 
     /// The plan that was made, if one was.
@@ -176,6 +199,8 @@ impl Conversation {
             excerpts: BTreeMap::new(),
             expected,
             faded,
+            hints: vec![None; units.len()],
+            later: judged::Later::default(),
         };
         let mut text = String::new();
         for (number, (unit, members)) in units.iter().zip(self.all_members()).enumerate() {
@@ -197,6 +222,9 @@ impl Conversation {
             }
             planned.parts.push(part);
             planned.tokens.push(tokens);
+        }
+        if share > 0 {
+            self.judge(&mut planned, turn.judge, texts);
         }
         planned
     }
@@ -272,6 +300,9 @@ impl Conversation {
             let outline = self.outlines.get(*message)?;
             text.clear();
             texts.write(*message, &mut text);
+            if text.trim().is_empty() {
+                continue;
+            }
             if outline.results.iter().any(|tokens| *tokens > planned.faded) {
                 let excerpt = Excerpt::of(&text, planned.faded, false, texts.counter());
                 quotation.message(*message, outline.role, &excerpt.text);
@@ -284,7 +315,7 @@ impl Conversation {
                 Origin::Source { name, .. } => name,
                 Origin::Request(_) => "source",
             };
-            quotation.source(name, placed.item.content());
+            quotation.source(name, &texts.retrieved(&placed.item));
         }
         Some(quotation.finish())
     }

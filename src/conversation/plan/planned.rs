@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::excerpt::Excerpt;
 use super::expect::Expected;
+use super::judged::Later;
+use crate::relevance::Hint;
 
 /// The part of a plan that a candidate is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +78,9 @@ pub struct Planned {
     pub excerpts: BTreeMap<(usize, usize), Excerpt>,
     /// What is expected of a prompt cache.
     pub expected: Expected,
+    /// How relevant each candidate before the cut is.
+    pub hints: Vec<Option<Hint>>,
+    pub(super) later: Later,
     /// The longest result that is quoted whole.
     pub(super) faded: i64,
 }

@@ -57,7 +57,8 @@ impl Quotation {
     pub fn source(&mut self, name: &str, text: &str) {
         self.text.push('[');
         // A name is one line and closes no bracket.
-        let plain = name.chars().map(|c| if c.is_control() || "[]<>".contains(c) { ' ' } else { c });
+        let plain =
+            name.chars().map(|c| if c.is_control() || "[]<>".contains(c) { ' ' } else { c });
         self.text.extend(plain);
         self.text.push_str(", untrusted] ");
         self.quote(text);

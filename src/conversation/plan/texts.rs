@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::super::message::Message;
+use crate::model::ContextItem;
 use crate::tokens::TokenCounter;
 
 /// The texts of a conversation's messages, and how their tokens are counted.
@@ -17,6 +18,11 @@ pub trait Texts {
 
     /// The text of a tool's result, by its number in its message; none when it is not text.
     fn result(&self, message: usize, number: usize) -> Option<Cow<'_, str>>;
+
+    /// The text of what a source gave; the item's content unless overridden.
+    fn retrieved<'a>(&'a self, item: &'a ContextItem) -> Cow<'a, str> {
+        Cow::Borrowed(item.content())
+    }
 }
 
 /// The texts of messages that hold them.

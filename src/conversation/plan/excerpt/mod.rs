@@ -37,7 +37,12 @@ impl Excerpt {
     /// At most `limit` tokens of a text, cut where lines or values end. `hash` puts a hash of the
     /// whole into the mark. Equal texts and limits give equal excerpts.
     #[must_use]
-    pub fn of(text: &str, limit: i64, hash: bool, counter: &dyn crate::tokens::TokenCounter) -> Self {
+    pub fn of(
+        text: &str,
+        limit: i64,
+        hash: bool,
+        counter: &dyn crate::tokens::TokenCounter,
+    ) -> Self {
         let count = |text: &str| counter.count(text).max(0);
         let total = count(text);
         if total <= limit {
