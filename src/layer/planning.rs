@@ -46,7 +46,7 @@ impl Slicer for BestFirst {
     ) -> Result<Sliced, CupelError> {
         let mut left = budget.target_tokens();
         let fits = |(position, item): (usize, &ScoredItem<'_>)| {
-            let fits = item.tokens() <= left;
+            let fits = item.tokens() <= left && item.score() > 0.0;
             left -= if fits { item.tokens() } else { 0 };
             fits.then_some(position)
         };

@@ -225,6 +225,7 @@ impl Conversation {
         }
         if share > 0 {
             self.judge(&mut planned, turn.judge, texts);
+            self.count_best(&mut planned, texts);
         }
         planned
     }
@@ -287,6 +288,47 @@ impl Conversation {
         members.iter().filter_map(message).fold(0, i64::saturating_add)
     }
 
+    /// The text of a message as it is quoted; none when nothing of it may be.
+    fn quotable(&self, message: usize, limit: i64, texts: &dyn Texts, text: &mut String) -> bool {
+        text.clear();
+        texts.write(message, text);
+        let results = self.outlines.get(message).map_or(&[][..], |outline| &outline.results);
+        if results.iter().any(|tokens| *tokens > limit) {
+            *text = Excerpt::of(text, limit, false, texts.counter()).text;
+        }
+        !text.trim().is_empty()
+    }
+
+    /// Counts what has a chance to be recalled as it is quoted, instead of by an upper bound.
+    fn count_best(&self, planned: &mut Planned, texts: &dyn Texts) {
+        let mut order: Vec<(f64, usize)> = planned
+            .hints
+            .iter()
+            .enumerate()
+            .filter_map(|(unit, hint)| Some((hint.as_ref()?.value(), unit)))
+            .collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let members: Vec<&[usize]> = self.all_members().collect();
+        let mut left = planned.share.saturating_mul(2);
+        let mut text = String::new();
+        for (_, unit) in order {
+            let Some(tokens) = planned.tokens.get_mut(unit).filter(|_| left > 0) else { break };
+            if *tokens > planned.share.saturating_mul(2) {
+                continue;
+            }
+            left = left.saturating_sub(*tokens);
+            *tokens = 0;
+            for message in members.get(unit).copied().unwrap_or_default() {
+                let Some(outline) = self.outlines.get(*message) else { continue };
+                if self.quotable(*message, planned.faded, texts, &mut text) {
+                    let counter = texts.counter();
+                    let quoted = Quotation::message_tokens(*message, outline.role, &text, counter);
+                    *tokens = tokens.saturating_add(quoted);
+                }
+            }
+        }
+    }
+
     /// What is recalled, as the first part of the user's last message; none when nothing is.
     #[must_use]
     pub fn quotation(&self, arranged: &Arranged, texts: &dyn Texts) -> Option<String> {
@@ -298,15 +340,7 @@ impl Conversation {
         let mut text = String::new();
         for message in &arranged.recalled {
             let outline = self.outlines.get(*message)?;
-            text.clear();
-            texts.write(*message, &mut text);
-            if text.trim().is_empty() {
-                continue;
-            }
-            if outline.results.iter().any(|tokens| *tokens > planned.faded) {
-                let excerpt = Excerpt::of(&text, planned.faded, false, texts.counter());
-                quotation.message(*message, outline.role, &excerpt.text);
-            } else {
+            if self.quotable(*message, planned.faded, texts, &mut text) {
                 quotation.message(*message, outline.role, &text);
             }
         }

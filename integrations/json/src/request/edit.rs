@@ -22,10 +22,6 @@ pub struct Edit {
 const BREAKPOINT: &str = r#""prompt_cache_breakpoint":{"mode":"explicit"}"#;
 
 impl Edit {
-    pub(crate) fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Changes the JSON of a message.
     pub(crate) fn apply(&self, endpoint: Endpoint, json: &str) -> Result<String, BoxError> {
         let mut json = json.to_owned();

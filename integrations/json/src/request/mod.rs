@@ -15,7 +15,7 @@ pub use body::JsonBody;
 #[cfg(feature = "async-openai")]
 pub use streaming::Streaming;
 
-pub use edit::Edit;
+pub(crate) use edit::Edit;
 
 use cupel::gather::BoxError;
 
