@@ -45,6 +45,13 @@ pub trait TraceCollector {
         true
     }
 
+    /// Whether items shall come with [how their scores came about](super::ItemDetails::score).
+    /// Asked once, after [`begin_run`](Self::begin_run); explaining takes about as long as scoring,
+    /// and memory for every item.
+    fn wants_score_parts(&self) -> bool {
+        false
+    }
+
     /// A run begins.
     fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {}
 
@@ -109,6 +116,7 @@ type EventCallback = Box<dyn FnMut(&TraceEvent) + Send>;
 pub struct DiagnosticTraceCollector {
     detail_level: TraceDetailLevel,
     on_event: Option<EventCallback>,
+    score_parts: bool,
     /// The lists alone; what they add up to is for the end.
     lists: SelectionReport,
 }
@@ -124,6 +132,14 @@ impl DiagnosticTraceCollector {
     #[must_use]
     pub fn on_event(mut self, callback: impl FnMut(&TraceEvent) + Send + 'static) -> Self {
         self.on_event = Some(Box::new(callback));
+        self
+    }
+
+    /// Asks for how every score came about, in [`ItemDetails::score`](super::ItemDetails::score);
+    /// off unless set. Nothing is explained, and nothing is spent on it, otherwise.
+    #[must_use]
+    pub fn explain_scores(mut self, enabled: bool) -> Self {
+        self.score_parts = enabled;
         self
     }
 
@@ -166,6 +182,10 @@ impl TraceCollector for DiagnosticTraceCollector {
 
     fn detail_level(&self) -> TraceDetailLevel {
         self.detail_level
+    }
+
+    fn wants_score_parts(&self) -> bool {
+        self.score_parts
     }
 
     /// Forgets an earlier run, so that a reused collector never mixes two.

@@ -40,6 +40,7 @@
 //! ```
 
 mod collector;
+mod details;
 mod event;
 mod report;
 pub(crate) mod spans;
@@ -48,5 +49,6 @@ pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
     DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
 };
+pub use details::ItemDetails;
 pub use event::{OverflowEvent, PipelineStage, TraceEvent};
 pub use report::{ExcludedItem, IncludedItem, SelectionReport};

@@ -1,8 +1,9 @@
 //! The complete account of one selection.
 
-use super::{ExclusionReason, InclusionReason, TraceEvent};
+use super::{ExclusionReason, InclusionReason, ItemDetails, TraceEvent};
 use crate::model::{ContextItem, CountRequirementShortfall};
 use crate::order;
+use crate::scorer::Scorer;
 
 /// What a run selected, what it left out, and why.
 ///
@@ -76,6 +77,26 @@ impl SelectionReport {
         self.sort_excluded();
     }
 
+    /// Adds how scores came about, for a scorer that looks at one item alone.
+    pub(crate) fn explain_scores(&mut self, scorer: &dyn Scorer) {
+        let explain = |item: &ContextItem, score: f64, details: &mut Option<Box<ItemDetails>>| {
+            if let Some(mut parts) = scorer.explain_all(std::slice::from_ref(item)).pop() {
+                parts.score = score;
+                details.get_or_insert_default().score = Some(parts);
+            }
+        };
+        for IncludedItem { item, score, details, .. } in &mut self.included {
+            if !item.pinned() {
+                explain(item, *score, details);
+            }
+        }
+        for ExcludedItem { item, score, details, .. } in &mut self.excluded {
+            if item.tokens() >= 0 && !item.pinned() {
+                explain(item, *score, details);
+            }
+        }
+    }
+
     fn sort_excluded(&mut self) {
         self.excluded.sort_by_key(|excluded| order::descending(excluded.score));
     }
@@ -92,6 +113,17 @@ pub struct IncludedItem {
     pub score: f64,
     /// Why it was selected.
     pub reason: InclusionReason,
+    /// More about it, where there is more.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub details: Option<Box<ItemDetails>>,
+}
+
+impl IncludedItem {
+    /// A selected item without details.
+    #[must_use]
+    pub fn new(item: ContextItem, score: f64, reason: InclusionReason) -> Self {
+        Self { item, score, reason, details: None }
+    }
 }
 
 /// An item that was left out.
@@ -105,4 +137,15 @@ pub struct ExcludedItem {
     pub score: f64,
     /// Why it was left out.
     pub reason: ExclusionReason,
+    /// More about it, where there is more.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub details: Option<Box<ItemDetails>>,
+}
+
+impl ExcludedItem {
+    /// An item that was left out, without details.
+    #[must_use]
+    pub fn new(item: ContextItem, score: f64, reason: ExclusionReason) -> Self {
+        Self { item, score, reason, details: None }
+    }
 }

@@ -50,6 +50,7 @@ struct Settings<Req> {
     gather_deadline: Duration,
     ready_after_gathering: bool,
     blocking_threshold: u64,
+    explain_scores: bool,
     streaming: bool,
     dropped_sample: Option<usize>,
     on_progress: Option<ProgressHook>,
@@ -71,6 +72,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
             gather_deadline: Self::DEFAULT_GATHER_DEADLINE,
             ready_after_gathering: false,
             blocking_threshold: Self::DEFAULT_BLOCKING_THRESHOLD,
+            explain_scores: false,
             streaming: false,
             dropped_sample: None,
             on_progress: None,
@@ -163,6 +165,14 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// [`CupelLayer::DEFAULT_BLOCKING_THRESHOLD`] unless set.
     pub fn blocking_threshold(mut self, steps: u64) -> Self {
         self.settings.blocking_threshold = steps;
+        self
+    }
+
+    /// Says in reports how every score came about, in
+    /// [`ItemDetails::score`](crate::diagnostics::ItemDetails::score); off unless set. It takes about
+    /// as long as scoring, where somebody wants a report, and nothing otherwise.
+    pub fn explain_scores(mut self, enabled: bool) -> Self {
+        self.settings.explain_scores = enabled;
         self
     }
 
@@ -304,6 +314,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             gather_deadline: settings.gather_deadline,
             ready_after_gathering: settings.ready_after_gathering,
             blocking_threshold: settings.blocking_threshold,
+            explain_scores: settings.explain_scores,
             cost: Arc::default(),
             streaming,
         }))

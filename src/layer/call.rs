@@ -184,7 +184,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             budget: self.selection.budget.clone(),
             explanation,
             refused,
-            watchers: self.observers.watchers(self.wants_report),
+            watchers: self.observers.watchers(self.wants_report, self.shared.explain_scores),
             cost: Arc::clone(&self.shared.cost),
             span: self.span.clone(),
         };
@@ -298,9 +298,10 @@ fn withdraw(report: &mut SelectionReport, withdrawn: Vec<(usize, String)>) {
     let withdrawn = withdrawn.into_iter().rev().filter_map(|(position, why)| {
         // The report lists the selection in the order in which it is placed.
         let is_there = position < report.included.len();
-        let IncludedItem { item, score, .. } =
+        let IncludedItem { item, score, details, .. } =
             is_there.then(|| report.included.remove(position))?;
-        Some(ExcludedItem { item, score, reason: ExclusionReason::Filtered { filter_name: why } })
+        let reason = ExclusionReason::Filtered { filter_name: why };
+        Some(ExcludedItem { item, score, reason, details })
     });
     let withdrawn: Vec<ExcludedItem> = withdrawn.collect();
     report.exclude(withdrawn);

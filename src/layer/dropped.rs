@@ -101,7 +101,7 @@ impl DroppedItems {
                 }
                 tokens => explain.why_not(tokens, available),
             };
-            ExcludedItem { item, score, reason }
+            ExcludedItem::new(item, score, reason)
         }));
     }
 }

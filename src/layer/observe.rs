@@ -105,8 +105,11 @@ impl Observers {
     }
 
     /// Those who watch the pipeline.
-    pub(super) fn watchers(&mut self, wants_report: bool) -> Watchers {
-        let report = wants_report.then(|| DiagnosticTraceCollector::new(TraceDetailLevel::Stage));
+    pub(super) fn watchers(&mut self, wants_report: bool, explain_scores: bool) -> Watchers {
+        let collector = || {
+            DiagnosticTraceCollector::new(TraceDetailLevel::Stage).explain_scores(explain_scores)
+        };
+        let report = wants_report.then(collector);
         let others = self.observers.iter_mut().filter_map(|observer| {
             let collector = tell(|| observer.collector())??;
             tell(|| collector.is_enabled())?.then_some(collector)
@@ -184,6 +187,11 @@ impl TraceCollector for Watchers {
 
     fn wants_items(&self) -> bool {
         self.report.is_some() || self.any(|other| other.wants_items())
+    }
+
+    fn wants_score_parts(&self) -> bool {
+        self.report.as_ref().is_some_and(TraceCollector::wants_score_parts)
+            || self.any(|other| other.wants_score_parts())
     }
 
     fn record_stage_event(&mut self, event: TraceEvent) {

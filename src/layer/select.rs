@@ -136,7 +136,7 @@ fn add_refused(report: &mut SelectionReport, refused: Vec<Refused>) {
     }
     report.exclude(refused.into_iter().map(|Refused { item, why }| {
         let reason = ExclusionReason::Filtered { filter_name: why };
-        ExcludedItem { item, score: 0.0, reason }
+        ExcludedItem::new(item, 0.0, reason)
     }));
 }
 

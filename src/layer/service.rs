@@ -28,6 +28,7 @@ pub(super) struct Shared<Req, A> {
     pub(super) gather_deadline: Duration,
     pub(super) ready_after_gathering: bool,
     pub(super) blocking_threshold: u64,
+    pub(super) explain_scores: bool,
     pub(super) cost: Arc<Cost>,
     /// Set when items are selected while they arrive.
     pub(super) streaming: Option<StreamingMode>,

@@ -10,6 +10,7 @@ use super::dropped::{DroppedCounts, DroppedItems};
 use super::observe::Watchers;
 use super::pinned::Explanation;
 use super::select::{Chosen, SourceNotes};
+use crate::diagnostics::TraceCollector as _;
 use crate::gather::{Pace, PinRoom, SourceFacts, TimeSlice, origin};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
@@ -318,6 +319,7 @@ impl Streaming {
             .map_err(|error| explanation.of(error, &items))?;
         let counts = dropped.counts(positions.len().saturating_sub(pins));
         let wants_report = watchers.want_report();
+        let explain_scores = watchers.wants_score_parts();
         let mut report = watchers.into_report();
         if wants_report {
             let first_pinned = items.first().filter(|item| item.pinned());
@@ -325,6 +327,9 @@ impl Streaming {
             dropped.explain_into(&mut report, &explain, used_tokens);
             report.total_candidates = arrived;
             report.total_tokens_considered = self.arrived_tokens;
+            if explain_scores {
+                report.explain_scores(&*self.scorer);
+            }
         }
         let placed = positions.into_iter().filter_map(|position| {
             let Sequence { stream, position: at } = *sequences.get(position)?;

@@ -2,15 +2,17 @@
 
 use std::time::{Instant, SystemTime};
 
+use foldhash::HashMap;
 use tracing::Span;
 use tracing::span::EnteredSpan;
 
 use crate::diagnostics::{
-    ExcludedItem, ExclusionReason, IncludedItem, InclusionReason, PipelineStage, TraceCollector,
-    TraceDetailLevel, TraceEvent, spans,
+    ExcludedItem, ExclusionReason, IncludedItem, InclusionReason, ItemDetails, PipelineStage,
+    TraceCollector, TraceDetailLevel, TraceEvent, spans,
 };
 use crate::error::CupelError;
-use crate::model::{ContextBudget, CountRequirementShortfall, ScoredItem};
+use crate::model::{ContextBudget, ContextItem, CountRequirementShortfall, ScoredItem};
+use crate::scorer::Scorer;
 
 /// Who watches a run. Asked once, so that an unwatched run does nothing for watchers.
 pub(super) struct Observer<'c, C: ?Sized> {
@@ -21,7 +23,13 @@ pub(super) struct Observer<'c, C: ?Sized> {
     item_events: bool,
     tracing: bool,
     tracing_items: bool,
+    /// None when nobody wants to know how scores came about.
+    score_parts: Option<AllParts>,
 }
+
+/// How scores came about, by item and score: an item that is twice among the candidates may have
+/// two.
+type AllParts = HashMap<(usize, u64), Box<ItemDetails>>;
 
 /// A stage under way.
 pub(super) struct Running {
@@ -54,6 +62,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             recording,
             items: recording && collector.wants_items(),
             item_events: recording && collector.detail_level() >= TraceDetailLevel::Item,
+            score_parts: (recording && collector.wants_score_parts()).then(HashMap::default),
             tracing: true,
             tracing_items: spans::items_enabled(),
             collector,
@@ -69,6 +78,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             item_events: false,
             tracing: false,
             tracing_items: false,
+            score_parts: None,
             collector,
         }
     }
@@ -126,6 +136,29 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
+    /// Whether somebody wants to know how scores came about.
+    pub(super) fn wants_score_parts(&self) -> bool {
+        self.score_parts.is_some()
+    }
+
+    /// Keeps how scores came about until the items are reported.
+    pub(super) fn explain(&mut self, scorer: &dyn Scorer, items: &[ContextItem], scores: &[f64]) {
+        if let Some(all) = &mut self.score_parts {
+            let explained = scorer.explain_all(items).into_iter();
+            for ((item, score), mut parts) in items.iter().zip(scores).zip(explained) {
+                // The score that counts, whatever the clock said in between.
+                parts.score = *score;
+                let details = ItemDetails { score: Some(parts), ..ItemDetails::default() };
+                all.insert((item.address(), score.to_bits()), Box::new(details));
+            }
+        }
+    }
+
+    fn details(&self, scored: ScoredItem<'_>) -> Option<Box<ItemDetails>> {
+        let key = (scored.item().address(), scored.score().to_bits());
+        self.score_parts.as_ref()?.get(&key).cloned()
+    }
+
     pub(super) fn scored(&mut self, scores: &[f64]) {
         if self.item_events {
             for score in scores {
@@ -141,7 +174,9 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         scored: ScoredItem<'_>,
         reason: ExclusionReason,
     ) {
-        let excluded = ExcludedItem { item: scored.item().clone(), score: scored.score(), reason };
+        let details = self.details(scored);
+        let excluded =
+            ExcludedItem { item: scored.item().clone(), score: scored.score(), reason, details };
         if self.tracing_items {
             spans::excluded(&excluded);
         }
@@ -160,7 +195,9 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             item if item.tokens() == 0 => InclusionReason::ZeroToken,
             _ => InclusionReason::Scored,
         };
-        let included = IncludedItem { item: scored.item().clone(), score: scored.score(), reason };
+        let details = self.details(scored);
+        let included =
+            IncludedItem { item: scored.item().clone(), score: scored.score(), reason, details };
         if self.tracing_items {
             spans::included(&included);
         }

@@ -15,9 +15,13 @@ pub(super) fn score<C: TraceCollector + ?Sized>(
 ) -> Vec<f64> {
     let items = &*classified.scoreable_items;
     let running = observer.enter(PipelineStage::Score, items.len());
+    // Scores and their explanations are read off one clock.
+    let frozen = observer.wants_score_parts().then(|| scorer.freeze()).flatten();
+    let scorer = frozen.as_deref().unwrap_or(scorer);
     let mut scores = vec![0.0; items.len()];
     if !items.is_empty() {
         scorer.score_all(items, &mut scores);
+        observer.explain(scorer, items, &scores);
     }
     observer.scored(&scores);
     observer.leave(running, scores.len());

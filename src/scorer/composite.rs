@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Scorer, detect_cycles};
+use super::{ScoreParts, Scorer, detect_cycles};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -86,6 +86,17 @@ impl Scorer for CompositeScorer {
                 *sum += score * child.share;
             }
         }
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        let mut wholes = vec![ScoreParts::new(self.name(), 0.0); items.len()];
+        for child in &self.children {
+            for (whole, part) in wholes.iter_mut().zip(child.scorer.explain_all(items)) {
+                whole.score += part.score * child.share;
+                whole.parts.push(part.share(child.share));
+            }
+        }
+        wholes
     }
 
     fn is_absolute(&self) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use auto_impl::auto_impl;
 use chrono::{DateTime, Utc};
 
-use super::Scorer;
+use super::{ScoreParts, Scorer};
 use crate::config::{Path, Problems};
 use crate::error::{ConfigError, CupelError};
 use crate::model::ContextItem;
@@ -220,6 +220,18 @@ impl Scorer for DecayScorer {
         for (item, score) in items.iter().zip(scores) {
             *score = self.score_at(item, now);
         }
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        let now = self.clock.now();
+        let explain = |item: &ContextItem| {
+            let score = ScoreParts::new(self.name(), self.score_at(item, now));
+            match item.timestamp().map(|timestamp| now - timestamp) {
+                None => score.note("no date"),
+                Some(age) => score.note(format!("{} min old", age.num_minutes())),
+            }
+        };
+        items.iter().map(explain).collect()
     }
 
     fn is_absolute(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Scores by what an item is.
 
-use super::Scorer;
+use super::explained::leaves;
+use super::{ScoreParts, Scorer};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, KindMap};
@@ -73,6 +74,10 @@ impl Default for KindScorer {
 impl Scorer for KindScorer {
     fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
         self.weights.get(item.kind()).copied().unwrap_or(0.0)
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        leaves(self, items, |item| Some(item.kind().to_string()))
     }
 
     fn is_absolute(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Boosts items that carry a certain metadata value.
 
-use super::Scorer;
+use super::explained::leaves;
+use super::{ScoreParts, Scorer};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -62,6 +63,13 @@ impl MetadataKeyScorer {
 impl Scorer for MetadataKeyScorer {
     fn score(&self, item: &ContextItem, _all: &[ContextItem]) -> f64 {
         if item.metadata().get(&self.key) == Some(&self.value) { self.boost } else { 1.0 }
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        leaves(self, items, |item| {
+            let has = item.metadata().get(&self.key) == Some(&self.value);
+            has.then(|| format!("{} is {}", self.key, self.value))
+        })
     }
 
     fn is_absolute(&self) -> bool {

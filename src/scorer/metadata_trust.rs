@@ -1,6 +1,7 @@
 //! Passes a trust value from the metadata through.
 
-use super::Scorer;
+use super::explained::leaves;
+use super::{ScoreParts, Scorer};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -52,6 +53,13 @@ impl Scorer for MetadataTrustScorer {
             Some(Ok(trust)) if trust.is_finite() => trust.clamp(0.0, 1.0),
             _ => self.default_score,
         }
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        leaves(self, items, |item| {
+            let raw = item.metadata().get(Self::KEY);
+            Some(raw.map_or("no trust given".into(), |raw| format!("trust {raw}")))
+        })
     }
 
     fn is_absolute(&self) -> bool {

@@ -31,6 +31,7 @@ mod age;
 mod composite;
 mod cycle;
 mod decay;
+mod explained;
 mod frequency;
 mod kind;
 mod metadata_key;
@@ -57,6 +58,7 @@ pub(crate) use cycle::detect_cycles;
 #[cfg(feature = "serde")]
 pub(crate) use decay::Shape as DecayShape;
 pub use decay::{DecayCurve, DecayScorer, FixedTimeProvider, SystemTimeProvider, TimeProvider};
+pub use explained::ScoreParts;
 pub use frequency::FrequencyScorer;
 pub use kind::KindScorer;
 pub use metadata_key::MetadataKeyScorer;
@@ -81,6 +83,15 @@ pub trait Scorer: Send + Sync {
         for (item, score) in items.iter().zip(scores) {
             *score = self.score(item, items);
         }
+    }
+
+    /// How the score of every item comes about, in the order of the items.
+    ///
+    /// Asked for only when a report is to [say so](crate::DiagnosticTraceCollector::explain_scores),
+    /// and beside the scores: it never changes them. Override it in a scorer that is made of
+    /// others, or that has something to say; the default is the name and the score.
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        explained::leaves(self, items, |_| None)
     }
 
     /// Whether the score depends on the item alone, and not on the other candidates.

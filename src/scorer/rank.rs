@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use super::Scorer;
+use super::explained::leaves;
+use super::{ScoreParts, Scorer};
 use crate::model::ContextItem;
 
 /// Scores newer items higher: the share of the other timestamped items that are strictly older.
@@ -125,6 +126,10 @@ impl Scorer for RecencyScorer {
         score_many(items, scores, |item| item.timestamp().map(timestamp_key));
     }
 
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        leaves(self, items, |item| item.timestamp().is_none().then(|| "no date".into()))
+    }
+
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
     }
@@ -137,6 +142,13 @@ impl Scorer for PriorityScorer {
 
     fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
         score_many(items, scores, |item| item.priority().map(ordered));
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        leaves(self, items, |item| {
+            let priority = item.priority();
+            Some(priority.map_or("no priority".into(), |priority| format!("priority {priority}")))
+        })
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

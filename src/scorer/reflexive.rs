@@ -1,6 +1,7 @@
 //! Passes the caller's own relevance signal through.
 
-use super::Scorer;
+use super::explained::leaves;
+use super::{ScoreParts, Scorer};
 use crate::model::ContextItem;
 
 /// The item's `futureRelevanceHint`, clamped to `[0.0, 1.0]`; 0.0 when absent or not finite.
@@ -21,6 +22,15 @@ impl Scorer for ReflexiveScorer {
             Some(hint) if hint.is_finite() => hint.clamp(0.0, 1.0),
             _ => 0.0,
         }
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        leaves(self, items, |item| {
+            Some(
+                item.future_relevance_hint()
+                    .map_or("no hint".into(), |hint| format!("hint {hint}")),
+            )
+        })
     }
 
     fn is_absolute(&self) -> bool {

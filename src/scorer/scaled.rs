@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Scorer, detect_cycles};
+use super::{ScoreParts, Scorer, detect_cycles};
 use crate::error::CupelError;
 use crate::model::ContextItem;
 
@@ -86,6 +86,18 @@ impl Scorer for ScaledScorer {
         for score in scores {
             *score = scale(*score, bounds);
         }
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        let parts = self.inner.explain_all(items);
+        let scores: Vec<f64> = parts.iter().map(|part| part.score).collect();
+        let (min, max) = bounds(&scores);
+        let whole = |part: ScoreParts| {
+            ScoreParts::new(self.name(), scale(part.score, (min, max)))
+                .note(format!("{min:.3} to {max:.3}, stretched"))
+                .part(part)
+        };
+        parts.into_iter().map(whole).collect()
     }
 
     fn depends_on_time(&self) -> bool {

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::Scorer;
+use super::explained::leaves;
+use super::{ScoreParts, Scorer};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -106,6 +107,14 @@ impl Scorer for TagScorer {
         }
         let matched = item.tags().iter().map(|tag| self.weight_of(tag)).fold(0.0, |sum, w| sum + w);
         (matched / self.total).min(1.0)
+    }
+
+    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
+        leaves(self, items, |item| {
+            let matching = item.tags().iter().filter(|tag| self.weight_of(tag) > 0.0);
+            let matching = matching.map(String::as_str).collect::<Vec<_>>().join(", ");
+            Some(if matching.is_empty() { "no such tag".into() } else { matching })
+        })
     }
 
     fn is_absolute(&self) -> bool {

@@ -23,7 +23,7 @@ assertions! {
     ///
     /// # let item = ContextItem::new("a long log", 400)?;
     /// # let reason = ExclusionReason::BudgetExceeded { item_tokens: 400, available_tokens: 50 };
-    /// # let excluded = vec![ExcludedItem { item, score: 0.5, reason }];
+    /// # let excluded = vec![ExcludedItem::new(item, 0.5, reason)];
     /// # let report = SelectionReport::new(vec![], vec![], excluded, vec![]);
     /// report.should().exclude_item_with_reason(ReasonKind::BudgetExceeded);
     /// # Ok::<(), cupel::CupelError>(())

@@ -39,7 +39,8 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 pub(super) fn summary(included: &[IncludedItem]) -> String {
     const SHOWN: usize = 5;
     let mut text = String::new();
-    for (index, IncludedItem { item, score, reason }) in included.iter().take(SHOWN).enumerate() {
+    for (index, IncludedItem { item, score, reason, .. }) in included.iter().take(SHOWN).enumerate()
+    {
         // Writing to a `String` cannot fail.
         let _ = write!(
             text,

@@ -79,6 +79,6 @@ fn a_threshold_that_is_not_a_number_never_passes() {
 #[test]
 fn token_sums_beyond_all_bounds_do_not_wrap() {
     let item = ContextItem::new("huge", i64::MAX).unwrap();
-    let huge = IncludedItem { item, score: 1.0, reason: InclusionReason::Scored };
+    let huge = IncludedItem::new(item, 1.0, InclusionReason::Scored);
     report([huge.clone(), huge], []).should().have_budget_utilization_above(1.0, &budget(100));
 }

@@ -21,11 +21,11 @@ pub(crate) fn document() -> ContextKind {
 /// An included item of 10 tokens.
 pub(crate) fn included(kind: ContextKind, score: f64) -> IncludedItem {
     let item = ContextItem::builder("text", 10).kind(kind).build().unwrap();
-    IncludedItem { item, score, reason: InclusionReason::Scored }
+    IncludedItem::new(item, score, InclusionReason::Scored)
 }
 
 pub(crate) fn excluded(content: &str, score: f64, reason: ExclusionReason) -> ExcludedItem {
-    ExcludedItem { item: ContextItem::new(content, 10).unwrap(), score, reason }
+    ExcludedItem::new(ContextItem::new(content, 10).unwrap(), score, reason)
 }
 
 pub(crate) fn excluded_of_kind(
@@ -34,7 +34,7 @@ pub(crate) fn excluded_of_kind(
     reason: ExclusionReason,
 ) -> ExcludedItem {
     let item = ContextItem::builder("text", 10).kind(kind).build().unwrap();
-    ExcludedItem { item, score, reason }
+    ExcludedItem::new(item, score, reason)
 }
 
 pub(crate) fn too_large(item_tokens: i64, available_tokens: i64) -> ExclusionReason {

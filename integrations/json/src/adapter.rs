@@ -27,18 +27,17 @@ use crate::window::ModelWindow;
 /// API would refuse is left out and reported. Messages keep their order and are never edited.
 ///
 /// ```
-/// use async_openai::types::chat::CreateChatCompletionRequest;
 /// use cupel::Policy;
 /// use cupel::conversation::Attributes;
 /// use cupel::layer::CupelLayer;
-/// use cupel_async_openai::OpenAiAdapter;
+/// use cupel_json::{JsonBody, OpenAiAdapter};
 ///
 /// let adapter = OpenAiAdapter::new()
 ///     .attributes(|message| match message.name() {
 ///         Some("reviewer") => Attributes::new().priority(10).tag("review"),
 ///         _ => Attributes::new(),
 ///     });
-/// let layer = CupelLayer::<CreateChatCompletionRequest, _>::builder()
+/// let layer = CupelLayer::<JsonBody, _>::builder()
 ///     .budget(adapter.window().default_output(1_000))
 ///     .adapter(adapter)
 ///     .policy(Policy::chat())
@@ -118,7 +117,7 @@ impl OpenAiAdapter {
     /// calls may stand is the API's business and stays as it is.
     ///
     /// ```
-    /// use cupel_async_openai::OpenAiAdapter;
+    /// use cupel_json::OpenAiAdapter;
     ///
     /// let adapter = OpenAiAdapter::new().rules(|rules| rules.pin_latest(false));
     /// # let _ = adapter;

@@ -1,0 +1,21 @@
+//! What a report can say about an item beyond its score and its reason.
+
+use crate::scorer::ScoreParts;
+
+/// More about an included or excluded item. Each part is there only when it was asked for, or when
+/// there was something to say.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
+pub struct ItemDetails {
+    /// How the score came about, when the report
+    /// [asked for it](super::DiagnosticTraceCollector::explain_scores). Pinned items are not scored.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub score: Option<ScoreParts>,
+    /// Words of the question that the item has. They are content: telemetry never shows them.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub matched_words: Vec<String>,
+    /// The part of a conversation's plan that the item is in, by name.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub part: Option<String>,
+}

@@ -1,0 +1,131 @@
+//! How a score came about: a tree of scorers, as search engines explain theirs.
+
+use super::Scorer;
+use crate::model::ContextItem;
+
+/// A score with the scores it was made of.
+///
+/// A [`Scorer`] gives one for each item in [`explain_all`](Scorer::explain_all), when a report
+/// [asks for it](crate::DiagnosticTraceCollector::explain_scores).
+///
+/// ```
+/// use cupel::{CompositeScorer, ContextItem, KindScorer, ReflexiveScorer, Scorer};
+///
+/// let scorer = CompositeScorer::builder()
+///     .add(ReflexiveScorer, 3.0)
+///     .add(KindScorer::default(), 1.0)
+///     .build()?;
+/// let item = ContextItem::builder("hit", 2).future_relevance_hint(0.8).build()?;
+/// let explained = scorer.explain_all(&[item]);
+/// assert_eq!(
+///     explained[0].to_string(),
+///     "CompositeScorer 0.650\n\
+///      ├ 75 % ReflexiveScorer 0.800 (hint 0.8)\n\
+///      └ 25 % KindScorer 0.200 (Message)\n",
+/// );
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct ScoreParts {
+    /// The scorer's name.
+    pub scorer: String,
+    /// The score it gave.
+    #[cfg_attr(feature = "serde", serde(with = "crate::model::float"))]
+    pub score: f64,
+    /// The share it has in the score above it, where that is a weighted average.
+    #[cfg_attr(
+        feature = "serde",
+        serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            with = "crate::model::float::option"
+        )
+    )]
+    pub share: Option<f64>,
+    /// What the score follows from, in a few words. It may quote the item's tags and metadata.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub note: Option<String>,
+    /// The scores it was made of.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub parts: Vec<ScoreParts>,
+}
+
+impl ScoreParts {
+    /// A score that was made of nothing else.
+    #[must_use]
+    pub fn new(scorer: impl Into<String>, score: f64) -> Self {
+        Self { scorer: scorer.into(), score, ..Self::default() }
+    }
+
+    /// Says what the score follows from.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
+        self
+    }
+
+    /// Adds a score that this one was made of.
+    #[must_use]
+    pub fn part(mut self, part: Self) -> Self {
+        self.parts.push(part);
+        self
+    }
+
+    /// Sets the share in the score above.
+    #[must_use]
+    pub fn share(mut self, share: f64) -> Self {
+        self.share = Some(share);
+        self
+    }
+
+    /// The same tree without its notes, which may quote an item.
+    #[must_use]
+    pub fn without_notes(&self) -> Self {
+        Self {
+            note: None,
+            parts: self.parts.iter().map(Self::without_notes).collect(),
+            ..self.clone()
+        }
+    }
+
+    fn write(&self, f: &mut std::fmt::Formatter<'_>, indent: &str) -> std::fmt::Result {
+        if let Some(share) = self.share {
+            write!(f, "{:.0} % ", share * 100.0)?;
+        }
+        write!(f, "{} {:.3}", self.scorer, self.score)?;
+        if let Some(note) = &self.note {
+            write!(f, " ({note})")?;
+        }
+        writeln!(f)?;
+        for (number, part) in self.parts.iter().enumerate() {
+            let last = number + 1 == self.parts.len();
+            write!(f, "{indent}{} ", if last { '└' } else { '├' })?;
+            part.write(f, &format!("{indent}{} ", if last { ' ' } else { '│' }))?;
+        }
+        Ok(())
+    }
+}
+
+/// The tree, one line a scorer.
+impl std::fmt::Display for ScoreParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.write(f, "")
+    }
+}
+
+/// The scores of a scorer that is made of no others, each with what it follows from.
+pub(super) fn leaves<S: Scorer + ?Sized>(
+    scorer: &S,
+    items: &[ContextItem],
+    note: impl Fn(&ContextItem) -> Option<String>,
+) -> Vec<ScoreParts> {
+    let mut scores = vec![0.0; items.len()];
+    scorer.score_all(items, &mut scores);
+    let leaf = |(item, score): (&ContextItem, f64)| ScoreParts {
+        note: note(item),
+        ..ScoreParts::new(scorer.name(), score)
+    };
+    items.iter().zip(scores).map(leaf).collect()
+}
