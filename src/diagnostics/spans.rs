@@ -89,7 +89,6 @@ pub(crate) fn selected(summary: impl FnOnce() -> Summary) {
             cupel.budget.max_tokens = summary.max_tokens,
             cupel.sources.late = summary.sources_late as i64,
             cupel.sources.failed = summary.sources_failed as i64,
-            "context selected",
         );
     }
 }

@@ -160,14 +160,12 @@ impl Explanation {
     }
 
     /// The text for a terminal.
-    #[must_use]
     pub fn text(&self) -> Text<'_> {
         Text::new(self)
     }
 
     /// The HTML file.
     #[cfg(feature = "serde")]
-    #[must_use]
     pub fn page(&self) -> super::Page<'_> {
         super::Page::new(self)
     }

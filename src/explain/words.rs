@@ -8,7 +8,7 @@ use crate::model::{ContextItem, ContextKind};
 pub(super) struct Texts(pub(super) bool);
 
 impl Texts {
-    pub(super) fn kind<'a>(self, item: &'a ContextItem) -> &'a str {
+    pub(super) fn kind(self, item: &ContextItem) -> &str {
         self.kind_name(item.kind())
     }
 
@@ -16,18 +16,18 @@ impl Texts {
         if self.0 { kind.as_str() } else { kind.label() }
     }
 
-    pub(super) fn source<'a>(self, item: &'a ContextItem) -> &'a str {
+    pub(super) fn source(self, item: &ContextItem) -> &str {
         if self.0 { item.source().as_str() } else { item.source().label() }
     }
 
-    pub(super) fn included<'a>(self, reason: &'a InclusionReason) -> &'a str {
+    pub(super) fn included(self, reason: &InclusionReason) -> &str {
         match reason {
             InclusionReason::Unknown { .. } if !self.0 => "Unknown",
             reason => reason.name(),
         }
     }
 
-    pub(super) fn excluded<'a>(self, reason: &'a ExclusionReason) -> &'a str {
+    pub(super) fn excluded(self, reason: &ExclusionReason) -> &str {
         if self.0 { reason.name() } else { reason.label() }
     }
 

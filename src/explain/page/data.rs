@@ -11,7 +11,7 @@ use super::super::totals::{Window, selected_tokens};
 use super::super::words::{Texts, meaning};
 use super::super::{Explanation, SourceTiming};
 use crate::diagnostics::{ItemDetails, TraceEvent};
-use crate::model::ContextItem;
+use crate::model::{ContextBudget, ContextItem};
 use crate::scorer::ScoreParts;
 
 #[derive(Serialize)]
@@ -280,7 +280,7 @@ impl<'a> Data<'a> {
             compare(&mut collecting, &mut items, explanation, previous, &difference)
         });
         let percent = |explanation: &Explanation| {
-            explanation.budget.as_ref().map_or(0.0, |b| b.estimation_safety_margin_percent())
+            explanation.budget.as_ref().map_or(0.0, ContextBudget::estimation_safety_margin_percent)
         };
         Self {
             title: explanation.title.as_deref(),

@@ -8,7 +8,7 @@ use super::super::totals::selected_tokens;
 use super::super::words::meaning;
 use super::Text;
 use super::table::{clip, count, items, share, thousands};
-use crate::diagnostics::{ExcludedItem, IncludedItem, ItemDetails};
+use crate::diagnostics::{ExcludedItem, ExclusionReason, IncludedItem, ItemDetails};
 use crate::model::ContextItem;
 
 impl<'a> Text<'a> {
@@ -31,15 +31,23 @@ impl<'a> Text<'a> {
         if self.texts.0 { clip(item.content(), width) } else { self.paint.faint("(text left out)") }
     }
 
-    /// What else is known about an item: matched words, the part of the plan.
-    fn aside(&self, details: Option<&ItemDetails>) -> String {
-        let Some(details) = details else {
-            return String::new();
-        };
-        let mut asides: Vec<String> = details.part.iter().map(|part| clip(part, 20)).collect();
-        if self.texts.0 && !details.matched_words.is_empty() {
-            asides.push(format!("has {}", clip(&details.matched_words.join(", "), 30)));
+    /// What else is known about an item: the part of the plan, matched words, what a reason says
+    /// beyond its name.
+    fn aside(&self, details: Option<&ItemDetails>, reason: Option<&ExclusionReason>) -> String {
+        let part = details.and_then(|details| details.part.as_ref());
+        let mut asides: Vec<String> = part.iter().map(|part| clip(part, 20)).collect();
+        let matched = details.map(|details| details.matched_words.join(", ")).unwrap_or_default();
+        if self.texts.0 && !matched.is_empty() {
+            asides.push(format!("has {}", clip(&matched, 30)));
         }
+        let says_it_all = |reason: &ExclusionReason| {
+            matches!(
+                reason,
+                ExclusionReason::BudgetExceeded { .. } | ExclusionReason::NegativeTokens { .. }
+            )
+        };
+        let why = reason.filter(|reason| !says_it_all(reason)).and_then(|why| self.texts.why(why));
+        asides.extend(why.map(|why| clip(&why, 40)));
         match asides.is_empty() {
             true => String::new(),
             false => format!("[{}] ", asides.join("; ")),
@@ -85,7 +93,7 @@ impl<'a> Text<'a> {
         position: usize,
         entry: &IncludedItem,
     ) -> fmt::Result {
-        let aside = self.aside(entry.details.as_deref());
+        let aside = self.aside(entry.details.as_deref(), None);
         let width = self.paint.width.saturating_sub(48 + aside.chars().count());
         writeln!(
             f,
@@ -131,7 +139,7 @@ impl<'a> Text<'a> {
         item: &ContextItem,
         entry: &ExcludedItem,
     ) -> fmt::Result {
-        let aside = self.aside(entry.details.as_deref());
+        let aside = self.aside(entry.details.as_deref(), Some(&entry.reason));
         let width = self.paint.width.saturating_sub(32 + aside.chars().count());
         writeln!(
             f,
