@@ -1,7 +1,7 @@
 //! What the examples `replay` of the integrations share: recorded runs, a strict server that counts
 //! on its own, and the tally of what came of them.
 
-#[path = "../async-openai/examples/local_server/mod.rs"]
+#[path = "../local_server/mod.rs"]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "shared with tests")]
 pub mod local_server;
 pub mod runs;

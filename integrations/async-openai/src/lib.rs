@@ -28,25 +28,16 @@
 //! Or below the client, with [`HttpLayer`], so that existing code goes on calling
 //! `client.chat().create(..)`.
 
-mod adapter;
-mod count;
 mod http;
-mod models;
-mod read;
-mod request;
 mod service;
-mod template;
-mod window;
 
-pub use adapter::OpenAiAdapter;
-pub use count::{Detail, ImageRule, ToolPrices, ToolRule};
+pub use cupel_json::{
+    ContextPosition, ContextRole, ContextTemplate, Detail, Endpoint, ImageRule, JsonBody,
+    MessageView, Model, ModelWindow, Models, OpenAiAdapter, Request, Streaming, ToolPrices,
+    ToolRule, UnknownModel,
+};
 pub use http::{HttpFuture, HttpLayer, HttpService};
-pub use models::{Model, Models, UnknownModel};
-pub use read::{Endpoint, MessageView};
-pub use request::{JsonBody, Request, Streaming};
 pub use service::{ChatService, ResponsesService};
-pub use template::{ContextPosition, ContextRole, ContextTemplate};
-pub use window::ModelWindow;
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

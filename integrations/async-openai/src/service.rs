@@ -11,10 +11,9 @@ use async_openai::types::chat::{
     ChatCompletionResponseStream, CreateChatCompletionRequest, CreateChatCompletionResponse,
 };
 use async_openai::types::responses::{CreateResponse, Response, ResponseStream};
+use cupel_json::Streaming;
 use futures::future::BoxFuture;
 use tower::Service;
-
-use crate::request::Streaming;
 
 /// Calls Chat Completions: unary for `CreateChatCompletionRequest`, streaming for the same in
 /// [`Streaming`].

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-#[path = "../examples/local_server/mod.rs"]
+#[path = "../../local_server/mod.rs"]
 #[allow(missing_debug_implementations, unreachable_pub, dead_code)]
 mod local_server;
 

@@ -13,7 +13,7 @@
     reason = "only JSON values are indexed, and a field they do not have is null"
 )]
 
-#[path = "../local_server/mod.rs"]
+#[path = "../../../local_server/mod.rs"]
 #[allow(
     dead_code,
     missing_debug_implementations,

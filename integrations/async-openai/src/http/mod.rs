@@ -11,12 +11,11 @@ use std::task::{Context, Poll};
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use cupel::layer::{ContextAdapter, CupelLayer, CupelService, Error};
+use cupel_json::{Endpoint, JsonBody};
 use futures::future::BoxFuture;
 use reqwest::{Method, Request, Response};
 use tower::{Layer, Service, ServiceExt};
 
-use crate::read::Endpoint;
-use crate::request::JsonBody;
 use send::SendBody;
 
 /// Selects in the bodies of HTTP requests to Chat Completions and the Responses API.
@@ -140,7 +139,7 @@ where
                 let factory = replay::first_then(request, factory);
                 return plain.oneshot(factory).await.map_err(Into::into);
             };
-            selecting.oneshot(body.carried_by(request)).await.map_err(|error| match error {
+            selecting.oneshot(send::carried_by(body, request)).await.map_err(|error| match error {
                 Error::Inner(error) => error.into(),
                 Error::Context(error) => OpenAIError::Boxed(Box::new(error)),
             })

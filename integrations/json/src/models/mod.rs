@@ -14,7 +14,7 @@ use crate::count::{ImageRule, ToolRule};
 ///
 /// ```
 /// use cupel::tokens::Encoding;
-/// use cupel_async_openai::{ImageRule, Model};
+/// use cupel_json::{ImageRule, Model};
 ///
 /// let model = Model::new(32_768, Encoding::O200k)
 ///     .max_input(28_672)
@@ -101,7 +101,7 @@ impl Model {
 ///
 /// ```
 /// use cupel::tokens::Encoding;
-/// use cupel_async_openai::{Model, Models};
+/// use cupel_json::{Model, Models};
 ///
 /// let models = Models::new().with("llama-local", Model::new(8_192, Encoding::Cl100k));
 /// assert_eq!(models.get("gpt-4o-2024-08-06")?.window(), 128_000);
@@ -113,7 +113,7 @@ impl Model {
 ///     "nothing is known about model \"gpt-99\"; add it with \
 ///      OpenAiAdapter::models(Models::new().with(\"gpt-99\", Model::new(window, encoding)))",
 /// );
-/// # Ok::<(), cupel_async_openai::UnknownModel>(())
+/// # Ok::<(), cupel_json::UnknownModel>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Models {

@@ -10,7 +10,7 @@ use crate::count::Meter;
 /// Writes retrieved items as one message, in the placer's order.
 ///
 /// ```
-/// use cupel_async_openai::{ContextPosition, ContextRole, ContextTemplate};
+/// use cupel_json::{ContextPosition, ContextRole, ContextTemplate};
 ///
 /// let template = ContextTemplate::new()
 ///     .header("Use these passages if they help:\n")

@@ -1,11 +1,17 @@
-//! The requests a layer can select for: typed ones, unary and streaming, and raw bodies.
+//! The requests a layer can select for: raw bodies, and typed ones, unary and streaming.
 
 mod body;
+#[cfg(feature = "async-openai")]
 mod chat;
+#[cfg(feature = "async-openai")]
 mod responses;
+#[cfg(feature = "async-openai")]
 mod streaming;
+#[cfg(feature = "async-openai")]
+mod typed;
 
 pub use body::JsonBody;
+#[cfg(feature = "async-openai")]
 pub use streaming::Streaming;
 
 use cupel::gather::BoxError;
@@ -15,16 +21,16 @@ use crate::template::ContextRole;
 
 /// A request of Chat Completions or of the Responses API.
 ///
-/// It is implemented by `CreateChatCompletionRequest`, `CreateResponse`, both in [`Streaming`],
-/// and [`JsonBody`]; and by nothing else.
+/// It is implemented by [`JsonBody`]; with the feature `async-openai` by
+/// `CreateChatCompletionRequest`, `CreateResponse`, and both in `Streaming`; and by nothing else.
 pub trait Request: Parts {
     /// The text of the last user message: what a source of candidates may search for.
     ///
     /// ```
-    /// use async_openai::types::responses::CreateResponse;
-    /// use cupel_async_openai::Request;
+    /// use cupel_json::{Endpoint, JsonBody, Request};
     ///
-    /// let request = CreateResponse { input: "Where is the key?".into(), ..Default::default() };
+    /// let json = r#"{"model": "gpt-4o", "input": "Where is the key?"}"#;
+    /// let request = JsonBody::parse(Endpoint::Responses, json).unwrap();
     /// assert_eq!(request.question().as_deref(), Some("Where is the key?"));
     /// ```
     fn question(&self) -> Option<String> {
@@ -69,28 +75,4 @@ pub enum Piece<M> {
     Own(M),
     /// What sources gave.
     Context { role: ContextRole, text: String },
-}
-
-/// Serializes a typed value to look at it.
-pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, BoxError> {
-    serde_json::to_string(value).map_err(|error| format!("not serializable: {error}").into())
-}
-
-/// Serializes typed messages for `read`.
-fn read_all<T>(
-    messages: &[impl serde::Serialize],
-    read: impl FnOnce(&[&str]) -> T,
-) -> Result<T, BoxError> {
-    let json = messages.iter().map(to_json).collect::<Result<Vec<_>, _>>()?;
-    let json: Vec<&str> = json.iter().map(String::as_str).collect();
-    Ok(read(&json))
-}
-
-/// Looks at the fields of a typed request from which the messages were taken.
-fn read_head<T>(
-    request: &impl serde::Serialize,
-    read: impl FnOnce(&Object<'_>) -> T,
-) -> Result<T, BoxError> {
-    let json = to_json(request)?;
-    Ok(read(&Object::parse(&json).unwrap_or_default()))
 }

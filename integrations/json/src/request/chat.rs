@@ -7,7 +7,8 @@ use async_openai::types::chat::{
 };
 use cupel::gather::BoxError;
 
-use super::{Parts, Piece, read_all, read_head, to_json};
+use super::typed::{read_all, read_head, to_json};
+use super::{Parts, Piece};
 use crate::read::{Endpoint, Object};
 use crate::template::ContextRole;
 

@@ -65,7 +65,7 @@ impl ImageRule {
     /// are not known.
     ///
     /// ```
-    /// use cupel_async_openai::{Detail, ImageRule};
+    /// use cupel_json::{Detail, ImageRule};
     ///
     /// let gpt_4o = ImageRule::Tiles { base: 85, tile: 170 };
     /// assert_eq!(gpt_4o.tokens(Some((2_048, 4_096)), Detail::High), 1_105);

@@ -13,15 +13,11 @@ use crate::request::Request;
 /// less.
 ///
 /// ```
-/// use async_openai::types::responses::CreateResponse;
 /// use cupel::layer::BudgetProvider;
-/// use cupel_async_openai::OpenAiAdapter;
+/// use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
 ///
-/// let request = CreateResponse {
-///     model: Some("gpt-4o".into()),
-///     max_output_tokens: Some(2_000),
-///     ..Default::default()
-/// };
+/// let json = r#"{"model": "gpt-4o", "max_output_tokens": 2000, "input": "Hi"}"#;
+/// let request = JsonBody::parse(Endpoint::Responses, json).unwrap();
 /// let budget = OpenAiAdapter::new().window().budget(&request)?;
 /// assert_eq!((budget.max_tokens(), budget.target_tokens()), (128_000, 126_000));
 /// # Ok::<(), cupel::gather::BoxError>(())
@@ -42,21 +38,18 @@ impl<R: Request> ModelLookup<R> for Models {
 
 #[cfg(test)]
 mod tests {
-    use async_openai::types::chat::CreateChatCompletionRequest;
     use cupel::ContextBudget;
     use cupel::layer::BudgetProvider;
     use cupel::tokens::Encoding;
 
     use super::*;
-    use crate::{Endpoint, JsonBody, Model, Streaming};
+    use crate::{Endpoint, JsonBody, Model};
 
-    fn chat(model: &str, output: Option<u32>) -> CreateChatCompletionRequest {
-        let max_completion_tokens = output;
-        CreateChatCompletionRequest {
-            model: model.into(),
-            max_completion_tokens,
-            ..Default::default()
-        }
+    fn chat(model: &str, output: Option<u32>) -> JsonBody {
+        let limit = output.map_or("null".to_owned(), |limit| limit.to_string());
+        let json =
+            format!(r#"{{"model":"{model}","max_completion_tokens":{limit},"messages":[]}}"#);
+        JsonBody::parse(Endpoint::Chat, json).unwrap()
     }
 
     #[test]
@@ -65,7 +58,6 @@ mod tests {
         let target = |budget: Result<ContextBudget, BoxError>| budget.unwrap().target_tokens();
         assert_eq!(target(window.budget(&chat("gpt-4", Some(192)))), 8_000);
         assert_eq!(target(window.budget(&chat("gpt-4", None))), 8_092);
-        assert_eq!(target(window.budget(&Streaming(chat("gpt-4", Some(192))))), 8_000);
         let older = r#"{"model":"gpt-4","max_tokens":92,"messages":[]}"#;
         let older = JsonBody::parse(Endpoint::Chat, older).unwrap();
         assert_eq!(target(window.budget(&older)), 8_100);
@@ -79,16 +71,6 @@ mod tests {
         assert_eq!(target(ModelWindow::new(small).budget(&chat("small", None))), 1_536);
         // Of 400,000 tokens no more than 272,000 may be prompt.
         assert_eq!(target(window.budget(&chat("gpt-5", Some(1_000)))), 272_000);
-    }
-
-    #[test]
-    fn the_older_limit_counts_unless_the_newer_is_set() {
-        #[expect(deprecated)]
-        let older = |request| CreateChatCompletionRequest { max_tokens: Some(92), ..request };
-        let target =
-            |request| ModelWindow::new(Models::new()).budget(&request).unwrap().target_tokens();
-        assert_eq!(target(older(chat("gpt-4", None))), 8_100);
-        assert_eq!(target(older(chat("gpt-4", Some(192)))), 8_000);
     }
 
     #[test]
@@ -124,8 +106,7 @@ mod tests {
     #[test]
     fn an_unknown_model_and_an_answer_that_is_too_large_are_errors() {
         let window = ModelWindow::new(Models::new());
-        let error =
-            |request: &CreateChatCompletionRequest| window.budget(request).unwrap_err().to_string();
+        let error = |request: &JsonBody| window.budget(request).unwrap_err().to_string();
         assert!(error(&chat("gpt-99", None)).contains("\"gpt-99\""));
         assert!(error(&chat("gpt-4", Some(9_000))).contains("the request allows an answer of 9000 tokens, expected less than the model's window of 8192"));
         let known =

@@ -12,7 +12,7 @@ use crate::read::{Endpoint, Object};
 ///
 /// ```
 /// use async_openai::types::responses::CreateResponse;
-/// use cupel_async_openai::Streaming;
+/// use cupel_json::Streaming;
 ///
 /// let request = Streaming(CreateResponse::default());
 /// # let _ = request;

@@ -17,7 +17,7 @@ use crate::read::Object;
 ///
 /// ```
 /// use cupel::tokens::Encoding;
-/// use cupel_async_openai::{Model, Models, ToolRule};
+/// use cupel_json::{Model, Models, ToolRule};
 ///
 /// let local = Model::new(32_768, Encoding::O200k).tools(ToolRule::Json);
 /// let models = Models::new().with("my-model", local);

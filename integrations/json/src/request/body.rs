@@ -1,11 +1,10 @@
 //! A request as the bytes that are sent: only the messages in it are ever edited.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
 use cupel::gather::BoxError;
-use reqwest::Body;
-use reqwest::header::{CONTENT_LENGTH, HeaderValue};
 use serde_json::value::RawValue;
 
 use super::{Parts, Piece};
@@ -18,7 +17,7 @@ use crate::template::ContextRole;
 /// heard of, the order of keys and the spaces between them stay as they are.
 ///
 /// ```
-/// use cupel_async_openai::{Endpoint, JsonBody, Request};
+/// use cupel_json::{Endpoint, JsonBody, Request};
 ///
 /// let json = r#"{"model": "gpt-4o", "top_k": 7, "messages": [{"role": "user", "content": "Hi"}]}"#;
 /// let body = JsonBody::parse(Endpoint::Chat, json).unwrap();
@@ -35,13 +34,13 @@ pub struct JsonBody {
     model: Option<String>,
     /// The limit of the answer, and the field that sets it.
     output_tokens: Option<(&'static str, i64)>,
-    /// The request it is the body of.
-    carrier: Option<Arc<reqwest::Request>>,
+    /// What it came in.
+    carrier: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl std::fmt::Debug for JsonBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The carrier's headers hold the API key.
+        // The carrier may hold an API key.
         f.debug_struct("JsonBody")
             .field("endpoint", &self.endpoint)
             .field("json", &self.json)
@@ -100,24 +99,28 @@ impl JsonBody {
         &self.json
     }
 
-    /// Remembers the request it is the body of.
-    pub(crate) fn carried_by(mut self, mut request: reqwest::Request) -> Self {
-        *request.body_mut() = None;
-        self.carrier = Some(Arc::new(request));
+    /// Remembers what it came in, for whoever sends it: an HTTP request, say, or its headers.
+    ///
+    /// The selection leaves it alone, and it is not printed.
+    ///
+    /// ```
+    /// use cupel_json::{Endpoint, JsonBody};
+    ///
+    /// let json = r#"{"model": "gpt-4o", "messages": []}"#;
+    /// let body = JsonBody::parse(Endpoint::Chat, json).unwrap().carried_by("sk-1");
+    /// assert_eq!(body.carrier::<&str>(), Some(&"sk-1"));
+    /// assert!(!format!("{body:?}").contains("sk-1"));
+    /// ```
+    #[must_use]
+    pub fn carried_by(mut self, carrier: impl Any + Send + Sync) -> Self {
+        self.carrier = Some(Arc::new(carrier));
         self
     }
 
-    /// The request it is the body of.
-    pub(crate) fn into_request(self) -> Option<Arc<reqwest::Request>> {
-        let json = self.json;
-        let mut request = self.carrier?.try_clone()?;
-        let length = HeaderValue::from(json.len());
-        // Set by the transport, unless the caller has set it.
-        if let Some(header) = request.headers_mut().get_mut(CONTENT_LENGTH) {
-            *header = length;
-        }
-        *request.body_mut() = Some(Body::from(json.as_bytes().to_vec()));
-        Some(Arc::new(request))
+    /// What it came in, if that is of this type.
+    #[must_use]
+    pub fn carrier<T: Any>(&self) -> Option<&T> {
+        self.carrier.as_deref()?.downcast_ref()
     }
 
     fn slice(&self, range: &Range<usize>) -> &str {
@@ -239,12 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_has_no_key_in_it() {
-        let mut request =
-            reqwest::Request::new(reqwest::Method::POST, "http://127.0.0.1/".parse().unwrap());
-        request.headers_mut().insert("authorization", HeaderValue::from_static("Bearer sk-1"));
-        let body = JsonBody::parse(Endpoint::Chat, r#"{"messages":[]}"#).unwrap();
-        let printed = format!("{:?}", body.carried_by(request));
+    fn what_it_came_in_survives_an_edit_and_is_not_printed() {
+        let body = JsonBody::parse(Endpoint::Chat, r#"{"messages":[7]}"#).unwrap();
+        let mut body = body.carried_by("Bearer sk-1".to_owned());
+        body.put(Vec::new(), true).unwrap();
+        assert_eq!(body.json(), r#"{"messages":[]}"#);
+        assert_eq!(body.carrier::<String>().unwrap(), "Bearer sk-1");
+        assert!(body.carrier::<u8>().is_none());
+        let printed = format!("{body:?}");
         assert!(printed.contains("messages") && !printed.contains("sk-1"), "{printed}");
     }
 

@@ -1,0 +1,54 @@
+//! Context selection in the JSON bodies of model APIs: [`cupel`]'s Tower layer for Chat Completions
+//! and the Responses API, whatever sends the bytes.
+//!
+//! ```
+//! use cupel::Policy;
+//! use cupel::layer::CupelLayer;
+//! use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
+//! use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let adapter = OpenAiAdapter::new();
+//! let cupel = CupelLayer::builder()
+//!     .budget(adapter.window().at_most(32_000))
+//!     .adapter(adapter)
+//!     .policy(Policy::chat())
+//!     .build()?;
+//! let send = service_fn(|body: JsonBody| async move {
+//!     Ok::<_, std::io::Error>(body.json().len()) // here the bytes go out
+//! });
+//! let mut service = ServiceBuilder::new().layer(cupel).service(send);
+//!
+//! let json = r#"{"model":"gpt-4o","messages":[{"role":"user","content":"Where is the key?"}]}"#;
+//! let body = JsonBody::parse(Endpoint::Chat, json).ok_or("no messages")?;
+//! assert_eq!(service.ready().await?.call(body).await?, json.len());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! With the feature `async-openai` that crate's typed requests are read as well;
+//! `tower-cupel-async-openai` turns it on.
+
+mod adapter;
+mod count;
+mod models;
+mod read;
+mod request;
+mod template;
+mod window;
+
+pub use adapter::OpenAiAdapter;
+pub use count::{Detail, ImageRule, ToolPrices, ToolRule};
+pub use models::{Model, Models, UnknownModel};
+pub use read::{Endpoint, MessageView};
+#[cfg(feature = "async-openai")]
+pub use request::Streaming;
+pub use request::{JsonBody, Request};
+pub use template::{ContextPosition, ContextRole, ContextTemplate};
+pub use window::ModelWindow;
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,57 @@
+//! How typed requests are looked at: as the JSON they will be sent as.
+
+use cupel::gather::BoxError;
+
+use crate::read::Object;
+
+/// Serializes a typed value to look at it.
+pub(super) fn to_json(value: &impl serde::Serialize) -> Result<String, BoxError> {
+    serde_json::to_string(value).map_err(|error| format!("not serializable: {error}").into())
+}
+
+/// Serializes typed messages for `read`.
+pub(super) fn read_all<T>(
+    messages: &[impl serde::Serialize],
+    read: impl FnOnce(&[&str]) -> T,
+) -> Result<T, BoxError> {
+    let json = messages.iter().map(to_json).collect::<Result<Vec<_>, _>>()?;
+    let json: Vec<&str> = json.iter().map(String::as_str).collect();
+    Ok(read(&json))
+}
+
+/// Looks at the fields of a typed request from which the messages were taken.
+pub(super) fn read_head<T>(
+    request: &impl serde::Serialize,
+    read: impl FnOnce(&Object<'_>) -> T,
+) -> Result<T, BoxError> {
+    let json = to_json(request)?;
+    Ok(read(&Object::parse(&json).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use async_openai::types::chat::CreateChatCompletionRequest;
+    use cupel::layer::BudgetProvider;
+
+    use crate::{ModelWindow, Models, Streaming};
+
+    fn chat(output: Option<u32>) -> CreateChatCompletionRequest {
+        CreateChatCompletionRequest {
+            model: "gpt-4".into(),
+            max_completion_tokens: output,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn the_older_limit_counts_unless_the_newer_is_set() {
+        #[expect(deprecated)]
+        let older = |request| CreateChatCompletionRequest { max_tokens: Some(92), ..request };
+        let window = ModelWindow::new(Models::new());
+        let target = |request| window.budget(&request).unwrap().target_tokens();
+        assert_eq!(target(older(chat(None))), 8_100);
+        assert_eq!(target(older(chat(Some(192)))), 8_000);
+        let streaming = window.budget(&Streaming(chat(Some(192)))).unwrap();
+        assert_eq!(streaming.target_tokens(), 8_000);
+    }
+}
