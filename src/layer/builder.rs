@@ -326,6 +326,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
         let planning = plan.map(|plan| Planning::new(plan, &pipeline, streaming.is_some()));
+        adapter.built();
         Ok(CupelLayer::new(Shared {
             adapter,
             planning,

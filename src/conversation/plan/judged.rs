@@ -40,7 +40,11 @@ impl Conversation {
             let believed = hint.filter(|hint| (LEAST..=1.0).contains(&hint.value())).cloned();
             let newest_first = || Hint::new(LEAST * (rank + 1) as f64 / count);
             let t: f64 = std::env::var("T").ok().and_then(|t| t.parse().ok()).unwrap_or(0.0);
-            let hint = match believed { Some(h) if h.value() >= t => h, _ if verdict.is_none() || t == 0.0 => newest_first(), _ => Hint::new(0.0) };
+            let hint = match believed {
+                Some(h) if h.value() >= t => h,
+                _ if verdict.is_none() || t == 0.0 => newest_first(),
+                _ => Hint::new(0.0),
+            };
             planned.hints.get_mut(unit).into_iter().for_each(|slot| *slot = Some(hint.clone()));
         }
         planned.later = Later(verdict);
