@@ -2,6 +2,7 @@
 
 mod limits;
 mod models;
+mod read;
 mod secret;
 mod upstream;
 

@@ -34,7 +34,7 @@ impl Hosts {
         let host = host.to_ascii_lowercase();
         let name = port_of(&host).and_then(|port| host.strip_suffix(port)?.strip_suffix(':'));
         let name = name.unwrap_or(&host);
-        self.exact.iter().any(|exact| *exact == host) || self.names.iter().any(|own| own == name)
+        self.exact.contains(&host) || self.names.iter().any(|own| own == name)
     }
 }
 

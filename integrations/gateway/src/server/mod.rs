@@ -9,6 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -110,10 +111,8 @@ async fn next(
 
 /// Ends the connection after a request in chunks: nobody but the library has seen where it ended.
 fn closing<F>(
-    answer: impl Fn(Request<Incoming>) -> F + Clone,
-) -> impl Fn(
-    Request<Incoming>,
-) -> std::pin::Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>
+    answer: impl Fn(Request<Incoming>) -> F,
+) -> impl Fn(Request<Incoming>) -> BoxFuture<'static, Result<Response<Body>, Infallible>>
 where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
