@@ -61,7 +61,7 @@ pub(crate) async fn answer(
 
 async fn log_in(door: &Door, body: Incoming) -> Result<Response<Body>, Refusal> {
     let read = http_body_util::Limited::new(body, LOGIN_BYTES).collect().await;
-    let form = read.map(|body| body.to_bytes()).unwrap_or_default();
+    let form = read.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let token = form.strip_prefix(b"token=").unwrap_or_default();
     let Some(cookie) = door.cookie_for(token) else {
         return html(StatusCode::UNAUTHORIZED, |nonce| list::login(nonce, true));

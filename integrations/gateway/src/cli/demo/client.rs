@@ -94,7 +94,8 @@ impl Caller {
         if !status.is_success() {
             return Err(format!("{status}: {answer}"));
         }
-        Ok(answer["choices"][0]["message"].take())
+        let message = answer.pointer_mut("/choices/0/message").map(Value::take);
+        message.ok_or_else(|| format!("no message in {answer}"))
     }
 }
 

@@ -1,6 +1,11 @@
 //! The demonstration: a gateway, a scripted stand-in for a model, and a client with a long
 //! conversation. No key, no network.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "only JSON values are indexed, and a field they do not have is null"
+)]
+
 mod client;
 mod stand_in;
 

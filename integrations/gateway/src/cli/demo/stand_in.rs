@@ -30,7 +30,12 @@ pub(super) async fn start() -> Result<SocketAddr, String> {
 }
 
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = request
+        .into_body()
+        .collect()
+        .await
+        .map(http_body_util::Collected::to_bytes)
+        .unwrap_or_default();
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let message = think(&asked);
     let calls = !message["tool_calls"].is_null();
