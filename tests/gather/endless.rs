@@ -8,7 +8,7 @@ use std::task::Poll;
 use cupel::ContextItem;
 use cupel::gather::{Source, SourceOutcome, TurnChannel};
 use futures::stream::{self, StreamExt};
-use tokio::time::{advance, sleep};
+use tokio::time::{Instant, advance, sleep, sleep_until};
 
 use crate::common::{Request, context_error, item, layer_with, ms, report, request};
 
@@ -201,4 +201,23 @@ async fn sources_that_use_up_the_tasks_budget_do_not_starve_the_others() {
     let ready = selection.gather.source("ready").unwrap();
     assert_eq!((ready.items, &ready.outcome), (1, &SourceOutcome::Completed));
     assert!((20..=24).contains(&ready.elapsed.as_millis()), "{:?}", ready.elapsed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sources_that_use_up_the_tasks_budget_make_nobody_late_who_is_ready() {
+    for deadline in 20..=24 {
+        let full = full_channels().await;
+        let ticks = Arc::default();
+        let clockwork = clockwork(&ticks);
+        let ready_at = Instant::now() + ms(20);
+        let ready_at_20 = Source::list("ready", move |_: &Request| async move {
+            sleep_until(ready_at).await;
+            Ok::<_, Infallible>([item("result", 1)])
+        });
+        let layer = layer_with(full.into_iter().chain([ready_at_20.deadline(ms(deadline))]));
+        let (_, selection) = report(layer.gather_deadline(ms(40)), request()).await.unwrap();
+        clockwork.abort();
+        let ready = selection.gather.source("ready").unwrap();
+        assert_eq!((ready.items, &ready.outcome), (1, &SourceOutcome::Completed));
+    }
 }
