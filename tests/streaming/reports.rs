@@ -16,8 +16,9 @@ use crate::support::{item, layer, pinned, send, timetable};
 
 #[tokio::test(start_paused = true)]
 async fn what_is_all_there_is_selected_from_at_once() {
-    let items: Vec<ContextItem> = (0..1_000).map(|i| item(&format!("item {i}"), 10, 0.5)).collect();
-    for (pause, expected) in [(None, None), (Some(1), Some(1_001))] {
+    // More than one poll takes.
+    let items: Vec<ContextItem> = (0..5_000).map(|i| item(&format!("item {i}"), 10, 0.5)).collect();
+    for (pause, expected) in [(None, None), (Some(1), Some(5_001))] {
         let mut builder =
             layer(50).select_while_gathering(true).source(Source::items("list", items.clone()));
         if let Some(pause) = pause {
@@ -27,7 +28,7 @@ async fn what_is_all_there_is_selected_from_at_once() {
         assert_eq!(sent.len(), 5);
         assert_eq!(selection.stream.map(|stream| stream.arrived), expected);
         // A batch lists all that it left out; while items arrive only the best of it is kept.
-        let listed = if pause.is_some() { 100 } else { 995 };
+        let listed = if pause.is_some() { 100 } else { 4_995 };
         assert_eq!(selection.report.excluded.len(), listed);
     }
 }
