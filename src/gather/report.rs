@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::model::ContextItem;
 
@@ -10,6 +10,8 @@ use crate::model::ContextItem;
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct GatherReport {
+    /// When the sources were polled first; none when there are none.
+    pub started_at: Option<SystemTime>,
     /// From the first poll to the last source's end, or to the deadline.
     pub elapsed: Duration,
     /// Why gathering ended.
@@ -123,7 +125,7 @@ impl SourceOutcome {
     }
 
     /// Whether the source did something wrong, rather than take too long.
-    pub(super) fn is_error(&self) -> bool {
+    pub(crate) fn is_error(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::Panicked { .. })
     }
 }
