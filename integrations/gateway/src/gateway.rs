@@ -1,0 +1,129 @@
+//! The gateway: what it is made of, and how it is run.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+use crate::calls::Calls;
+use crate::config::Config;
+use crate::guard::Hosts;
+use crate::page::Door;
+use crate::proxy::Client;
+use crate::select::Selector;
+use crate::tenant::Tenants;
+use crate::{api, server};
+
+/// A gateway that is ready to serve.
+///
+/// ```no_run
+/// use cupel_gateway::{Config, Gateway, Upstream};
+/// use tokio::net::TcpListener;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = Config::new(Upstream::new("https://api.openai.com/v1")?);
+/// let listener = TcpListener::bind(config.listen).await?;
+/// let gateway = Gateway::new(config)?;
+/// gateway.serve(listener, std::future::pending()).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Gateway {
+    shared: Shared,
+}
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) hosts: Hosts,
+    pub(crate) client: Client,
+    pub(crate) selector: Selector,
+    /// Kibibytes of bodies that may still be read.
+    pub(crate) room: Semaphore,
+    pub(crate) stopping: watch::Sender<bool>,
+    pub(crate) calls: Calls,
+    pub(crate) tenants: Tenants,
+    /// The door to the page, if there is one.
+    pub(crate) door: Option<Door>,
+}
+
+/// Why a configuration cannot be used: everything that is wrong with it, line by line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable(pub Vec<String>);
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+impl Gateway {
+    /// A gateway as configured.
+    ///
+    /// # Errors
+    ///
+    /// Everything that makes the configuration unusable.
+    pub fn new(config: Config) -> Result<Self, Unusable> {
+        let mut problems = config.problems();
+        let client = Client::new(config.limits.answer_time);
+        let selector = match Selector::new(&config, &client) {
+            Ok(selector) if problems.is_empty() => selector,
+            Ok(_) => return Err(Unusable(problems)),
+            Err(problem) => {
+                problems.push(problem);
+                return Err(Unusable(problems));
+            }
+        };
+        let tenants = Tenants::new(config.tenant_secret.as_ref());
+        let no_randomness = || Unusable(vec!["the system has no randomness to give".to_owned()]);
+        let tenants = tenants.ok_or_else(no_randomness)?;
+        let shared = Shared {
+            hosts: Hosts::new(config.listen, &config.hosts),
+            client,
+            selector,
+            room: Semaphore::new((config.limits.waiting_bytes / 1024).min(Semaphore::MAX_PERMITS)),
+            stopping: watch::Sender::new(false),
+            calls: Calls::new(config.page.bytes),
+            tenants,
+            door: config.page.token.clone().map(Door::new),
+            config,
+        };
+        Ok(Self { shared })
+    }
+
+    /// Serves until `stop`, and then what is under way until it is done or its time is over.
+    ///
+    /// # Errors
+    ///
+    /// When the listener has no address.
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        // The port may have been left to the system.
+        let listen = listener.local_addr()?;
+        self.shared.hosts = Hosts::new(listen, &self.shared.config.hosts);
+        let shared = Arc::new(self.shared);
+        let answer = {
+            let shared = Arc::clone(&shared);
+            move |request| api::answer(Arc::clone(&shared), request)
+        };
+        let stopping = || {
+            shared.stopping.send_replace(true);
+        };
+        server::run(listener, &shared.config.limits, stop, stopping, answer).await;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}

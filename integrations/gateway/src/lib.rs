@@ -1,0 +1,36 @@
+//! Context selection in front of any client, in any language: [`cupel`]'s layer as an HTTP gateway.
+//!
+//! Only the base address changes in a client. Requests of Chat Completions and the Responses API are
+//! fitted to the model's window; everything else passes byte for byte. The binary is
+//! `cupel-gateway`; as a library it is a [`Gateway`] over a [`Config`]:
+//!
+//! ```no_run
+//! use cupel_gateway::{Config, Gateway, Upstream};
+//! use tokio::net::TcpListener;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = Config::new(Upstream::new("https://api.openai.com/v1")?);
+//! let listener = TcpListener::bind(config.listen).await?;
+//! Gateway::new(config)?.serve(listener, std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod api;
+mod calls;
+mod config;
+mod gateway;
+mod guard;
+mod page;
+mod proxy;
+mod select;
+mod server;
+mod source;
+mod tenant;
+
+pub use config::{
+    Config, Count, Limits, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
+};
+pub use gateway::{Gateway, Unusable};
+pub use page::random as random_token;
