@@ -68,6 +68,7 @@ mod error;
 mod file;
 mod parts;
 mod placer;
+mod plan;
 mod policy;
 mod registry;
 mod scorer;
@@ -81,6 +82,7 @@ use crate::model::OverflowStrategy;
 pub use decay::{DecayCurveSpec, DecayWindowSpec};
 pub use error::PolicySpecError;
 pub use placer::PlacerSpec;
+pub use plan::PlanSpec;
 pub use registry::ScorerRegistry;
 pub use scorer::{ScorerSpec, WeightedScorer};
 pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
@@ -124,12 +126,22 @@ pub struct PolicySpec {
     pub overflow: OverflowStrategy,
     /// Whether items with equal content are reduced to the best one.
     pub deduplication: bool,
+    /// How the turns of a conversation are planned; none when they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanSpec>,
 }
 
 impl PolicySpec {
     /// A spec that throws on overflow and deduplicates, as a policy does unless told otherwise.
     #[must_use]
     pub fn new(scorer: ScorerSpec, slicer: SlicerSpec, placer: PlacerSpec) -> Self {
-        Self { scorer, slicer, placer, overflow: OverflowStrategy::default(), deduplication: true }
+        Self {
+            scorer,
+            slicer,
+            placer,
+            overflow: OverflowStrategy::default(),
+            deduplication: true,
+            plan: None,
+        }
     }
 }
