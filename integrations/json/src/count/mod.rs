@@ -11,5 +11,5 @@ mod tools;
 pub use image::{Detail, ImageRule};
 pub use tools::{ToolPrices, ToolRule};
 
-pub(crate) use ahead::{Ahead, load};
+pub(crate) use ahead::note_long_texts;
 pub(crate) use meter::{FORMAT, Meter};
