@@ -183,7 +183,8 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// them stay where the adapter [counts](ContextAdapter::recounts_source_items) sources' items
     /// its own way). With what sources [promise](Source::max_score) the call leaves as soon as
     /// nothing that could still arrive would change the selection. It needs a scorer that looks at
-    /// one item alone and [`GreedySlice`](crate::GreedySlice).
+    /// one item alone, and [`GreedySlice`](crate::GreedySlice) or
+    /// [`BestFirstSlice`](crate::BestFirstSlice).
     ///
     /// A call that never has to wait for a source selects at the end: what is all there is
     /// cheaper to select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when
@@ -242,10 +243,10 @@ impl<Req> Settings<Req> {
                 scorer.name()
             ));
         }
-        if !pipeline.slicer().is_greedy() {
+        if pipeline.slicer().stream_order().is_none() {
             return problem(format!(
                 "{} needs all items at once, so it cannot select while they arrive; use \
-                 GreedySlice, or leave .select_while_gathering(..) out",
+                 GreedySlice or BestFirstSlice, or leave .select_while_gathering(..) out",
                 pipeline.slicer().name()
             ));
         }
