@@ -20,20 +20,13 @@ pub(crate) enum Way {
     ChatWithoutRelevance,
     /// The best first, by the hint alone.
     Lexical,
-    /// The presets beside `chat`, with the question.
+    /// Another preset, with the question.
     ToolUse,
-    DocumentQa,
 }
 
 impl Way {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Newest,
-        Self::Chat,
-        Self::ChatWithoutRelevance,
-        Self::Lexical,
-        Self::ToolUse,
-        Self::DocumentQa,
-    ];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Newest, Self::Chat, Self::ChatWithoutRelevance, Self::Lexical, Self::ToolUse];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -42,7 +35,6 @@ impl Way {
             Self::ChatWithoutRelevance => "chat-without-relevance",
             Self::Lexical => "lexical",
             Self::ToolUse => "tool_use",
-            Self::DocumentQa => "document_qa",
         }
     }
 
@@ -55,7 +47,6 @@ impl Way {
                 best_first(ReflexiveScorer).with_relevance(Relevance::new(Lexical::new()))
             }
             Self::ToolUse => Policy::tool_use(),
-            Self::DocumentQa => Policy::document_qa(),
         }
     }
 

@@ -84,7 +84,7 @@ impl Relevance {
         self.blend
     }
 
-    pub(super) fn check(&self) -> Result<(), CupelError> {
+    pub(crate) fn check(&self) -> Result<(), CupelError> {
         if (0.0..=1.0).contains(&self.blend) {
             return Ok(());
         }

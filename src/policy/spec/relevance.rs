@@ -82,8 +82,9 @@ impl FromTree for RelevanceSpec {
 
     fn from_fields(fields: &mut Fields<'_>) -> Option<Self> {
         let judge = JudgeSpec::from_fields(fields)?;
+        // `scorers` is a weighted average, `scorer` is one scorer as it is; one of them is enough.
         let average = fields.maybe("scorers").map(|scorers| ScorerSpec::Composite { scorers });
-        let single = fields.maybe("scorer");
+        let single = if average.is_none() { fields.maybe("scorer") } else { None };
         Some(Self {
             judge,
             blend: fields.or("blend", 0.0),
