@@ -65,7 +65,7 @@ async fn the_last_pinned_message_is_the_question() {
 
 #[tokio::test]
 async fn a_question_can_be_given_and_relevance_turned_off() {
-    let request = talk().question("What about small talk 3?");
+    let request = talk().question("And number 3?");
     let (sent, _) = send(layer(Policy::chat(), 40), request).await;
     assert!(sent.contains(&"small talk 3".to_owned()), "{sent:?}");
     let (sent, report) = send(layer(Policy::chat(), 40).relevance(None), talk()).await;
@@ -105,7 +105,7 @@ async fn streaming_gives_the_hints_and_the_selection_of_a_batch() {
         let items = texts.iter().enumerate();
         let items: Vec<_> = items.map(|(at, text)| item(text, 7 + at as i64)).collect();
         Source::stream("archive", move |_: &Request| {
-            let items = items.clone().into_iter().map(Ok);
+            let items = items.clone().into_iter().map(Ok::<_, cupel::gather::BoxError>);
             futures::StreamExt::then(futures::stream::iter(items), |item| async {
                 tokio::task::yield_now().await;
                 item
