@@ -54,6 +54,7 @@ pub mod model;
 pub mod pipeline;
 pub mod placer;
 pub mod policy;
+pub mod relevance;
 pub mod scorer;
 pub mod slicer;
 #[cfg(feature = "testing")]
