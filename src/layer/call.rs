@@ -237,6 +237,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         }
         self.observers.selected(&self.selection);
         spans::record_sent(&self.span, &self.selection);
+        spans::tell_selected(&self.selection, candidates);
         if !self.caller_wants_report {
             discard(std::mem::take(&mut self.selection.report));
         }

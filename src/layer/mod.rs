@@ -46,6 +46,7 @@ mod call;
 mod cost;
 mod dropped;
 mod error;
+mod explained;
 mod ext;
 mod future;
 mod hook;
