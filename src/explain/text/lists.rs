@@ -185,7 +185,6 @@ impl<'a> Text<'a> {
         };
         self.heading(f, "SINCE THE CALL BEFORE", "")?;
         writeln!(f, "  {}", self.moved(previous, &difference))?;
-        let report = &self.explanation.report;
         let at = difference.prefix_items;
         let [was, is] = [previous, self.explanation]
             .map(|call| call.report.included.get(at).map(|entry| &entry.item));
@@ -197,6 +196,15 @@ impl<'a> Text<'a> {
                 }
             }
         }
+        self.change_lines(f)
+    }
+
+    /// A line for each item that is new or dropped.
+    pub(super) fn change_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((previous, difference)) = self.difference() else {
+            return Ok(());
+        };
+        let report = &self.explanation.report;
         let new = difference.new.iter().filter_map(|position| report.included.get(*position));
         for entry in new.take(self.rows) {
             self.change_line(f, '+', &entry.item, self.texts.included(&entry.reason))?;
