@@ -60,7 +60,7 @@ const tiles = h('div', { class: 'tiles' },
   tile(n(data.included), 'items in', 'tile-in'),
   tile(n(data.candidates - data.included), 'items out', 'tile-out'),
   difference ? tile(percent(difference.prefixTokens, data.includedTokens), 'begins as the call before', 'tile-prefix') : null,
-  data.cache ? tile(n(data.cache.cachedTokens), `tokens expected from the prompt cache, ${n(data.cache.newTokens)} new`, 'tile-cache') : null);
+  data.cache ? tile(n(data.cache.cachedTokens), `tokens from the cache, ${n(data.cache.newTokens)} new`, 'tile-cache') : null);
 
 // ---------------------------------------------------------------- the window
 const REST = [

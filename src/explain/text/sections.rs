@@ -41,7 +41,7 @@ impl Text<'_> {
         if let Some((previous, difference)) = self.difference() {
             writeln!(f, "  since the call before: {}", self.moved(previous, &difference))?;
         }
-        self.cache(f)?;
+        self.cache(f, "from the cache:")?;
         self.source_line(f)?;
         let left_out = self.by_reason();
         if !left_out.is_empty() {
@@ -60,14 +60,15 @@ impl Text<'_> {
     }
 
     /// What a prompt cache is expected to know.
-    fn cache(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn cache(&self, f: &mut fmt::Formatter<'_>, label: &str) -> fmt::Result {
         let Some(cache) = &self.explanation.cache else {
             return Ok(());
         };
         let (cached, new) = (thousands(cache.cached_tokens), thousands(cache.new_tokens));
         let broke = cache.broke.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
-        let line = format!("from the cache: {cached} tokens expected, {new} new{broke}");
-        writeln!(f, "  {}", clip(&line, self.paint.width.saturating_sub(2)))
+        let line = format!("{cached} tokens expected, {new} new{broke}");
+        let width = self.paint.width.saturating_sub(label.len() + 3);
+        writeln!(f, "  {label} {}", clip(&line, width))
     }
 
     /// How each source went, in one line.
@@ -143,7 +144,7 @@ impl Text<'_> {
             let goal = thousands(window.goal);
             writeln!(f, "  used        {full}{empty} {:.1} % of {goal}", part * 100.0)?;
         }
-        self.cache(f)?;
+        self.cache(f, "cache      ")?;
         for shortfall in &report.count_requirement_shortfalls {
             let kind = self.texts.kind_name(&shortfall.kind);
             let (has, wants) = (shortfall.satisfied_count, shortfall.required_count);
