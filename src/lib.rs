@@ -38,7 +38,8 @@
 // published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(dead_code, rustdoc::broken_intra_doc_links))]
 
-mod config;
+#[doc(hidden)]
+pub mod config;
 mod error;
 mod names;
 mod order;
@@ -56,6 +57,7 @@ pub mod model;
 pub mod pipeline;
 pub mod placer;
 pub mod policy;
+pub mod relevance;
 pub mod scorer;
 pub mod slicer;
 #[cfg(feature = "testing")]

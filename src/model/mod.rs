@@ -24,6 +24,7 @@ mod budget_wire;
 #[cfg(feature = "serde")]
 pub(crate) mod float;
 mod fold;
+mod hint;
 mod item;
 #[cfg(feature = "serde")]
 mod item_wire;
@@ -42,6 +43,7 @@ mod unknown;
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
 pub(crate) use fold::Fold;
+pub use hint::Hint;
 pub use item::{ContextItem, ContextItemBuilder};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
