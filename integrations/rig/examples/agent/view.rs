@@ -13,7 +13,7 @@ pub(crate) fn turns() -> impl Fn(&Selection) + Send + Sync {
         let explanation = selection.explain();
         let sections = [Section::Brief, Section::Changes];
         let text = explanation.text().previous(turns.last()).sections(&sections).for_stdout();
-        println!("\nturn {}:\n{text}", turns.len() + 1);
+        print!("\nturn {}:\n{text}", turns.len() + 1);
         turns.push(explanation);
     }
 }
