@@ -37,7 +37,7 @@ impl Outcome {
     }
 
     /// By the reason for which the server refused a call, if it did.
-    fn of(refused: Option<String>) -> Self {
+    pub fn of(refused: Option<String>) -> Self {
         match refused {
             None => Self::Taken,
             Some(why) if why.contains("maximum context length") => Self::Over(why),
