@@ -42,5 +42,5 @@ pub use apply::RelevanceReport;
 pub use judge::{Candidate, Judge, Verdict};
 pub use judge_fn::{JudgeFn, judge_fn};
 pub use language::Language;
-pub use lexical::Lexical;
+pub use lexical::{Corpus, Lexical};
 pub use question::Question;
