@@ -44,6 +44,7 @@
 //! | `slicer`, `placer` | one part each |
 //! | (`overflow`) | `throw` (the default), `truncate` or `proceed` |
 //! | (`deduplication`) | `true` (the default) or `false` |
+//! | (`relevance`) | a judge, and what is different when there is a question: [`RelevanceSpec`] |
 //!
 //! [`ScorerSpec`], [`SlicerSpec`] and [`PlacerSpec`] list the types and their keys.
 //!
@@ -71,6 +72,7 @@ mod placer;
 mod plan;
 mod policy;
 mod registry;
+mod relevance;
 mod scorer;
 mod slicer;
 mod values;
@@ -84,6 +86,7 @@ pub use error::PolicySpecError;
 pub use placer::PlacerSpec;
 pub use plan::PlanSpec;
 pub use registry::ScorerRegistry;
+pub use relevance::{JudgeSpec, RelevanceSpec};
 pub use scorer::{ScorerSpec, WeightedScorer};
 pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 
@@ -129,6 +132,9 @@ pub struct PolicySpec {
     /// How the turns of a conversation are planned; none when they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanSpec>,
+    /// How the question is used; not at all when none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<RelevanceSpec>,
 }
 
 impl PolicySpec {
@@ -142,6 +148,7 @@ impl PolicySpec {
             overflow: OverflowStrategy::default(),
             deduplication: true,
             plan: None,
+            relevance: None,
         }
     }
 }

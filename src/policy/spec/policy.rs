@@ -8,7 +8,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use super::convert::Convert;
 use super::{
-    PlacerSpec, PlanSpec, PolicySpec, PolicySpecError, ScorerRegistry, ScorerSpec, SlicerSpec,
+    PlacerSpec, PlanSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec,
+    SlicerSpec,
 };
 use crate::config::{Fields, Found, FromTree, Path, Report, Tree};
 use crate::model::OverflowStrategy;
@@ -19,6 +20,7 @@ const SCORER: Path<'_> = Path::Key(&Path::Root, "scorer");
 const SLICER: Path<'_> = Path::Key(&Path::Root, "slicer");
 const PLACER: Path<'_> = Path::Key(&Path::Root, "placer");
 const PLAN: Path<'_> = Path::Key(&Path::Root, "plan");
+const RELEVANCE: Path<'_> = Path::Key(&Path::Root, "relevance");
 
 /// Where a policy's scorer is written: a weighted average as the policy's own list.
 fn scorer_path(is_average: bool) -> Path<'static> {
@@ -44,6 +46,7 @@ impl PolicySpec {
             overflow: fields.or("overflow", OverflowStrategy::default()),
             deduplication: fields.or("deduplication", true),
             plan: fields.maybe("plan"),
+            relevance: fields.maybe("relevance"),
         };
         fields.close();
         match given {
@@ -68,8 +71,12 @@ impl PolicySpec {
             .placer(self.placer.build(&PLACER, convert))
             .overflow_strategy(self.overflow)
             .deduplication(self.deduplication);
-        match plan {
+        let policy = match plan {
             Some(plan) => policy.plan(plan),
+            None => policy,
+        };
+        match &self.relevance {
+            Some(relevance) => policy.relevance(relevance.build(&RELEVANCE, convert)),
             None => policy,
         }
     }
@@ -127,6 +134,9 @@ impl PolicySpec {
             overflow: pipeline.overflow_strategy(),
             deduplication: pipeline.deduplication(),
             plan: policy.plan().map(PlanSpec::describe),
+            relevance: policy
+                .relevance()
+                .map(|relevance| RelevanceSpec::describe(relevance, &RELEVANCE, &mut convert)),
         };
         convert.finish(Some(spec))
     }
