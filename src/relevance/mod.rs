@@ -39,5 +39,5 @@ pub use crate::model::Hint;
 pub use judge::{Candidate, Judge, Verdict};
 pub use judge_fn::{JudgeFn, judge_fn};
 pub use language::Language;
-pub use lexical::Lexical;
+pub use lexical::{Corpus, Lexical};
 pub use question::Question;
