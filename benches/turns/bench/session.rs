@@ -52,7 +52,8 @@ pub fn text_of(message: &Value) -> String {
     match &message["content"] {
         Value::String(text) => parts.push(text.clone()),
         Value::Array(list) => {
-            parts.extend(list.iter().filter_map(|part| part["text"].as_str().map(str::to_owned)))
+            let texts = list.iter().filter_map(|part| part["text"].as_str());
+            parts.extend(texts.map(str::to_owned));
         }
         _ => {}
     }
