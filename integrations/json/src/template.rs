@@ -123,6 +123,16 @@ impl ContextTemplate {
         self.role
     }
 
+    /// An item as it is written.
+    pub(crate) fn item_text(&self, item: &ContextItem) -> String {
+        (self.item)(item)
+    }
+
+    /// What stands before, between and after the items.
+    pub(crate) fn frame(&self) -> [&str; 3] {
+        [&self.header, &self.separator, &self.footer]
+    }
+
     /// The message.
     pub(crate) fn render<'a>(&self, items: impl Iterator<Item = &'a ContextItem>) -> String {
         let items: Vec<String> = items.map(|item| (self.item)(item)).collect();
