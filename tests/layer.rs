@@ -21,6 +21,8 @@ mod cancellation;
 mod common;
 #[path = "layer/concurrency.rs"]
 mod concurrency;
+#[path = "layer/counting_ahead.rs"]
+mod counting_ahead;
 #[path = "layer/hooks.rs"]
 mod hooks;
 #[path = "layer/observers.rs"]

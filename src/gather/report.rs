@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::model::ContextItem;
 
@@ -10,6 +10,8 @@ use crate::model::ContextItem;
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct GatherReport {
+    /// When the sources were polled first; none when there are none.
+    pub started_at: Option<SystemTime>,
     /// From the first poll to the last source's end, or to the deadline.
     pub elapsed: Duration,
     /// Why gathering ended.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::stream::{SelectAll, Stream};
 use tokio::runtime::Handle;
@@ -131,6 +131,7 @@ impl Gather {
     ) -> Poll<Result<(), GatherError>> {
         if self.started.is_none() {
             self.begin_spans();
+            self.report.started_at = Some(SystemTime::now());
         }
         let span = self.span.clone();
         let _entered = span.enter();

@@ -50,11 +50,13 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// What is left of a request without its candidates.
     type Rest: Send;
 
+    /// Told once, when a layer is built with it: the time to begin to load what every call will need.
+    fn built(&self) {}
+
     /// Work that would hold the executor for long and has to be done before [`split`](Self::split),
     /// such as loading a vocabulary: the call waits for it, and time-outs around the call hold
-    /// meanwhile. Nothing by default.
+    /// meanwhile. [`CountAhead`](super::CountAhead) does it for counting; nothing by default.
     fn before_split(&self, request: &Req) -> Option<BoxFuture<'static, ()>> {
-        let _ = request;
         None
     }
 

@@ -304,6 +304,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         let budget = settings.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
+        adapter.built();
         Ok(CupelLayer::new(Shared {
             adapter,
             pipeline,

@@ -100,8 +100,8 @@ pub trait SelectionHook: Send + Sync {
         true
     }
 
-    /// Follows a call that begins. Called in the caller's task at the first poll of the call,
-    /// just before the sources are polled.
+    /// Follows a call that begins. Called in the caller's task at the first poll of the call, before
+    /// the sources are polled.
     fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
         None
     }

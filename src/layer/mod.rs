@@ -38,6 +38,7 @@
 //! called. What it returns passes through untouched, streams included.
 
 mod adapter;
+mod ahead;
 mod arrivals;
 mod budget;
 mod builder;
@@ -59,6 +60,7 @@ mod window;
 
 pub use crate::model::{Origin, Placed, Refused};
 pub use adapter::{ContextAdapter, Split};
+pub use ahead::CountAhead;
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
 pub use dropped::DroppedCounts;

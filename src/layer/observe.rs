@@ -18,7 +18,7 @@ use crate::model::{ContextBudget, CountRequirementShortfall};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallStart {
-    /// When the layer was called. When it is told, the request has been taken apart and counted.
+    /// When the layer was called.
     pub called_at: SystemTime,
     /// The model the request is for, where [the adapter](super::ContextAdapter::model) knows it.
     pub model: Option<Arc<str>>,

@@ -69,14 +69,21 @@ pub(super) fn largest(items: &[ContextItem]) -> Vec<(String, i64)> {
     pinned.into_iter().take(3).map(|item| (described(item), item.tokens())).collect()
 }
 
+/// Who speaks in the messages of a [conversation](crate::conversation).
+const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
+
 /// An item in words that show nothing of its content: its kind and, for a unit of a conversation,
 /// whose message it begins with and the tools it calls.
 fn described(item: &ContextItem) -> String {
     let content = item.content();
     let head = content.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     let head = head.and_then(|(number, rest)| Some((number, rest.split_once(": ")?)));
-    let Some((number, (role, text))) = head.filter(|(n, _)| n.parse::<usize>().is_ok()) else {
-        return format!("an item of kind {}", item.kind());
+    // Anything else that looks like a message is text, which an error must not show.
+    let is_unit = |(number, (role, _)): &(&str, (&str, &str))| {
+        number.parse::<usize>().is_ok() && ROLES.contains(role)
+    };
+    let Some((number, (role, text))) = head.filter(is_unit) else {
+        return format!("an item of kind {}", item.kind().label());
     };
     let kind = item.kind();
     if *kind == ContextKind::system_prompt() {

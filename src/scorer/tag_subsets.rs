@@ -91,11 +91,45 @@ struct Walk {
     pairs: Pairs,
 }
 
+/// A number for every tag of a list; 0 for all others.
+#[derive(Default)]
+struct Marks {
+    of_tag: Vec<u32>,
+    /// The tags of the list, in the order in which they come up.
+    tags: Vec<u32>,
+}
+
+impl Marks {
+    /// Counts how many groups of a list have each tag.
+    fn count(&mut self, tag_count: usize, groups: &[Group], list: &[Entry]) {
+        self.of_tag.resize(tag_count, 0);
+        self.tags.clear();
+        for entry in list {
+            for &tag in further(groups, entry) {
+                if let Some(count) = self.of_tag.get_mut(tag as usize) {
+                    if *count == 0 {
+                        self.tags.push(tag);
+                    }
+                    *count += 1;
+                }
+            }
+        }
+    }
+
+    /// Gives every tag of the list another number.
+    fn replace(&mut self, mut by: impl FnMut(u32) -> u32) {
+        for &tag in &self.tags {
+            if let Some(mark) = self.of_tag.get_mut(tag as usize) {
+                *mark = by(*mark);
+            }
+        }
+    }
+}
+
 #[derive(Default)]
 struct Level {
-    /// For every tag, how many groups of the list have it, and then where its own list ends.
-    cursors: Vec<u32>,
-    touched: Vec<u32>,
+    /// How many groups of the list have a tag, and then where its own list ends.
+    cursors: Marks,
     entries: Vec<Entry>,
     /// Where the list of each tag lies that two groups have.
     lists: Vec<(u32, u32)>,
@@ -168,37 +202,23 @@ impl Walk {
 struct Pairs {
     /// Tags and size of every group. Only tags that two of them have get a bit.
     groups: Vec<(u64, i64)>,
-    /// For every tag, how many groups have it, and then its bit and one.
-    marks: Vec<u32>,
-    touched: Vec<u32>,
+    /// How many groups have a tag, and then its bit and one.
+    marks: Marks,
 }
 
 impl Pairs {
     /// Reads a list; false when there are more tags than bits.
     fn read(&mut self, tag_count: usize, groups: &[Group], list: &[Entry]) -> bool {
-        self.marks.resize(tag_count, 0);
-        self.touched.clear();
         self.groups.clear();
-        for entry in list {
-            for &tag in further(groups, entry) {
-                if let Some(count) = self.marks.get_mut(tag as usize) {
-                    if *count == 0 {
-                        self.touched.push(tag);
-                    }
-                    *count += 1;
-                }
-            }
-        }
+        self.marks.count(tag_count, groups, list);
         let mut bits = 0;
-        for &tag in &self.touched {
-            if let Some(mark) = self.marks.get_mut(tag as usize) {
-                let shared = *mark > 1;
-                bits += u32::from(shared);
-                *mark = if shared { bits } else { 0 };
-            }
-        }
+        self.marks.replace(|count| {
+            let shared = count > 1;
+            bits += u32::from(shared);
+            if shared { bits } else { 0 }
+        });
         if bits <= u64::BITS {
-            let bit = |tag: &u32| match self.marks.get(*tag as usize) {
+            let bit = |tag: &u32| match self.marks.of_tag.get(*tag as usize) {
                 None | Some(0) => 0,
                 Some(mark) => 1_u64 << (mark - 1),
             };
@@ -210,45 +230,29 @@ impl Pairs {
             };
             self.groups.extend(list.iter().map(group));
         }
-        for &tag in &self.touched {
-            if let Some(mark) = self.marks.get_mut(tag as usize) {
-                *mark = 0;
-            }
-        }
+        self.marks.replace(|_| 0);
         bits <= u64::BITS
     }
 }
 
 impl Level {
     fn split(&mut self, tag_count: usize, groups: &[Group], list: &[Entry]) {
-        self.cursors.resize(tag_count, 0);
-        self.touched.clear();
         self.lists.clear();
-        for entry in list {
-            for &tag in further(groups, entry) {
-                if let Some(count) = self.cursors.get_mut(tag as usize) {
-                    if *count == 0 {
-                        self.touched.push(tag);
-                    }
-                    *count += 1;
-                }
+        self.cursors.count(tag_count, groups, list);
+        let (mut start, lists) = (0, &mut self.lists);
+        self.cursors.replace(|count| {
+            if count == 1 {
+                return ALONE;
             }
-        }
-        let mut start = 0;
-        for &tag in &self.touched {
-            if let Some(cursor) = self.cursors.get_mut(tag as usize) {
-                let count = std::mem::replace(cursor, ALONE);
-                if count > 1 {
-                    *cursor = start;
-                    self.lists.push((start, start + count));
-                    start += count;
-                }
-            }
-        }
+            let end = start + count;
+            lists.push((start, end));
+            std::mem::replace(&mut start, end)
+        });
         self.entries.resize(start as usize, Entry::default());
         for entry in list {
             for (from, &tag) in (entry.from + 1..).zip(further(groups, entry)) {
-                if let Some(cursor) = self.cursors.get_mut(tag as usize).filter(|c| **c != ALONE) {
+                let cursor = self.cursors.of_tag.get_mut(tag as usize);
+                if let Some(cursor) = cursor.filter(|cursor| **cursor != ALONE) {
                     if let Some(slot) = self.entries.get_mut(*cursor as usize) {
                         *slot = Entry { group: entry.group, from };
                     }
@@ -256,11 +260,7 @@ impl Level {
                 }
             }
         }
-        for &tag in &self.touched {
-            if let Some(cursor) = self.cursors.get_mut(tag as usize) {
-                *cursor = 0;
-            }
-        }
+        self.cursors.replace(|_| 0);
     }
 }
 

@@ -93,6 +93,87 @@ pub(super) fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
     problems
 }
 
+/// What both count slicers answer and do alike. They have `entries`, an inner slicer, a `scarcity`
+/// and a flag `within_budget`.
+macro_rules! count_slicer {
+    ($Slicer:ident, inner: $inner:ident, sort_inner: $sort_inner:literal) => {
+        impl $Slicer {
+            const NAME: &'static str = stringify!($Slicer);
+
+            /// The entries, in configuration order.
+            #[must_use]
+            pub fn entries(&self) -> &[CountQuotaEntry] {
+                &self.entries
+            }
+
+            /// What happens when a kind is short of candidates.
+            #[must_use]
+            pub fn scarcity(&self) -> ScarcityBehavior {
+                self.scarcity
+            }
+
+            /// Sets whether required items are taken only as far as they fit the budget; off
+            /// unless set.
+            ///
+            /// The specification commits required items whatever they cost, and leaves what is too
+            /// much to the overflow strategy. With this, the best required items that fit are
+            /// committed, and a kind that stays short is a shortfall or an error, as the scarcity
+            /// behaviour says.
+            #[must_use]
+            pub fn within_budget(mut self, enabled: bool) -> Self {
+                self.within_budget = enabled;
+                self
+            }
+
+            /// Whether required items are taken only as far as they fit the budget.
+            #[must_use]
+            pub fn is_within_budget(&self) -> bool {
+                self.within_budget
+            }
+        }
+
+        impl Slicer for $Slicer {
+            fn slice(
+                &self,
+                items: &[ScoredItem<'_>],
+                budget: &ContextBudget,
+            ) -> Result<Sliced, CupelError> {
+                let phases = CountPhases {
+                    slicer: Self::NAME,
+                    entries: &self.entries,
+                    scarcity: self.scarcity,
+                    within_budget: self.within_budget,
+                    inner: &self.$inner,
+                    sort_inner: $sort_inner,
+                };
+                phases.slice(items, budget)
+            }
+
+            fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
+                self.$inner.steps(candidates, target_tokens)
+            }
+
+            fn monotonicity(&self) -> Monotonicity {
+                Monotonicity::NonMonotonic
+            }
+
+            fn quotas(&self) -> Vec<KindQuota> {
+                self.entries.iter().map(CountQuotaEntry::as_quota).collect()
+            }
+
+            fn is_count_quota(&self) -> bool {
+                true
+            }
+
+            fn as_any(&self) -> Option<&dyn std::any::Any> {
+                Some(self)
+            }
+        }
+    };
+}
+
+pub(super) use count_slicer;
+
 /// The phases both count slicers go through; they differ in what fills the rest of the budget.
 pub(super) struct CountPhases<'a> {
     pub(super) slicer: &'static str,

@@ -1,6 +1,6 @@
 //! Item counts per kind over the knapsack.
 
-use super::count::{CountPhases, check_entries};
+use super::count::{CountPhases, check_entries, count_slicer};
 use super::{
     CountQuotaEntry, KindQuota, KnapsackSlice, Monotonicity, ScarcityBehavior, Sliced, Slicer,
 };
@@ -37,7 +37,7 @@ pub struct CountConstrainedKnapsackSlice {
     within_budget: bool,
 }
 
-const NAME: &str = "CountConstrainedKnapsackSlice";
+count_slicer!(CountConstrainedKnapsackSlice, inner: knapsack, sort_inner: true);
 
 impl CountConstrainedKnapsackSlice {
     /// Creates a slicer.
@@ -50,80 +50,13 @@ impl CountConstrainedKnapsackSlice {
         knapsack: KnapsackSlice,
         scarcity: ScarcityBehavior,
     ) -> Result<Self, CupelError> {
-        check_entries(&entries).slicer(NAME)?;
+        check_entries(&entries).slicer(Self::NAME)?;
         Ok(Self { entries, knapsack, scarcity, within_budget: false })
-    }
-
-    /// The entries, in configuration order.
-    #[must_use]
-    pub fn entries(&self) -> &[CountQuotaEntry] {
-        &self.entries
     }
 
     /// The knapsack that fills the rest of the budget.
     #[must_use]
     pub fn knapsack(&self) -> &KnapsackSlice {
         &self.knapsack
-    }
-
-    /// What happens when a kind is short of candidates.
-    #[must_use]
-    pub fn scarcity(&self) -> ScarcityBehavior {
-        self.scarcity
-    }
-
-    /// Sets whether required items are taken only as far as they fit the budget; off unless set.
-    ///
-    /// The specification commits required items whatever they cost, and leaves what is too much to
-    /// the overflow strategy. With this, the best required items that fit are committed, and a
-    /// kind that stays short is a shortfall or an error, as the scarcity behaviour says.
-    #[must_use]
-    pub fn within_budget(mut self, enabled: bool) -> Self {
-        self.within_budget = enabled;
-        self
-    }
-
-    /// Whether required items are taken only as far as they fit the budget.
-    #[must_use]
-    pub fn is_within_budget(&self) -> bool {
-        self.within_budget
-    }
-}
-
-impl Slicer for CountConstrainedKnapsackSlice {
-    fn slice(
-        &self,
-        items: &[ScoredItem<'_>],
-        budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
-        let phases = CountPhases {
-            slicer: NAME,
-            entries: &self.entries,
-            scarcity: self.scarcity,
-            within_budget: self.within_budget,
-            inner: &self.knapsack,
-            sort_inner: true,
-        };
-        phases.slice(items, budget)
-    }
-
-    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
-        self.knapsack.steps(candidates, target_tokens)
-    }
-
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::NonMonotonic
-    }
-
-    fn quotas(&self) -> Vec<KindQuota> {
-        self.entries.iter().map(CountQuotaEntry::as_quota).collect()
-    }
-
-    fn is_count_quota(&self) -> bool {
-        true
-    }
-
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::count::{CountPhases, check_entries};
+use super::count::{CountPhases, check_entries, count_slicer};
 use super::{CountQuotaEntry, KindQuota, Monotonicity, ScarcityBehavior, Sliced, Slicer};
 use crate::config::Path;
 use crate::error::CupelError;
@@ -35,7 +35,7 @@ pub struct CountQuotaSlice {
     within_budget: bool,
 }
 
-const NAME: &str = "CountQuotaSlice";
+count_slicer!(CountQuotaSlice, inner: inner, sort_inner: false);
 
 impl CountQuotaSlice {
     /// Creates a slicer.
@@ -56,80 +56,13 @@ impl CountQuotaSlice {
                            count_constrained_knapsack instead of count_quota";
             problems.add(&Path::Root.key("inner"), message);
         }
-        problems.slicer(NAME)?;
+        problems.slicer(Self::NAME)?;
         Ok(Self { entries, inner: Arc::new(inner), scarcity, within_budget: false })
-    }
-
-    /// The entries, in configuration order.
-    #[must_use]
-    pub fn entries(&self) -> &[CountQuotaEntry] {
-        &self.entries
     }
 
     /// The slicer that fills the rest of the budget.
     #[must_use]
     pub fn inner(&self) -> &Arc<dyn Slicer> {
         &self.inner
-    }
-
-    /// What happens when a kind is short of candidates.
-    #[must_use]
-    pub fn scarcity(&self) -> ScarcityBehavior {
-        self.scarcity
-    }
-
-    /// Sets whether required items are taken only as far as they fit the budget; off unless set.
-    ///
-    /// The specification commits required items whatever they cost, and leaves what is too much to
-    /// the overflow strategy. With this, the best required items that fit are committed, and a
-    /// kind that stays short is a shortfall or an error, as the scarcity behaviour says.
-    #[must_use]
-    pub fn within_budget(mut self, enabled: bool) -> Self {
-        self.within_budget = enabled;
-        self
-    }
-
-    /// Whether required items are taken only as far as they fit the budget.
-    #[must_use]
-    pub fn is_within_budget(&self) -> bool {
-        self.within_budget
-    }
-}
-
-impl Slicer for CountQuotaSlice {
-    fn slice(
-        &self,
-        items: &[ScoredItem<'_>],
-        budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
-        let phases = CountPhases {
-            slicer: NAME,
-            entries: &self.entries,
-            scarcity: self.scarcity,
-            within_budget: self.within_budget,
-            inner: &*self.inner,
-            sort_inner: false,
-        };
-        phases.slice(items, budget)
-    }
-
-    fn steps(&self, candidates: usize, target_tokens: i64) -> u64 {
-        self.inner.steps(candidates, target_tokens)
-    }
-
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::NonMonotonic
-    }
-
-    fn quotas(&self) -> Vec<KindQuota> {
-        self.entries.iter().map(CountQuotaEntry::as_quota).collect()
-    }
-
-    fn is_count_quota(&self) -> bool {
-        true
-    }
-
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
     }
 }

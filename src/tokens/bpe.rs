@@ -1,5 +1,7 @@
 //! Exact counts by byte-pair encoding.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::{Encoding, TokenCounter};
 use crate::error::CupelError;
 
@@ -51,6 +53,16 @@ impl BpeCounter {
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
+
+    /// Whether the encoding has been loaded in this process.
+    fn loaded(self) -> &'static AtomicBool {
+        static O200K: AtomicBool = AtomicBool::new(false);
+        static CL100K: AtomicBool = AtomicBool::new(false);
+        match self.encoding {
+            Encoding::O200k => &O200K,
+            Encoding::Cl100k => &CL100K,
+        }
+    }
 }
 
 impl TokenCounter for BpeCounter {
@@ -59,7 +71,14 @@ impl TokenCounter for BpeCounter {
             Encoding::O200k => bpe_openai::o200k_base(),
             Encoding::Cl100k => bpe_openai::cl100k_base(),
         };
+        if !self.is_ready() {
+            self.loaded().store(true, Ordering::Release);
+        }
         i64::try_from(tokenizer.count(text)).unwrap_or(i64::MAX)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.loaded().load(Ordering::Acquire)
     }
 
     fn name(&self) -> &str {

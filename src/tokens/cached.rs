@@ -113,6 +113,10 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
         }
     }
 
+    fn is_ready(&self) -> bool {
+        self.counter.is_ready()
+    }
+
     fn name(&self) -> &str {
         self.counter.name()
     }

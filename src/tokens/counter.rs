@@ -28,6 +28,12 @@ pub trait TokenCounter: Send + Sync {
     /// The number of tokens of `text` on its own, without any message format around it.
     fn count(&self, text: &str) -> i64;
 
+    /// Whether a count is quick. A counter that has to load something first, such as a vocabulary,
+    /// says `false` until it has: then its first count is made where it holds nobody up.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     /// The name to use in reports; the type's name unless overridden.
     fn name(&self) -> &str {
         crate::names::short_type_name::<Self>()

@@ -31,6 +31,6 @@ pub use encoding::Encoding;
 pub use heuristic::HeuristicCounter;
 pub use model_name::ModelName;
 pub use overhead::FormatOverhead;
-pub use shared::counter_for_model;
 #[cfg(feature = "tiktoken")]
 pub use shared::shared_counter;
+pub use shared::{counter_for_model, load_in_background};

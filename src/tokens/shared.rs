@@ -31,6 +31,22 @@ pub fn counter_for_model(model: &str) -> Arc<dyn TokenCounter> {
     }
 }
 
+/// Has a counter load what it needs on a thread of its own, unless it is
+/// [ready](TokenCounter::is_ready).
+///
+/// ```
+/// use cupel::tokens::{counter_for_model, load_in_background};
+///
+/// load_in_background(counter_for_model("gpt-4o")); // the first call finds it loaded
+/// ```
+pub fn load_in_background(counter: Arc<dyn TokenCounter>) {
+    if !counter.is_ready() {
+        let thread = std::thread::Builder::new().name("load encoding".to_owned());
+        // Without a thread the first count loads it.
+        drop(thread.spawn(move || counter.count("load")));
+    }
+}
+
 /// The process's exact counter for an encoding.
 #[cfg(feature = "tiktoken")]
 #[must_use]

@@ -193,6 +193,18 @@ async fn pinned_items_that_do_not_fit_are_an_error_of_the_selection() {
 }
 
 #[tokio::test]
+async fn an_error_about_pinned_items_quotes_none_of_them() {
+    let secretive = pinned("[1] the code is 4711: keep it", 11);
+    let kind = cupel::ContextKind::new("kind 4711").unwrap();
+    let secretive = [secretive.to_builder().kind(kind).build().unwrap(), secretive];
+    for item in secretive {
+        let error = context_error(report(layer().budget(budget(10)), request().item(item)).await);
+        assert!(error.to_string().contains("the largest: an item of kind "), "{error}");
+        assert!(!error.to_string().contains("4711"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn an_empty_budget_sends_an_empty_request() {
     let (sent, selection) =
         report(layer().budget(budget(0)), request().item(item("hello", 1))).await.unwrap();

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use cupel::ContextItem;
 use cupel::conversation::{Answers, Attributes, Conversation, Message, Role, Rules};
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, Placed, Split};
-use cupel::tokens::{Encoding, TokenCounter};
+use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
+use cupel::tokens::{Encoding, TokenCounter, load_in_background, shared_counter};
 use futures::future::BoxFuture;
-use tokio::runtime::Handle;
 
-use crate::count::{Ahead, Meter, load};
+use crate::count::{Meter, note_long_texts};
 use crate::models::Models;
 use crate::read::{Endpoint, Head, MessageView};
 use crate::request::{Parts, Piece, Request};
@@ -72,9 +71,7 @@ impl OpenAiAdapter {
     /// the newest 16 messages: other tasks go on, and a time-out around the call fires in time.
     #[must_use]
     pub fn preload(self, encoding: Encoding) -> Self {
-        // Without a thread the first call loads it.
-        let thread = std::thread::Builder::new().name("load encoding".to_owned());
-        drop(thread.spawn(move || load(encoding)));
+        load_in_background(shared_counter(encoding));
         self
     }
 
@@ -169,13 +166,11 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
     }
 
     fn before_split(&self, request: &R) -> Option<BoxFuture<'static, ()>> {
-        // Without a runtime there is no executor to hold up either.
-        let pool = Handle::try_current().ok()?;
         let model = self.models.of_request(request.model()).ok()?;
-        let ahead = Ahead::of(request, model.encoding(), self.counter.as_ref())?;
-        let work = pool.spawn_blocking(move || ahead.run());
-        // What goes wrong there goes wrong again when it is counted, and is reported then.
-        Some(Box::pin(async move { drop(work.await) }))
+        let counter = self.counter.clone().unwrap_or_else(|| shared_counter(model.encoding()));
+        let mut ahead = CountAhead::new(counter);
+        note_long_texts(request, &mut ahead);
+        ahead.start()
     }
 
     fn split(&self, mut request: R) -> Result<Split<Self::Rest>, BoxError> {

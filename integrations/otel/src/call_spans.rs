@@ -16,8 +16,7 @@ use crate::{CupelOtel, attributes, names};
 #[derive(Debug)]
 pub(crate) struct CallSpans {
     tracer: RunTracer,
-    /// When the call was polled first, and gathering began.
-    polled_at: SystemTime,
+    called_at: SystemTime,
 }
 
 impl CallSpans {
@@ -39,9 +38,7 @@ impl CallSpans {
         if let Some(id) = ConversationId::of(caller) {
             span.set_attribute(KeyValue::new(attributes::CONVERSATION_ID, id));
         }
-        // A clock set back must not let gathering begin before the call does.
-        let polled_at = SystemTime::now().max(call.called_at);
-        Some((Self { tracer, polled_at }, caller.with_span(span)))
+        Some((Self { tracer, called_at: call.called_at }, caller.with_span(span)))
     }
 
     /// Says on the call's span what is sent.
@@ -64,7 +61,7 @@ impl CallSpans {
         gather: Option<&GatherReport>,
         error: Option<&'static str>,
     ) {
-        let gathered = gather.map_or(self.polled_at, |gather| self.write_gather(gather, context));
+        let gathered = gather.map_or(self.called_at, |gather| self.write_gather(gather, context));
         let span = context.span();
         if let Some(name) = error {
             fail_active(&span, name);
@@ -74,22 +71,23 @@ impl CallSpans {
 
     /// Writes the spans of gathering, at the time it happened; answers when it ended.
     fn write_gather(&self, gather: &GatherReport, parent: &Context) -> SystemTime {
-        if gather.sources.is_empty() {
-            return self.polled_at;
-        }
+        // A source that was opened and never polled was not gathered from.
+        let Some(began) = gather.started_at else { return self.called_at };
+        // A clock set back must not let gathering begin before the call does.
+        let began = began.max(self.called_at);
         let builder = SpanBuilder::from_name(names::GATHER_SPAN)
-            .with_start_time(self.polled_at)
+            .with_start_time(began)
             .with_attributes([KeyValue::new(attributes::SOURCES, count(gather.sources.len()))]);
         let context = parent.with_span(self.tracer.build_with_context(builder, parent));
-        gather.sources.iter().for_each(|source| self.write_source(source, &context));
-        let ended = self.polled_at.checked_add(gather.elapsed).unwrap_or(self.polled_at);
+        gather.sources.iter().for_each(|source| self.write_source(source, began, &context));
+        let ended = began.checked_add(gather.elapsed).unwrap_or(began);
         context.span().end_with_timestamp(ended);
         ended
     }
 
     /// All sources are polled from the same moment on. The error's text stays out: it may quote
     /// what the source was asked.
-    fn write_source(&self, source: &SourceReport, gather: &Context) {
+    fn write_source(&self, source: &SourceReport, began: SystemTime, gather: &Context) {
         let attributes = [
             KeyValue::new(attributes::OPERATION_NAME, "retrieval"),
             KeyValue::new(attributes::DATA_SOURCE_ID, source.name.clone()),
@@ -99,14 +97,12 @@ impl CallSpans {
             KeyValue::new(attributes::SOURCE_OUTCOME, source.outcome.name()),
         ];
         let builder = SpanBuilder::from_name(names::SOURCE_SPAN)
-            .with_start_time(self.polled_at)
+            .with_start_time(began)
             .with_attributes(attributes);
         let mut span = self.tracer.build_with_context(builder, gather);
         if source.outcome.is_failure() {
             fail(&mut span, source.outcome.name());
         }
-        span.end_with_timestamp(
-            self.polled_at.checked_add(source.elapsed).unwrap_or(self.polled_at),
-        );
+        span.end_with_timestamp(began.checked_add(source.elapsed).unwrap_or(began));
     }
 }

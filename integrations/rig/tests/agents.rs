@@ -21,6 +21,8 @@ mod parallel;
 mod recorder;
 #[path = "agents/run.rs"]
 mod run;
+#[path = "agents/stacks.rs"]
+mod stacks;
 mod support;
 #[path = "agents/tool_loop.rs"]
 mod tool_loop;

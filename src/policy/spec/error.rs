@@ -55,9 +55,9 @@ pub enum PolicySpecError {
     /// Something is wrong with a file.
     #[error("{}: {error}", .file.display())]
     File {
-        /// Which one.
+        /// The file.
         file: PathBuf,
-        /// What.
+        /// What is wrong with it.
         error: Box<PolicySpecError>,
     },
 }

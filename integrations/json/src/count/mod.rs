@@ -11,7 +11,7 @@ mod tools;
 pub use image::{Detail, ImageRule};
 pub use tools::{ToolPrices, ToolRule};
 
-pub(crate) use ahead::{Ahead, load};
+pub(crate) use ahead::note_long_texts;
 pub(crate) use file::pages;
 pub(crate) use image::image_size;
 pub(crate) use meter::{FORMAT, Meter};

@@ -8,6 +8,7 @@ use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, ContextRequestAdapter, CupelLayer, Placed, Split};
 use cupel::{ContextItem, Scorer};
 use cupel_otel::CupelVerbosity::{Full, StageOnly};
+use futures::future::BoxFuture;
 use opentelemetry_sdk::trace::SpanData;
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -109,11 +110,15 @@ async fn durations_agree_with_the_report_of_the_call() {
     assert!(pipeline.end_time <= call.end_time);
 }
 
-/// Takes its time to count.
+/// Takes its time to count, after it has taken its time to load what it counts with.
 struct SlowSplit;
 
 impl ContextAdapter<Request> for SlowSplit {
     type Rest = <ContextRequestAdapter as ContextAdapter<Request>>::Rest;
+
+    fn before_split(&self, _: &Request) -> Option<BoxFuture<'static, ()>> {
+        Some(Box::pin(tokio::time::sleep(ms(20))))
+    }
 
     fn split(&self, request: Request) -> Result<Split<Self::Rest>, BoxError> {
         sleep(ms(20));
@@ -141,6 +146,6 @@ async fn taking_the_request_apart_is_inside_the_call_and_before_gathering() {
     layer.layer(model).oneshot(request()).await.unwrap();
     let (call, gather) = (exported.span("cupel.selection"), exported.span("cupel.gather"));
     assert!(before <= call.start_time);
-    assert!(gather.start_time.duration_since(call.start_time).unwrap() >= ms(20));
+    assert!(gather.start_time.duration_since(call.start_time).unwrap() >= ms(40));
     assert!(gather.end_time <= call.end_time);
 }

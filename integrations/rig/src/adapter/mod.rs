@@ -1,5 +1,6 @@
 //! How candidates come out of a rig request and go back in.
 
+mod ahead;
 mod count;
 mod fixed;
 mod horizon;
@@ -16,8 +17,9 @@ use chrono::DateTime;
 use cupel::conversation::{self, Answers, Attributes, Conversation, Exchanges, Role, Rules};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Refused, Split};
-use cupel::tokens::TokenCounter;
+use cupel::tokens::{TokenCounter, load_in_background};
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
+use futures::future::BoxFuture;
 use rig_core::catalog::Catalog;
 use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::Message;
@@ -205,11 +207,15 @@ impl RigAdapter {
 
     /// Counts a request's parts, or those of a conversation on its own.
     fn count(&self, request: Option<&CompletionRequest>) -> Count {
-        let counter = match &self.counter {
+        let counter = self.counter_for(request);
+        Count::new(counter, self.media, request.is_none_or(fixed::has_tools))
+    }
+
+    fn counter_for(&self, request: Option<&CompletionRequest>) -> Arc<dyn TokenCounter> {
+        match &self.counter {
             Some(counter) => Arc::clone(counter),
             None => self.models.counter(request),
-        };
-        Count::new(counter, self.media, request.is_none_or(fixed::has_tools))
+        }
     }
 
     #[inline]
@@ -260,6 +266,16 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
 
     fn model<'a>(&'a self, call: &'a R) -> Option<&'a str> {
         Some(self.models.name(Some(call.completion()))).filter(|name| !name.is_empty())
+    }
+
+    /// Begins to load the encoding of the model that is known already.
+    fn built(&self) {
+        load_in_background(self.counter_for(None));
+    }
+
+    fn before_split(&self, call: &R) -> Option<BoxFuture<'static, ()>> {
+        let request = call.completion();
+        ahead::of(request, self.counter_for(Some(request)), self.media).start()
     }
 
     fn split(&self, mut call: R) -> Result<Split<Rest<R>>, BoxError> {

@@ -1,5 +1,6 @@
 //! An agent over rig's own OpenAI client, against a server on this machine.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,7 +20,7 @@ use rig_reqwest::{ReqwestClient, reqwest};
 use serde_json::{Value, json};
 use tower::ServiceBuilder;
 
-use crate::recorder::Recorder;
+use crate::recorder::{self, Recorder};
 use crate::run::{ALL, Mode, PREAMBLE, QUESTION, Seen, Way, budget, finish, is_question, layer};
 use crate::support::record::Record;
 use crate::support::tools::ReadPage;
@@ -54,17 +55,28 @@ async fn completions(State(provider): State<Provider>, Json(body): Json<Value>) 
         ),
         _ => (json!({ "role": "assistant", "content": ANSWER }), "stop"),
     };
+    answer(&body, &message, reason, size)
+}
+
+/// A message as the API sends it: whole, or in the events of a stream.
+pub(crate) fn answer(body: &Value, message: &Value, reason: &str, size: i64) -> Response {
     let head = json!({ "id": "chat_1", "created": 1, "model": "gpt-4o" });
+    let usage = json!({ "prompt_tokens": size, "completion_tokens": 5, "total_tokens": size + 5 });
     if body["stream"] == json!(true) {
-        let chunk = |delta: &Value, reason: Value| {
+        let chunk = |choices: Value, usage: &Value| {
             let mut chunk = head.clone();
             chunk["object"] = json!("chat.completion.chunk");
-            chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
+            chunk["choices"] = choices;
+            chunk["usage"] = usage.clone();
             format!("data: {chunk}\n\n")
         };
+        let choice = |delta: &Value, reason: Value| {
+            chunk(json!([{ "index": 0, "delta": delta, "finish_reason": reason }]), &Value::Null)
+        };
         let events = [
-            chunk(&message, Value::Null),
-            chunk(&json!({}), json!(reason)),
+            choice(message, Value::Null),
+            choice(&json!({}), json!(reason)),
+            chunk(json!([]), &usage),
             "data: [DONE]\n\n".to_owned(),
         ];
         return ([(header::CONTENT_TYPE, "text/event-stream")], events.concat()).into_response();
@@ -72,8 +84,7 @@ async fn completions(State(provider): State<Provider>, Json(body): Json<Value>) 
     let mut whole = head;
     whole["object"] = json!("chat.completion");
     whole["choices"] = json!([{ "index": 0, "message": message, "finish_reason": reason }]);
-    whole["usage"] =
-        json!({ "prompt_tokens": size, "completion_tokens": 5, "total_tokens": size + 5 });
+    whole["usage"] = usage;
     Json(whole).into_response()
 }
 
@@ -94,6 +105,11 @@ async fn serve(provider: Provider) -> DynModel<Completion> {
     let address = listener.local_addr().unwrap();
     let app = Router::new().route("/v1/chat/completions", post(completions)).with_state(provider);
     tokio::spawn(async move { axum::serve(listener, app).await });
+    model_at(address)
+}
+
+/// A model behind rig's own client.
+pub(crate) fn model_at(address: SocketAddr) -> DynModel<Completion> {
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let config = OpenAIConfig::new("no-key").with_base_url(format!("http://{address}/v1"));
     Model::new(config.chat("gpt-4o"), ReqwestClient::from(client)).erase()
@@ -174,8 +190,13 @@ async fn the_agents_spans_stay_whole() {
             assert_eq!(chats.clone().count(), TURNS + 1);
             for chat in chats {
                 assert_eq!(chat.fields["gen_ai.request.model"], "gpt-4o".into());
-                let usage = chat.fields.contains_key("gen_ai.usage.input_tokens");
-                assert!(usage || matches!(mode, Mode::Streamed), "{:?}", chat.fields);
+                let usage = chat.fields.get("gen_ai.usage.output_tokens");
+                assert_eq!(
+                    usage,
+                    Some(&recorder::Value::U64(5)),
+                    "{way:?}, {mode:?}: {:?}",
+                    chat.fields
+                );
             }
             let selections = recorded.spans.iter().filter(|span| span.name == "cupel.selection");
             for selection in selections {

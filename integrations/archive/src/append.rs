@@ -1,0 +1,172 @@
+//! What is appended to a conversation, and what the append answers.
+
+use std::ops::RangeInclusive;
+
+use chrono::{SubsecRound as _, Utc};
+
+use crate::digest::{MessageDigest, append_digest, message_digest};
+use crate::error::ArchiveError;
+use crate::message::Message;
+use crate::names;
+
+/// Messages to append, and how.
+///
+/// ```
+/// use cupel_archive::{Append, Message};
+///
+/// // Sent twice, because the first answer got lost, it is appended once.
+/// let turn = Append::new([Message::user("Hello"), Message::assistant("Hi")]).key("turn-17");
+/// # let _ = turn;
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Append {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) key: Option<String>,
+    /// How many of the messages, from the first, may be in the archive already.
+    pub(crate) history: usize,
+}
+
+impl Append {
+    /// The longest text of a message, in bytes.
+    pub const LONGEST_TEXT: usize = 128 * 1024 * 1024;
+
+    /// The most messages of one append.
+    pub const MOST_MESSAGES: usize = 100_000;
+
+    /// Appends these messages.
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
+        Self { messages: messages.into_iter().collect(), key: None, history: 0 }
+    }
+
+    /// A name that the caller gives this append in its conversation: the same append twice is one,
+    /// and the same key with other messages an error.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Says that the first `messages` of them are history, as a client sends it with every
+    /// call: those that the archive has are not appended again.
+    ///
+    /// What is new begins after the archive's last message, or, where that is not among them
+    /// because the client went back and said something else, where they first differ from the
+    /// archive's. Messages are compared by role and text.
+    pub fn history(mut self, messages: usize) -> Self {
+        self.history = messages;
+        self
+    }
+
+    pub(crate) fn prepare(self) -> Result<Prepared, ArchiveError> {
+        let Self { mut messages, key, history } = self;
+        if let Some(key) = &key {
+            names::checked("key", key)?;
+        }
+        if messages.len() > Self::MOST_MESSAGES {
+            let problem =
+                format!("got {}, expected at most {}", messages.len(), Self::MOST_MESSAGES);
+            return Err(ArchiveError::argument("messages", problem));
+        }
+        for message in &messages {
+            check(message)?;
+        }
+        let key = key.map(|name| Key { name, digest: append_digest(&messages) });
+        let now = Utc::now().trunc_subsecs(6);
+        for message in &mut messages {
+            message.time.get_or_insert(now);
+        }
+        let digests = messages.iter().map(|it| message_digest(it.role, &it.content)).collect();
+        Ok(Prepared { history: history.min(messages.len()), messages, digests, key })
+    }
+}
+
+fn check(message: &Message) -> Result<(), ArchiveError> {
+    let texts = [Some(&message.content), message.wire.as_ref()];
+    let longest = texts.into_iter().flatten().chain(&message.originals).map(String::len).max();
+    let (longest, most) = (longest.unwrap_or_default(), Append::LONGEST_TEXT);
+    if longest > most {
+        let problem = format!("has {longest} bytes, expected at most {most}");
+        return Err(ArchiveError::argument("message", problem));
+    }
+    if message.kind.as_str().contains('\0') {
+        return Err(ArchiveError::argument("kind", "holds a NUL, expected a name without"));
+    }
+    Ok(())
+}
+
+impl From<Vec<Message>> for Append {
+    fn from(messages: Vec<Message>) -> Self {
+        Self::new(messages)
+    }
+}
+
+impl<const N: usize> From<[Message; N]> for Append {
+    fn from(messages: [Message; N]) -> Self {
+        Self::new(messages)
+    }
+}
+
+impl From<Message> for Append {
+    fn from(message: Message) -> Self {
+        Self::new([message])
+    }
+}
+
+/// An append whose arguments are checked.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) digests: Vec<MessageDigest>,
+    pub(crate) key: Option<Key>,
+    pub(crate) history: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) digest: [u8; 32],
+}
+
+impl Key {
+    /// What an earlier append with this key answers now.
+    pub(crate) fn again(
+        &self,
+        digest: &[u8],
+        first: i64,
+        count: i64,
+    ) -> Result<Appended, ArchiveError> {
+        if digest == self.digest {
+            Ok(Appended { first, count, repeated: true })
+        } else {
+            Err(ArchiveError::KeyReused { key: self.name.clone() })
+        }
+    }
+}
+
+/// The answer of an append: from now on the messages are in the archive, whatever happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Appended {
+    first: i64,
+    count: i64,
+    /// Whether an earlier append with the same key did it.
+    pub repeated: bool,
+}
+
+impl Appended {
+    pub(crate) fn new(first: i64, count: i64) -> Self {
+        Self { first, count, repeated: false }
+    }
+
+    /// The numbers of the messages; none when nothing was new.
+    #[must_use]
+    pub fn numbers(&self) -> RangeInclusive<i64> {
+        self.first..=self.first.saturating_add(self.count).saturating_sub(1)
+    }
+
+    /// How many messages were appended.
+    #[must_use]
+    pub fn count(&self) -> i64 {
+        self.count
+    }
+}

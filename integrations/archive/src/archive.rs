@@ -1,0 +1,189 @@
+//! The archive: a database, and the handles to what is in it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::address::{Address, redacted};
+use crate::error::ArchiveError;
+use crate::names;
+use crate::namespace::Namespace;
+use crate::store::Store;
+
+/// Conversations in a database. Cheap to clone; all clones share their connections.
+///
+/// Nothing can be read or written but through a [`Namespace`], one for each tenant.
+///
+/// ```
+/// use cupel_archive::{Archive, Message};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), cupel_archive::ArchiveError> {
+/// let archive = Archive::open("sqlite::memory:").await?; // or sqlite://file, postgres://…
+/// let conversation = archive.namespace("acme")?.conversation("thread-1")?;
+/// conversation.append([Message::user("I am allergic to nuts.")]).await?;
+///
+/// let latest = conversation.recent(10).await?;
+/// assert_eq!((latest[0].number, latest[0].message.content.as_str()), (1, "I am allergic to nuts."));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Archive {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What all handles share.
+pub(crate) struct Shared {
+    pub(crate) store: Store,
+    address: Address,
+    timeout: Duration,
+}
+
+/// How an archive is opened; see [`Archive::builder`].
+#[derive(Clone)]
+#[must_use]
+pub struct ArchiveBuilder {
+    address: String,
+    options: Options,
+}
+
+/// The settings of an archive.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// How long to wait for somebody else's lock, and for a connection.
+    pub(crate) lock_timeout: Duration,
+    /// How long one call may take.
+    pub(crate) timeout: Duration,
+    pub(crate) connections: u32,
+}
+
+impl Archive {
+    /// Opens the archive at an address, and makes its tables where there are none.
+    ///
+    /// Addresses are `sqlite://path` (relative, or with a third slash absolute), `sqlite::memory:`
+    /// and `postgres://user:password@host/database`. Tables have names that begin with `cupel_`,
+    /// so a database with other tables will do.
+    ///
+    /// # Errors
+    ///
+    /// An address that is none, a database that cannot be reached, or tables of a newer version.
+    pub async fn open(address: &str) -> Result<Self, ArchiveError> {
+        Self::builder(address).open().await
+    }
+
+    /// Opens an archive with other settings.
+    pub fn builder(address: impl Into<String>) -> ArchiveBuilder {
+        let options = Options {
+            lock_timeout: Duration::from_secs(5),
+            timeout: Duration::from_secs(30),
+            connections: 8,
+        };
+        ArchiveBuilder { address: address.into(), options }
+    }
+
+    /// The handle to one tenant's conversations. Nothing is looked up or made yet.
+    ///
+    /// # Errors
+    ///
+    /// A name that is empty, longer than 512 bytes or holds a NUL.
+    pub fn namespace(&self, name: impl Into<String>) -> Result<Namespace, ArchiveError> {
+        let name = name.into();
+        names::checked("namespace", &name)?;
+        Ok(Namespace::new(Arc::clone(&self.shared), name.into()))
+    }
+
+    /// Writes the tables anew, so that nothing of what was erased is left in their files.
+    ///
+    /// SQLite overwrites what it deletes; there, this only gives the room back. PostgreSQL leaves
+    /// the bytes of deleted rows in its files until something else is written there; this is what
+    /// ends it, and everybody else waits meanwhile. Its log and its backups are not touched.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says, such as a role that does not own the tables.
+    pub async fn scrub(&self) -> Result<(), ArchiveError> {
+        self.shared.however_long(self.shared.store.scrub()).await
+    }
+
+    /// Closes all connections. Later calls fail; clones and handles are closed as well.
+    pub async fn close(&self) {
+        self.shared.store.close().await;
+    }
+}
+
+impl ArchiveBuilder {
+    /// How long to wait for somebody else's lock and for a free connection; 5 seconds unless set.
+    pub fn lock_timeout(mut self, timeout: Duration) -> Self {
+        self.options.lock_timeout = timeout;
+        self
+    }
+
+    /// How long a call may take; 30 seconds unless set. Erasing may take as long as it needs.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = timeout;
+        self
+    }
+
+    /// How many connections to keep; 8 unless set. SQLite writes with one and reads with the others.
+    pub fn connections(mut self, connections: u32) -> Self {
+        self.options.connections = connections.max(1);
+        self
+    }
+
+    /// Opens the archive.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::open`].
+    pub async fn open(self) -> Result<Archive, ArchiveError> {
+        let address = Address::parse(&self.address)?;
+        let store = Store::open(&address, &self.options)
+            .await
+            .map_err(|error| error.without(address.secret()))?;
+        let shared = Shared { store, address, timeout: self.options.timeout };
+        Ok(Archive { shared: Arc::new(shared) })
+    }
+}
+
+impl Shared {
+    /// Does something with the database within the time that a call may take.
+    pub(crate) async fn within<T>(
+        &self,
+        operation: &'static str,
+        doing: impl Future<Output = Result<T, ArchiveError>>,
+    ) -> Result<T, ArchiveError> {
+        let done = tokio::time::timeout(self.timeout, doing).await;
+        let done = done.unwrap_or_else(|_| Err(ArchiveError::timed_out(operation, self.timeout)));
+        done.map_err(|error| error.without(self.address.secret()))
+    }
+
+    /// Does something that takes as long as there is to do.
+    pub(crate) async fn however_long<T>(
+        &self,
+        doing: impl Future<Output = Result<T, ArchiveError>>,
+    ) -> Result<T, ArchiveError> {
+        doing.await.map_err(|error| error.without(self.address.secret()))
+    }
+}
+
+impl fmt::Debug for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Archive({})", self.shared.address)
+    }
+}
+
+impl fmt::Debug for ArchiveBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchiveBuilder")
+            .field("address", &redacted(&self.address))
+            .field("options", &self.options)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.address)
+    }
+}

@@ -1,0 +1,58 @@
+//! Conversations in a database the user already runs.
+//!
+//! What leaves a model's window should be findable again, after a restart and from another machine.
+//! An [`Archive`] keeps conversations in SQLite, embedded in the process, or in PostgreSQL when
+//! several machines share it.
+//!
+//! - [`Archive::open`] opens a file or connects to a server, and makes the tables.
+//! - [`Archive::namespace`] is one tenant's part of it; there is no other way to a message.
+//! - [`Conversation::append`] returns when the messages are on the disk, once and in order.
+//!
+//! ```
+//! use cupel_archive::{Append, Archive, Message};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), cupel_archive::ArchiveError> {
+//! let archive = Archive::open("sqlite::memory:").await?;
+//! let conversation = archive.namespace("acme")?.conversation("thread-1")?;
+//!
+//! let turn = [Message::user("Where is INV-2041?"), Message::assistant("In Lyon.")];
+//! let appended = conversation.append(Append::new(turn).key("turn-1")).await?;
+//! assert_eq!(appended.numbers(), 1..=2);
+//!
+//! conversation.forget().await?;
+//! assert!(conversation.recent(10).await?.is_empty());
+//! # Ok(())
+//! # }
+//! ```
+
+mod address;
+mod append;
+mod archive;
+mod conversation;
+mod digest;
+mod erase;
+mod error;
+mod message;
+mod names;
+mod namespace;
+mod overlap;
+mod page;
+mod store;
+
+pub use append::{Append, Appended};
+pub use archive::{Archive, ArchiveBuilder};
+pub use conversation::Conversation;
+pub use erase::Erased;
+pub use error::{ArchiveError, Failure};
+pub use message::{Message, Stored};
+pub use namespace::Namespace;
+pub use page::Page;
+
+/// Who speaks, as the core says it.
+pub use cupel::conversation::Role;
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,77 @@
+//! One tenant's conversations.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::archive::Shared;
+use crate::conversation::Conversation;
+use crate::erase::Erased;
+use crate::error::ArchiveError;
+use crate::names;
+
+/// The handle to one tenant's conversations; see [`Archive::namespace`](crate::Archive::namespace).
+///
+/// Whatever is done with it, and with the conversations it gives, sees this tenant's messages only.
+#[derive(Debug, Clone)]
+pub struct Namespace {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) name: Arc<str>,
+}
+
+impl Namespace {
+    pub(crate) fn new(shared: Arc<Shared>, name: Arc<str>) -> Self {
+        Self { shared, name }
+    }
+
+    /// The tenant's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The handle to a conversation, which begins with its first message.
+    ///
+    /// # Errors
+    ///
+    /// A name that is empty, longer than 512 bytes or holds a NUL.
+    pub fn conversation(&self, name: impl Into<String>) -> Result<Conversation, ArchiveError> {
+        let name = name.into();
+        names::checked("conversation", &name)?;
+        Ok(Conversation::new(self.clone(), name.into()))
+    }
+
+    /// The names of the conversations in the order of their bytes: up to `limit` of those that come
+    /// after `after`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says.
+    pub async fn conversations(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<String>, ArchiveError> {
+        let list = self.shared.store.conversations(&self.name, after.unwrap_or_default(), limit);
+        self.shared.within("list conversations", list).await
+    }
+
+    /// Erases the messages that were written before `time`, with all that was kept about them.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says; what was erased before stays erased.
+    pub async fn expire(&self, time: DateTime<Utc>) -> Result<Erased, ArchiveError> {
+        let before = time.timestamp_micros();
+        self.shared.however_long(self.shared.store.expire(&self.name, before)).await
+    }
+
+    /// Erases all conversations of the tenant.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says; what was erased before stays erased.
+    pub async fn forget_all(&self) -> Result<Erased, ArchiveError> {
+        self.shared.however_long(self.shared.store.forget_all(&self.name)).await
+    }
+}

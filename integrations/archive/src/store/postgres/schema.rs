@@ -1,0 +1,44 @@
+//! The tables in PostgreSQL, version by version.
+
+use crate::store::migrate::Step;
+
+/// A released step never changes; a change is a new step.
+///
+/// Texts are bytes, since a text of PostgreSQL holds no NUL. Names are compared by their bytes, as in
+/// every other database.
+pub(super) const STEPS: &[Step] = &[&[
+    r#"CREATE TABLE cupel_conversations (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        namespace TEXT COLLATE "C" NOT NULL,
+        name TEXT COLLATE "C" NOT NULL,
+        next BIGINT NOT NULL,
+        messages BIGINT NOT NULL,
+        oldest BIGINT NOT NULL,
+        UNIQUE (namespace, name)
+    )"#,
+    "CREATE TABLE cupel_messages (
+        conversation BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        role SMALLINT NOT NULL,
+        kind TEXT NOT NULL,
+        tokens BIGINT NOT NULL,
+        time BIGINT NOT NULL,
+        digest BYTEA NOT NULL,
+        metadata TEXT,
+        wire BYTEA,
+        content BYTEA NOT NULL,
+        PRIMARY KEY (conversation, number)
+    )",
+    r#"CREATE TABLE cupel_appends (
+        conversation BIGINT NOT NULL,
+        key TEXT COLLATE "C" NOT NULL,
+        digest BYTEA NOT NULL,
+        first BIGINT NOT NULL,
+        count BIGINT NOT NULL,
+        PRIMARY KEY (conversation, key)
+    )"#,
+    "CREATE TABLE cupel_retired (
+        name BYTEA PRIMARY KEY,
+        next BIGINT NOT NULL
+    )",
+]];

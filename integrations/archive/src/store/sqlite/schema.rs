@@ -1,0 +1,41 @@
+//! The tables in SQLite, version by version.
+
+use crate::store::migrate::Step;
+
+/// A released step never changes; a change is a new step.
+///
+/// A message's `id` is its conversation's times 2^32 plus its number.
+pub(super) const STEPS: &[Step] = &[&[
+    "CREATE TABLE cupel_conversations (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        namespace TEXT NOT NULL,
+        name TEXT NOT NULL,
+        next INTEGER NOT NULL,
+        messages INTEGER NOT NULL,
+        oldest INTEGER NOT NULL,
+        UNIQUE (namespace, name)
+    ) STRICT",
+    "CREATE TABLE cupel_messages (
+        id INTEGER PRIMARY KEY,
+        role INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        time INTEGER NOT NULL,
+        digest BLOB NOT NULL,
+        metadata TEXT,
+        wire BLOB,
+        content BLOB NOT NULL
+    ) STRICT",
+    "CREATE TABLE cupel_appends (
+        conversation INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        first INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (conversation, key)
+    ) STRICT, WITHOUT ROWID",
+    "CREATE TABLE cupel_retired (
+        name BLOB PRIMARY KEY,
+        next INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID",
+]];

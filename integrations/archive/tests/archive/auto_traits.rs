@@ -1,0 +1,15 @@
+//! Handles go anywhere.
+
+use cupel_archive::{Archive, ArchiveError, Conversation, Message, Namespace, Stored};
+
+fn anywhere<T: Send + Sync + Clone + std::fmt::Debug + 'static>() {}
+
+#[test]
+fn handles_and_messages_go_from_thread_to_thread() {
+    anywhere::<Archive>();
+    anywhere::<Namespace>();
+    anywhere::<Conversation>();
+    anywhere::<Message>();
+    anywhere::<Stored>();
+    anywhere::<ArchiveError>();
+}

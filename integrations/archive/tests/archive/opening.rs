@@ -1,0 +1,109 @@
+//! Opening an archive: new files, other people's files, and addresses that lead nowhere.
+
+use cupel_archive::{Archive, ArchiveError, Message};
+
+use crate::in_both;
+use crate::support::{Database, postgres};
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let database = Database::sqlite();
+    let archive = database.open().await;
+    let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+    conversation.append([Message::user("x")]).await.unwrap();
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(database.folder().unwrap()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        files.push((entry.file_name().into_string().unwrap(), mode));
+    }
+    files.sort();
+    let expected = ["archive.db", "archive.db-shm", "archive.db-wal"];
+    assert_eq!(files, expected.map(|name| (name.to_owned(), 0o600)));
+}
+
+#[tokio::test]
+async fn an_archive_in_memory_is_one_for_all_clones_and_gone_afterwards() {
+    let archive = Archive::open("sqlite::memory:").await.unwrap();
+    let tasks = (0..8).map(|_| {
+        let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+        tokio::spawn(async move { conversation.append([Message::user("x")]).await.unwrap() })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+    assert_eq!(conversation.recent(99).await.unwrap().len(), 8);
+    let other = Archive::open("sqlite::memory:").await.unwrap();
+    let conversation = other.namespace("t").unwrap().conversation("c").unwrap();
+    assert!(conversation.recent(99).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_one_is_an_error_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "no database at all, but a text of some length ".repeat(50)).unwrap();
+    for (path, part) in [
+        (text.display().to_string(), "not a database"),
+        (folder.path().join("no/such/folder.db").display().to_string(), "No such file"),
+        (folder.path().display().to_string(), "open"),
+    ] {
+        let error = Archive::open(&format!("sqlite://{path}")).await.unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(std::fs::read_to_string(&text).unwrap().starts_with("no database"));
+}
+
+in_both! {
+    async fn tables_of_a_newer_version_are_refused(database) {
+        database.open().await.close().await;
+        if let Some(folder) = database.folder() {
+            use sqlx::Connection as _;
+            let path = folder.join("archive.db").display().to_string();
+            let mut file = sqlx::SqliteConnection::connect(&path).await.unwrap();
+            let newer = "INSERT INTO cupel_schema (version) VALUES (99)";
+            sqlx::query(newer).execute(&mut file).await.unwrap();
+        } else {
+            use sqlx::Connection as _;
+            let mut server = sqlx::PgConnection::connect(&database.address).await.unwrap();
+            let newer = "INSERT INTO cupel_schema (version) VALUES (99)";
+            sqlx::query(newer).execute(&mut server).await.unwrap();
+        }
+        let error = database.builder().open().await.unwrap_err();
+        assert!(matches!(error, ArchiveError::Newer { found: 99, known: 1.. }), "{error}");
+        assert!(error.to_string().contains("update the program"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn passwords_show_nowhere() {
+    let Some(server) = postgres::shared() else { return };
+    let name = server.database().await;
+    let right = Archive::open(&server.tcp_address(&name, postgres::PASSWORD)).await.unwrap();
+    let tenant = right.namespace("t").unwrap();
+    let conversation = tenant.conversation("c").unwrap();
+    let mut shown = format!(
+        "{right:?} {tenant:?} {conversation:?} {:?}",
+        Archive::builder(server.tcp_address(&name, postgres::PASSWORD),)
+    );
+    right.close().await;
+    let closed = conversation.append([Message::user("x")]).await.unwrap_err();
+    shown += &format!("{closed} {closed:?}");
+    for address in [
+        server.tcp_address(&name, "wr0ng-pa55"),
+        server.tcp_address("no_such_database", postgres::PASSWORD),
+        format!("postgres://cupel:{}@127.0.0.1:1/x", postgres::PASSWORD),
+        format!("postgres://cupel:{}@127.0.0.1:x/x", postgres::PASSWORD),
+        format!("postgres://cupel@127.0.0.1:1/x?password={}", postgres::PASSWORD),
+        format!("mysql://cupel:{}@127.0.0.1/x", postgres::PASSWORD),
+    ] {
+        let short = std::time::Duration::from_millis(500);
+        let error = Archive::builder(address).lock_timeout(short).open().await.unwrap_err();
+        shown += &format!("{error} {error:?} {error:#?}");
+    }
+    assert!(!shown.contains(postgres::PASSWORD) && !shown.contains("wr0ng"), "{shown}");
+    assert!(shown.contains("cupel@127.0.0.1"), "{shown}");
+}

@@ -1,0 +1,78 @@
+//! Counts that would hold the executor: the first of an encoding, and those of long texts. They are in
+//! a file of their own, since every call after the first finds the encoding loaded.
+
+#![cfg(feature = "tiktoken")]
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use cupel::layer::{CupelLayer, CupelService};
+use cupel::tokens::{CachedCounter, Encoding, counter_fn, shared_counter};
+use cupel::{ContextBudget, Policy};
+use cupel_rig::RigAdapter;
+use rig_core::completion::CompletionRequest;
+use tower::util::ServiceFn;
+use tower::{Layer as _, ServiceBuilder, ServiceExt as _, service_fn};
+
+type Sent = std::future::Ready<Result<CompletionRequest, Infallible>>;
+type HandBack = ServiceFn<fn(CompletionRequest) -> Sent>;
+
+fn service(adapter: RigAdapter) -> CupelService<HandBack, CompletionRequest, RigAdapter> {
+    let layer = CupelLayer::builder()
+        .adapter(adapter)
+        .policy(Policy::chat())
+        .budget(ContextBudget::builder(100_000).build().unwrap())
+        .build()
+        .unwrap();
+    layer.layer(service_fn(|request| ready(Ok(request))))
+}
+
+// One thread and a paused clock: if the encoding were loaded on it, the first poll would come back
+// with an answer, and no time would pass.
+#[tokio::test(start_paused = true)]
+async fn a_time_out_fires_while_the_encoding_of_the_requests_model_loads() {
+    let service = ServiceBuilder::new()
+        .timeout(Duration::from_millis(500))
+        .service(service(RigAdapter::new()));
+    let call = service.oneshot(CompletionRequest::new("Where is the key?").model("gpt-4"));
+    tokio::pin!(call);
+    assert!(futures::poll!(&mut call).is_pending(), "the encoding was loaded on the caller's task");
+    tokio::time::advance(Duration::from_millis(501)).await;
+    let error = call.await.unwrap_err();
+    assert!(error.is::<tower::timeout::error::Elapsed>(), "{error}");
+}
+
+#[tokio::test]
+async fn the_encoding_of_a_model_that_is_known_is_loaded_when_the_layer_is_built() {
+    let counter = shared_counter(Encoding::O200k);
+    let adapter = RigAdapter::for_model("openai/gpt-4o");
+    assert!(!counter.is_ready(), "an adapter alone loads nothing");
+    let _service = service(adapter);
+    let loaded = async {
+        while !counter.is_ready() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), loaded).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_text_is_counted_off_the_executor_and_once() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&calls);
+    let counter = counter_fn("long ones", move |text| {
+        counting.fetch_add(usize::from(text.len() > 50_000), Ordering::SeqCst);
+        i64::try_from(text.len() / 4).unwrap()
+    });
+    let service = service(RigAdapter::new().counter(CachedCounter::new(counter)));
+    let long = "word ".repeat(15_000);
+    let call = service.oneshot(CompletionRequest::new(long.as_str()));
+    tokio::pin!(call);
+    assert!(futures::poll!(&mut call).is_pending(), "the text was counted on the caller's task");
+    assert_eq!(call.await.unwrap().chat_history.len(), 1);
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+}
