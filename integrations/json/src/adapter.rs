@@ -178,7 +178,9 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let meter = Meter::new(model, self.counter.as_ref());
         let endpoint = request.endpoint();
         if endpoint == Endpoint::Messages {
-            return Err("the body is one of Anthropic's Messages; use MessagesAdapter for it".into());
+            return Err(
+                "the body is one of Anthropic's Messages; use MessagesAdapter for it".into()
+            );
         }
         let head = request.head(|fields| Head::read(&meter, endpoint, fields))?;
         let read = |json: &[&str]| {

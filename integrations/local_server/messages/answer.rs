@@ -8,8 +8,8 @@ use axum::response::Response;
 use futures::stream::{self, StreamExt};
 use serde_json::{Value, json};
 
-use super::super::answer::Reply;
 use super::super::Asked;
+use super::super::answer::Reply;
 use super::caches::Usage;
 use super::{Refused, count};
 
@@ -98,7 +98,10 @@ pub fn events(message: &Value) -> Vec<Bytes> {
         };
         events.push(of("content_block_start", "content_block", empty));
         events.extend(deltas.into_iter().map(|delta| of("content_block_delta", "delta", delta)));
-        events.push(event("content_block_stop", json!({"type": "content_block_stop", "index": index})));
+        events.push(event(
+            "content_block_stop",
+            json!({"type": "content_block_stop", "index": index}),
+        ));
     }
     events.push(event(
         "message_delta",

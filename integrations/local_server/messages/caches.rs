@@ -39,7 +39,10 @@ pub(super) fn check(request: &Value) -> Result<(), Refused> {
                 None | Some("5m") => lives.push(5),
                 Some("1h") => lives.push(60),
                 Some(other) => {
-                    return Err(format!("cache_control.ttl: Input should be '5m' or '1h', got '{other}'").into());
+                    return Err(format!(
+                        "cache_control.ttl: Input should be '5m' or '1h', got '{other}'"
+                    )
+                    .into());
                 }
             }
         }
@@ -55,7 +58,10 @@ pub(super) fn check(request: &Value) -> Result<(), Refused> {
         .into());
     }
     if !lives.is_sorted_by(|a, b| a >= b) {
-        return Err("a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block".into());
+        return Err(
+            "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
+                .into(),
+        );
     }
     Ok(())
 }
@@ -136,7 +142,8 @@ impl Memory {
             end = block.tokens;
             let window = blocks.iter().take(at + 1).rev().take(LOOK_BACK);
             let hit = window.filter(|block| block.tokens >= least);
-            let hit = hit.filter(|block| self.written.contains(&block.hash)).map(|block| block.tokens);
+            let hit =
+                hit.filter(|block| self.written.contains(&block.hash)).map(|block| block.tokens);
             read = read.max(hit.max().unwrap_or(0));
         }
         let marked = blocks.iter().filter(|block| block.mark.is_some() && block.tokens >= least);

@@ -43,7 +43,9 @@ pub fn block(request: &Value, block: &Value) -> i64 {
         },
         "thinking" => field("thinking"),
         "redacted_thinking" => field("data"),
-        "tool_use" | "server_tool_use" => field("name") + text(request, &block["input"].to_string()),
+        "tool_use" | "server_tool_use" => {
+            field("name") + text(request, &block["input"].to_string())
+        }
         "tool_result" => match &block["content"] {
             Value::String(said) => text(request, said),
             Value::Array(parts) => parts.iter().map(|part| self::block(request, part)).sum(),

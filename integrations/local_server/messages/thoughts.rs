@@ -146,7 +146,8 @@ fn begins(request: &Value) -> Result<(), Refused> {
     }
     let list = messages(request);
     let is_result = |block: &Value| kind(block) == "tool_result";
-    let opens = |message: &Value| message["role"] == "user" && !blocks(message).iter().any(is_result);
+    let opens =
+        |message: &Value| message["role"] == "user" && !blocks(message).iter().any(is_result);
     let Some(question) = list.iter().rposition(opens) else { return Ok(()) };
     let turn = list.iter().enumerate().skip(question + 1);
     let first = turn.into_iter().find(|(_, message)| message["role"] == "assistant");

@@ -59,7 +59,9 @@ fn last(request: &Value, list: &[Value]) -> Result<(), Refused> {
         return Err("messages: final assistant content cannot end with trailing whitespace".into());
     }
     if matches!(request["thinking"]["type"].as_str(), Some("enabled" | "adaptive")) {
-        return Err("messages: prefilling the assistant's answer is not supported with thinking".into());
+        return Err(
+            "messages: prefilling the assistant's answer is not supported with thinking".into()
+        );
     }
     Ok(())
 }
@@ -103,7 +105,9 @@ fn calls(list: &[Value]) -> Result<(), Refused> {
                 "tool_use" => {
                     let id = block["id"].as_str().unwrap_or_default().to_owned();
                     if !seen.insert(id.clone()) {
-                        return Err(format!("messages.{at}: `tool_use` ids must be unique: {id}").into());
+                        return Err(
+                            format!("messages.{at}: `tool_use` ids must be unique: {id}").into()
+                        );
                     }
                     made.push(id);
                 }
@@ -158,7 +162,9 @@ fn tools(request: &Value, list: &[Value]) -> Result<(), Refused> {
     let declared = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     let uses = |block: &Value| matches!(kind(block), "tool_use" | "tool_result");
     if !declared && list.iter().flat_map(blocks).any(|block| uses(&block)) {
-        return Err("Requests which include `tool_use` or `tool_result` blocks must define tools".into());
+        return Err(
+            "Requests which include `tool_use` or `tool_result` blocks must define tools".into()
+        );
     }
     Ok(())
 }

@@ -122,7 +122,10 @@ impl MessagesAdapter {
     /// What the template adds once, and for each item.
     fn frame_tokens(&self, meter: &ClaudeMeter) -> i64 {
         let [header, _, footer] = self.template.frame();
-        BLOCK.saturating_add(meter.text(header)).saturating_add(meter.text(footer)).saturating_add(1)
+        BLOCK
+            .saturating_add(meter.text(header))
+            .saturating_add(meter.text(footer))
+            .saturating_add(1)
     }
 }
 

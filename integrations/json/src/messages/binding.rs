@@ -64,7 +64,8 @@ mod tests {
     #[test]
     fn the_setting_is_added_and_needs_its_header() {
         let (json, beta) = dropped(r#"{"messages":[], "thinking" : {"type":"adaptive"} }"#);
-        let expected = format!(r#"{{"messages":[], "thinking" : {{"type":"adaptive",{BINDING}}} }}"#);
+        let expected =
+            format!(r#"{{"messages":[], "thinking" : {{"type":"adaptive",{BINDING}}} }}"#);
         assert_eq!((json, beta), (expected, true));
         let (json, beta) = dropped(r#"{"messages":[]}"#);
         let expected = format!(r#"{{"messages":[],"thinking":{{"type":"adaptive",{BINDING}}}}}"#);

@@ -20,8 +20,16 @@ pub(super) struct Draft<'a> {
 #[derive(Debug)]
 enum Content<'a> {
     /// A text instead of blocks: where it stands.
-    Text { literal: &'a RawValue, at: Range<usize>, before: String, mark: String },
-    Blocks { list: Range<usize>, blocks: Vec<Block> },
+    Text {
+        literal: &'a RawValue,
+        at: Range<usize>,
+        before: String,
+        mark: String,
+    },
+    Blocks {
+        list: Range<usize>,
+        blocks: Vec<Block>,
+    },
     Unknown,
 }
 
@@ -183,7 +191,9 @@ mod tests {
         assert!(at("tool_result") < at(r#""c""#) && at(r#""c""#) < at(r#""q""#));
         let json = r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"text","text":" "},{"type":"thinking","thinking":"h","signature":"s"}]}"#;
         let marked = drafted(json, |draft| assert!(draft.mark(MARK)));
-        assert!(marked.contains(r#"{"type":"text","text":"t","cache_control":{"type":"ephemeral"}}"#));
+        assert!(
+            marked.contains(r#"{"type":"text","text":"t","cache_control":{"type":"ephemeral"}}"#)
+        );
         assert!(marked.contains(r#"{"type":"thinking","thinking":"h","signature":"s"}"#));
         let only = r#"{"role":"assistant","content":[{"type":"redacted_thinking","data":"d"}]}"#;
         assert!(!Draft::new(only).mark(MARK));

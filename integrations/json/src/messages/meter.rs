@@ -107,7 +107,10 @@ impl ClaudeMeter {
 impl fmt::Debug for ClaudeMeter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counter = self.counter.name();
-        f.debug_struct("ClaudeMeter").field("model", &self.model).field("counter", &counter).finish()
+        f.debug_struct("ClaudeMeter")
+            .field("model", &self.model)
+            .field("counter", &counter)
+            .finish()
     }
 }
 

@@ -79,7 +79,8 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
         }
         "document" => document(meter, entry, block),
         "search_result" => {
-            entry.add_tokens(meter.text(&text("title")).saturating_add(meter.text(&text("source"))));
+            entry
+                .add_tokens(meter.text(&text("title")).saturating_add(meter.text(&text("source"))));
             entry.add_shown(&text("title"));
             nested(meter, entry, block);
         }
@@ -157,7 +158,8 @@ fn document(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>) {
     let title = block.text("title").unwrap_or_default();
     let context = block.text("context").unwrap_or_default();
     entry.add_tokens(meter.text(&title).saturating_add(meter.text(&context)));
-    let shown = if title.is_empty() { "[document]".to_owned() } else { format!("[document {title}]") };
+    let shown =
+        if title.is_empty() { "[document]".to_owned() } else { format!("[document {title}]") };
     entry.add_shown(&shown);
     let source = block.object("source").unwrap_or_default();
     let data = source.text("data");

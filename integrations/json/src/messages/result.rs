@@ -11,21 +11,24 @@ use crate::request::place;
 pub(super) fn texts(json: &str) -> Vec<Range<usize>> {
     let Some(message) = Object::parse(json) else { return Vec::new() };
     let blocks = message.array("content").unwrap_or_default();
-    let parsed = |raw: &&RawValue| Object::parse(raw.get());
     let mut found = Vec::new();
-    for block in blocks.iter().filter_map(parsed).filter(|block| is(block, "tool_result")) {
+    for block in blocks.into_iter().filter_map(parsed).filter(|block| is(block, "tool_result")) {
         let Some(content) = block.raw("content") else { continue };
         if content.get().starts_with('"') {
             found.extend(place(json, content));
             continue;
         }
         let parts = elements(content).unwrap_or_default();
-        for part in parts.iter().filter_map(parsed).filter(|part| is(part, "text")) {
+        for part in parts.into_iter().filter_map(parsed).filter(|part| is(part, "text")) {
             let text = part.raw("text").filter(|text| text.get().starts_with('"'));
             found.extend(text.and_then(|text| place(json, text)));
         }
     }
     found
+}
+
+fn parsed(raw: &RawValue) -> Option<Object<'_>> {
+    Object::parse(raw.get())
 }
 
 pub(super) fn is(block: &Object<'_>, kind: &str) -> bool {
