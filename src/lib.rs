@@ -7,7 +7,8 @@
 //!
 //! - Start with [`Pipeline`] and [`Policy`] to select from a list you have.
 //! - Use [`CupelLayer`] to select in front of a service, and [`Source`] to bring in candidates.
-//! - Read a [`SelectionReport`] to learn why an item was included or left out.
+//! - Read a [`SelectionReport`] to learn why an item was included or left out, or look at it with
+//!   [`explain`].
 //! - Ask [`analytics`] what another budget or policy would have selected.
 //!
 //! ```
@@ -46,6 +47,7 @@ pub mod analytics;
 pub mod contract;
 pub mod conversation;
 pub mod diagnostics;
+pub mod explain;
 #[cfg(feature = "layer")]
 pub mod gather;
 #[cfg(feature = "layer")]
@@ -54,6 +56,7 @@ pub mod model;
 pub mod pipeline;
 pub mod placer;
 pub mod policy;
+pub mod relevance;
 pub mod scorer;
 pub mod slicer;
 #[cfg(feature = "testing")]

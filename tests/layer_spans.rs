@@ -11,5 +11,7 @@ mod content;
 mod interleaved;
 #[path = "layer/spans/recorder.rs"]
 mod recorder;
+#[path = "layer/spans/summary.rs"]
+mod summary;
 #[path = "layer/spans/tree.rs"]
 mod tree;

@@ -1,35 +1,43 @@
 //! Selects the context for one question out of some 300 candidates, and shows what and why.
 //!
-//! Run it with `cargo run --example quickstart`; add `-- --all` for every line of every list.
+//! Run it with `cargo run --example quickstart`. After `--`, `--all` shows every line of every list,
+//! `--html <file>` writes a page to look at, and `--json <file>` what the example `explain` reads.
 
 mod scenario;
 
 use std::error::Error;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
 
+use cupel::explain::Explanation;
 use cupel::{
     CompositeScorer, ContextKind, CupelError, DecayCurve, DecayScorer, FixedTimeProvider,
     GreedySlice, KindScorer, Pipeline, QuotaSet, QuotaSlice, ReflexiveScorer, TagScorer,
     UShapedPlacer,
 };
 use scenario::Scenario;
-use scenario::report::View;
-use scenario::table::Paint;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::load()?;
     let pipeline = pipeline(&scenario)?;
-    let report = pipeline.dry_run(&scenario.items, &scenario.budget)?;
+    let explanation = Explanation::dry_run(&pipeline, &scenario.items, &scenario.budget)?
+        .title(scenario.question());
 
-    let view = View {
-        scenario: &scenario,
-        report: &report,
-        paint: Paint::for_stdout(),
-        all: std::env::args().any(|argument| argument == "--all"),
-    };
-    let mut out = BufWriter::new(io::stdout().lock());
-    match view.print(&mut out).and_then(|()| out.flush()) {
+    let mut rows = 8;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut file = || arguments.next().ok_or_else(|| format!("{argument} needs a file name"));
+        match argument.as_str() {
+            "--all" => rows = usize::MAX,
+            "--html" => std::fs::write(file()?, explanation.page().to_string())?,
+            "--json" => std::fs::write(file()?, explanation.to_json())?,
+            _ => {
+                let known = "--all, --html <file> or --json <file>";
+                return Err(format!("unknown argument {argument:?}, expected {known}").into());
+            }
+        }
+    }
+    match write!(io::stdout(), "{}", explanation.text().rows(rows).for_stdout()) {
         // `| head` has read enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         printed => Ok(printed?),

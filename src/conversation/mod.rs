@@ -36,6 +36,7 @@ mod arranged;
 mod attributes;
 mod message;
 mod pairing;
+pub mod plan;
 mod rules;
 mod unit;
 

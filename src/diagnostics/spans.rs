@@ -62,6 +62,37 @@ pub(crate) fn record_error_status(span: &Span) {
     span.record("otel.status_code", "ERROR");
 }
 
+/// What one selection came to, for a log that has a line for each.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Summary {
+    pub(crate) candidates: usize,
+    pub(crate) included: usize,
+    /// Fixed ones among them.
+    pub(crate) tokens: i64,
+    /// The window, what is fixed included.
+    pub(crate) max_tokens: i64,
+    pub(crate) sources_late: usize,
+    pub(crate) sources_failed: usize,
+}
+
+/// Tells what a selection came to, if anybody listens.
+pub(crate) fn selected(summary: impl FnOnce() -> Summary) {
+    if tracing::enabled!(target: TARGET, Level::INFO) {
+        let summary = summary();
+        tracing::event!(
+            name: "cupel.selected",
+            target: TARGET,
+            Level::INFO,
+            cupel.candidates = summary.candidates as i64,
+            cupel.items.included = summary.included as i64,
+            cupel.tokens.sent = summary.tokens,
+            cupel.budget.max_tokens = summary.max_tokens,
+            cupel.sources.late = summary.sources_late as i64,
+            cupel.sources.failed = summary.sources_failed as i64,
+        );
+    }
+}
+
 /// Whether anybody listens to events about single items.
 pub(crate) fn items_enabled() -> bool {
     tracing::enabled!(target: TARGET, Level::DEBUG)

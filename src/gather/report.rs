@@ -125,7 +125,7 @@ impl SourceOutcome {
     }
 
     /// Whether the source did something wrong, rather than take too long.
-    pub(super) fn is_error(&self) -> bool {
+    pub(crate) fn is_error(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::Panicked { .. })
     }
 }

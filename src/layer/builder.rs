@@ -4,10 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::planning::Planning;
 use super::service::{CupelLayer, Shared};
 use super::streaming::{ProgressHook, StreamingMode};
 use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
 use crate::gather::{Source, facts_of};
+use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
 use crate::policy::Policy;
 use crate::scorer::Scorer;
@@ -44,6 +46,8 @@ pub struct CupelLayerBuilder<Req, A> {
 struct Settings<Req> {
     policy: Option<Policy>,
     pipeline: Option<Pipeline>,
+    /// Set when it is not the policy's.
+    plan: Option<Option<TurnPlan>>,
     budget: Option<Arc<dyn BudgetProvider<Req>>>,
     sources: Vec<Source<Req>>,
     hooks: Vec<Arc<dyn SelectionHook>>,
@@ -66,6 +70,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
         let settings = Settings {
             policy: None,
             pipeline: None,
+            plan: None,
             budget: None,
             sources: Vec::new(),
             hooks: Vec::new(),
@@ -96,6 +101,19 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// Selects with a pipeline, for instance one with an overflow observer.
     pub fn pipeline(mut self, pipeline: Pipeline) -> Self {
         self.settings.pipeline = Some(pipeline);
+        self
+    }
+
+    /// Plans the turns of conversations this way, whatever the policy says.
+    pub fn plan(mut self, plan: TurnPlan) -> Self {
+        self.settings.plan = Some(Some(plan));
+        self
+    }
+
+    /// Scores and selects the messages of conversations like anything else, whatever the policy
+    /// says.
+    pub fn without_plan(mut self) -> Self {
+        self.settings.plan = Some(None);
         self
     }
 
@@ -288,6 +306,9 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
     pub fn build(self) -> Result<CupelLayer<Req, A>, BuildError> {
         let Self { adapter, mut settings } = self;
         settings.check_sources()?;
+        let plan = settings.policy.as_ref().and_then(|policy| policy.plan().cloned());
+        let plan = settings.plan.take().unwrap_or(plan).map(TurnPlan::check).transpose();
+        let plan = plan.map_err(|error| BuildError(error.to_string()))?;
         let pipeline = match (settings.policy.take(), settings.pipeline.take()) {
             (Some(_), Some(_)) => {
                 let problem = "both .policy(..) and .pipeline(..) are set; keep one";
@@ -304,9 +325,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         let budget = settings.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
+        let planning = plan.map(|plan| Planning::new(plan, &pipeline, streaming.is_some()));
         adapter.built();
         Ok(CupelLayer::new(Shared {
             adapter,
+            planning,
             pipeline,
             budget,
             facts: facts_of(&settings.sources),

@@ -11,6 +11,7 @@ use tower::{Layer, Service};
 use super::call::Call;
 use super::cost::Cost;
 use super::future::{ReportedFuture, ResponseFuture};
+use super::planning::Planning;
 use super::select::Job;
 use super::streaming::StreamingMode;
 use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
@@ -30,6 +31,8 @@ pub(super) struct Shared<Req, A> {
     pub(super) blocking_threshold: u64,
     pub(super) explain_scores: bool,
     pub(super) cost: Arc<Cost>,
+    /// Set when turns are planned.
+    pub(super) planning: Option<Planning>,
     /// Set when items are selected while they arrive.
     pub(super) streaming: Option<StreamingMode>,
 }

@@ -4,7 +4,7 @@
 use tracing::{Span, field};
 
 use super::Selection;
-use crate::diagnostics::spans::TARGET;
+use crate::diagnostics::spans::{Summary, TARGET, selected};
 
 /// The span around gathering, selecting and building the request.
 pub(super) fn selection() -> Span {
@@ -25,6 +25,25 @@ pub(super) fn selection() -> Span {
 /// Says which model a request is for.
 pub(super) fn record_model(span: &Span, model: &str) {
     span.record("gen_ai.request.model", model);
+}
+
+/// Tells in one line what the call came to.
+pub(super) fn tell_selected(selection: &Selection, candidates: usize) {
+    selected(|| {
+        let Selection { sent, fixed_tokens, budget, gather, .. } = selection;
+        let ended = |late: bool| {
+            let outcomes = gather.sources.iter().map(|source| &source.outcome);
+            outcomes.filter(|outcome| outcome.is_failure() && outcome.is_error() != late).count()
+        };
+        Summary {
+            candidates,
+            included: sent.items,
+            tokens: sent.tokens.saturating_add(*fixed_tokens),
+            max_tokens: budget.max_tokens().saturating_add(*fixed_tokens),
+            sources_late: ended(true),
+            sources_failed: ended(false),
+        }
+    });
 }
 
 /// Says what is sent.

@@ -195,6 +195,16 @@ impl ContextItem {
             (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
     }
 
+    /// Sets whether the item is always included; the handle stays one of the same item.
+    pub(crate) fn set_pinned(&mut self, pinned: bool) {
+        self.hash_and_flags = (self.hash_and_flags & !PINNED) | if pinned { PINNED } else { 0 };
+    }
+
+    /// Gives the item a relevance. A handle that others share becomes one of an item of its own.
+    pub(crate) fn set_relevance(&mut self, hint: f64) {
+        Arc::make_mut(&mut self.fields).future_relevance_hint = Some(hint);
+    }
+
     /// Takes the pin off; the handle stays one of the same item.
     pub(crate) fn unpin(&mut self) {
         self.hash_and_flags &= !PINNED;

@@ -1,9 +1,25 @@
 //! What telemetry may call a kind or a reason: a name from a fixed set, or one that looks like one.
 
-use super::{ContextKind, ExclusionReason};
+use super::{ContextKind, ContextSource, ExclusionReason};
 
-/// The longest kind that is still a name.
-const LONGEST_KIND: usize = 64;
+/// The longest text that is still a name.
+const LONGEST_NAME: usize = 64;
+
+/// The text if it looks like a name, and `Other` if it may be anything.
+fn name_or_other(text: &str) -> &str {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
+    let is_name = text.len() <= LONGEST_NAME && text.bytes().all(allowed);
+    if is_name { text } else { "Other" }
+}
+
+impl ContextSource {
+    /// The source as it may be shown where content may not: as it is when it looks like the name of
+    /// a source, by the rule of [`ContextKind::label`], and as `Other` when it may be text.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        name_or_other(self.as_str())
+    }
+}
 
 impl ContextKind {
     /// The kind as telemetry may show it.
@@ -22,10 +38,7 @@ impl ContextKind {
     /// ```
     #[must_use]
     pub fn label(&self) -> &str {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
-        let text = self.as_str();
-        let is_name = text.len() <= LONGEST_KIND && text.bytes().all(allowed);
-        if is_name { text } else { "Other" }
+        name_or_other(self.as_str())
     }
 }
 

@@ -24,6 +24,7 @@ mod budget_wire;
 #[cfg(feature = "serde")]
 pub(crate) mod float;
 mod fold;
+mod hint;
 mod item;
 #[cfg(feature = "serde")]
 mod item_wire;
@@ -37,11 +38,13 @@ mod reason;
 mod reason_wire;
 mod scored;
 mod shortfall;
+mod turn_plan;
 mod unknown;
 
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
 pub(crate) use fold::Fold;
+pub use hint::Hint;
 pub use item::{ContextItem, ContextItemBuilder};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
@@ -50,4 +53,5 @@ pub use placed::{Origin, Placed, Refused};
 pub use reason::{ExclusionReason, InclusionReason};
 pub use scored::ScoredItem;
 pub use shortfall::CountRequirementShortfall;
+pub use turn_plan::{Grid, RecallBy, TurnPlan};
 pub use unknown::UnknownFields;

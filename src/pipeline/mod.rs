@@ -148,7 +148,16 @@ impl Pipeline {
         collector: &mut C,
     ) -> Result<Vec<ContextItem>, CupelError> {
         let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
-        Ok(placed.into_iter().filter_map(|position| items.get(position).cloned()).collect())
+        let selected: Vec<ContextItem> =
+            placed.into_iter().filter_map(|position| items.get(position).cloned()).collect();
+        spans::selected(|| spans::Summary {
+            candidates: items.len(),
+            included: selected.len(),
+            tokens: selected.iter().fold(0, |sum: i64, item| sum.saturating_add(item.tokens())),
+            max_tokens: budget.max_tokens(),
+            ..spans::Summary::default()
+        });
+        Ok(selected)
     }
 
     /// As [`run_traced`](Self::run_traced), as positions in `items`.
@@ -174,8 +183,22 @@ impl Pipeline {
         budget: &ContextBudget,
     ) -> Result<SelectionReport, CupelError> {
         let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
-        self.execute(items, budget, &mut collector, None)?;
+        self.dry_run_traced(items, budget, &mut collector)?;
         Ok(collector.into_report())
+    }
+
+    /// As [`dry_run`](Self::dry_run), telling `collector` about every stage and decision.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn dry_run_traced<C: TraceCollector + ?Sized>(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut C,
+    ) -> Result<(), CupelError> {
+        self.execute(items, budget, collector, None).map(|_| ())
     }
 
     /// The scorer.

@@ -18,7 +18,7 @@ pub mod spec;
 
 use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy, TurnPlan};
 use crate::pipeline::{Pipeline, PipelineBuilder};
 use crate::placer::Placer;
 use crate::scorer::Scorer;
@@ -30,6 +30,7 @@ use crate::slicer::Slicer;
 #[derive(Debug, Clone)]
 pub struct Policy {
     pipeline: Pipeline,
+    plan: Option<TurnPlan>,
 }
 
 impl Policy {
@@ -42,6 +43,26 @@ impl Policy {
     #[must_use]
     pub fn to_pipeline(&self) -> Pipeline {
         self.pipeline.clone()
+    }
+
+    /// How the turns of a conversation are planned; none when its messages are scored and selected.
+    #[must_use]
+    pub fn plan(&self) -> Option<&TurnPlan> {
+        self.plan.as_ref()
+    }
+
+    /// The same policy with another plan for the turns of a conversation.
+    #[must_use]
+    pub fn with_plan(mut self, plan: TurnPlan) -> Self {
+        self.plan = Some(plan);
+        self
+    }
+
+    /// The same policy without a plan: messages are scored and selected like anything else.
+    #[must_use]
+    pub fn without_plan(mut self) -> Self {
+        self.plan = None;
+        self
     }
 
     pub(crate) fn pipeline(&self) -> &Pipeline {
@@ -100,6 +121,7 @@ impl Pipeline {
 #[must_use = "a policy exists only after build()"]
 pub struct PolicyBuilder {
     pipeline: PipelineBuilder,
+    plan: Option<TurnPlan>,
 }
 
 impl PolicyBuilder {
@@ -139,6 +161,12 @@ impl PolicyBuilder {
         self
     }
 
+    /// Plans the turns of a conversation; its messages are scored and selected unless set.
+    pub fn plan(mut self, plan: TurnPlan) -> Self {
+        self.plan = Some(plan);
+        self
+    }
+
     /// Finishes the policy.
     ///
     /// # Errors
@@ -146,6 +174,7 @@ impl PolicyBuilder {
     /// [`CupelError::PipelineConfig`] when the scorer, slicer or placer is missing;
     /// [`CupelError::ScorerCycle`] when a scorer is part of its own dependency graph.
     pub fn build(self) -> Result<Policy, CupelError> {
-        Ok(Policy { pipeline: self.pipeline.build()? })
+        let plan = self.plan.map(TurnPlan::check).transpose()?;
+        Ok(Policy { pipeline: self.pipeline.build()?, plan })
     }
 }

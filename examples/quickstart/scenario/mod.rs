@@ -6,7 +6,6 @@
 //! every other key becomes metadata. Without `tokens` the count is estimated from the text.
 #![allow(dead_code, reason = "each example that includes this module uses its own part of it")]
 
-pub(crate) mod report;
 pub(crate) mod table;
 
 use std::error::Error;
@@ -52,6 +51,14 @@ impl Scenario {
             budget: ContextBudget::builder(8_000).output_reserve(1_500).build()?,
             now: timestamp("2026-03-12 14:21")?,
         })
+    }
+}
+
+impl Scenario {
+    /// What the engineer asks.
+    pub(crate) fn question(&self) -> &str {
+        let asked = |item: &&ContextItem| item.pinned() && *item.kind() == ContextKind::message();
+        self.items.iter().find(asked).map_or("", ContextItem::content)
     }
 }
 

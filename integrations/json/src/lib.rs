@@ -40,6 +40,7 @@ mod models;
 mod read;
 mod request;
 mod template;
+mod texts;
 mod window;
 
 pub use adapter::OpenAiAdapter;

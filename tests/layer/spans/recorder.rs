@@ -95,6 +95,7 @@ pub(crate) struct Span {
 pub(crate) struct Happened {
     pub(crate) name: &'static str,
     pub(crate) target: &'static str,
+    pub(crate) level: Level,
     /// Position of the span it happened in.
     pub(crate) parent: Option<usize>,
     pub(crate) fields: Fields,
@@ -225,7 +226,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
         self.write(|recorded| {
             let parent = parent.and_then(|parent| recorded.position(&parent));
             let (name, target) = (metadata.name(), metadata.target());
-            recorded.events.push(Happened { name, target, parent, fields });
+            let level = *metadata.level();
+            recorded.events.push(Happened { name, target, level, parent, fields });
         });
     }
 

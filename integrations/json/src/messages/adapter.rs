@@ -4,17 +4,22 @@ use std::fmt;
 use std::sync::Arc;
 
 use cupel::ContextItem;
+use cupel::conversation::plan::{Planned, Quotation, Turn};
 use cupel::conversation::{Answers, Attributes, Conversation, Exchanges, Message, Role, Rules};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Split};
 use cupel::tokens::TokenCounter;
 
 use super::binding::drop_stale;
+use super::caches::{mark, mark_head};
 use super::draft::Draft;
+use super::expect;
 use super::head::Head;
 use super::meter::{BLOCK, ClaudeMeter};
 use super::models::{ClaudeModels, ClaudeWindow};
 use super::read;
+use super::result;
+use super::texts::BodyTexts;
 use crate::adapter::shorten;
 use crate::read::{Endpoint, MessageView, Object};
 use crate::request::JsonBody;
@@ -28,9 +33,22 @@ const MARGIN_PERCENT: f64 = 10.0;
 /// Each message is a candidate; an assistant's message with `tool_use` is one with the message of the
 /// user that answers it. The first message that is sent is the user's, and roles alternate as they
 /// did. Thinking stays in its message, byte for byte; what a model went on to do without thinking
-/// anew is sent only with the thoughts before it. Messages are never edited, but what sources give
-/// becomes the first text of the user's last message (behind results of tools, which have to come
-/// first).
+/// anew is sent only with the thoughts before it. Messages are edited only where a
+/// [plan](cupel::conversation::plan) puts an excerpt in the place of a long result, and in the user's
+/// last message, whose first text becomes what is recalled and what sources give (behind results of
+/// tools, which have to come first).
+///
+/// # Prompt caches
+///
+/// A planned request that is cut gets marks (`cache_control`) at the end of its stable part, before
+/// the previous question, at its head and, where there are tools, on its newest message; with the
+/// caller's own, which stay, never more than four. [`cache_marks`](Self::cache_marks) turns them off.
+///
+/// # Bound thinking
+///
+/// Claude 5.1 and later refuse thinking once something before it has changed. A request to such a
+/// model that is changed asks the API to leave out those thoughts instead. That takes a header: who
+/// sends the body adds what [`JsonBody::needs_beta`] names to `anthropic-beta`.
 ///
 /// # Counting
 ///
@@ -64,6 +82,7 @@ pub struct MessagesAdapter {
     template: ContextTemplate,
     attributes: Option<Hook>,
     rules: Rules,
+    unmarked: bool,
 }
 
 type Hook = Arc<dyn Fn(&MessageView<'_>) -> Attributes + Send + Sync>;
@@ -113,50 +132,26 @@ impl MessagesAdapter {
         self
     }
 
+    /// Sets whether requests that are cut get marks of the prompt cache; they do unless set.
+    pub fn cache_marks(mut self, enabled: bool) -> Self {
+        self.unmarked = !enabled;
+        self
+    }
+
     /// The budget by the models this adapter knows, with a safety margin of 10 % for what estimates
     /// miss.
     pub fn window(&self) -> ClaudeWindow {
         ClaudeWindow::new(self.models.clone()).safety_margin_percent(MARGIN_PERCENT)
     }
 
-    /// What the template adds once, and for each item.
+    /// What the template adds once.
     fn frame_tokens(&self, meter: &ClaudeMeter) -> i64 {
         let [header, _, footer] = self.template.frame();
-        BLOCK
-            .saturating_add(meter.text(header))
-            .saturating_add(meter.text(footer))
-            .saturating_add(1)
-    }
-}
-
-/// A request that waits for its selection.
-pub struct Rest {
-    request: JsonBody,
-    /// As they were read.
-    read: Vec<Message>,
-    /// Which of them hold thinking.
-    thinks: bool,
-    conversation: Conversation,
-    meter: ClaudeMeter,
-}
-
-impl fmt::Debug for Rest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rest")
-            .field("messages", &self.read.len())
-            .field("meter", &self.meter)
-            .finish_non_exhaustive()
-    }
-}
-
-impl ContextAdapter<JsonBody> for MessagesAdapter {
-    type Rest = Rest;
-
-    fn model<'a>(&'a self, request: &'a JsonBody) -> Option<&'a str> {
-        request.model()
+        let text = meter.text(header).saturating_add(meter.text(footer));
+        BLOCK.saturating_add(text).saturating_add(1)
     }
 
-    fn split(&self, request: JsonBody) -> Result<Split<Rest>, BoxError> {
+    fn take_apart(&self, request: JsonBody, rules: &Rules) -> Result<Split<Rest>, BoxError> {
         if request.endpoint() != Endpoint::Messages {
             return Err("the body is none of Anthropic's Messages; use OpenAiAdapter for it".into());
         }
@@ -179,12 +174,10 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
             read.push(entry.message);
         }
         uncounted.iter_mut().for_each(shorten);
-        // One by one, two messages of the same role could come to stand side by side.
-        let rules = self.rules.clone().answers(Answers::Next).exchanges(Exchanges::StepsApart);
         let write = |index: usize, content: &mut String| {
             content.push_str(read.get(index).map_or("", |message| &message.text));
         };
-        let mut conversation = Conversation::with_texts(&read, &rules, write)?;
+        let mut conversation = Conversation::with_texts(&read, rules, write)?;
         let refused = conversation.take_refused();
         let candidates = conversation.take_candidates();
         if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
@@ -196,34 +189,119 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
             .into());
         }
         let source_frame_tokens = self.frame_tokens(&meter);
-        let rest = Rest { request, read, thinks, conversation, meter };
+        let rest = Rest { request, read, thinks, has_sources: false, conversation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
         split.uncounted = uncounted;
         Ok(split)
     }
+}
+
+/// A request that waits for its selection.
+pub struct Rest {
+    request: JsonBody,
+    /// As they were read.
+    read: Vec<Message>,
+    /// Whether any of them may hold thinking.
+    thinks: bool,
+    /// Whether what was sent before may have held more than it holds now.
+    has_sources: bool,
+    conversation: Conversation,
+    meter: ClaudeMeter,
+}
+
+impl fmt::Debug for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rest")
+            .field("messages", &self.read.len())
+            .field("meter", &self.meter)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ContextAdapter<JsonBody> for MessagesAdapter {
+    type Rest = Rest;
+
+    fn model<'a>(&'a self, request: &'a JsonBody) -> Option<&'a str> {
+        request.model()
+    }
+
+    fn split(&self, request: JsonBody) -> Result<Split<Rest>, BoxError> {
+        // One by one, two messages of the same role could come to stand side by side.
+        let rules = self.rules.clone().answers(Answers::Next).exchanges(Exchanges::StepsApart);
+        self.take_apart(request, &rules)
+    }
+
+    fn split_to_plan(&self, request: JsonBody) -> Result<Split<Rest>, BoxError> {
+        let rules = self.rules.clone().answers(Answers::Next).exchanges(Exchanges::Apart);
+        self.take_apart(request, &rules.user_first(true))
+    }
+
+    fn plan(&self, rest: &mut Rest, turn: &Turn<'_>) -> Option<Planned> {
+        rest.has_sources = turn.has_sources;
+        let Rest { request, read, conversation, meter, .. } = rest;
+        let json = request.message_texts();
+        let texts = BodyTexts { read, json, meter, template: &self.template };
+        let mut planned = conversation.plan(turn, &texts).cloned()?;
+        let marks = !self.unmarked && !planned.whole;
+        expect::by_marks(&mut planned, request, marks, turn.fixed_tokens, meter.model);
+        Some(planned)
+    }
 
     fn join(&self, rest: Rest, placed: Vec<Placed>) -> Result<JsonBody, BoxError> {
-        let Rest { mut request, read, thinks, conversation, meter } = rest;
+        let Rest { mut request, read, thinks, has_sources, conversation, meter } = rest;
         let arranged = conversation.arrange(placed);
-        let question = question(&read, &arranged.kept);
-        let context = question.filter(|_| !arranged.retrieved.is_empty());
-        if context.is_none() && arranged.kept.len() == read.len() {
-            return Ok(request);
-        }
-        let texts = request.message_texts();
-        let mut items: Vec<String> = Vec::with_capacity(arranged.kept.len());
-        for at in &arranged.kept {
-            let mut draft = Draft::new(texts.get(*at).copied().unwrap_or_default());
-            if context == Some(*at) {
+        let planned = conversation.planned();
+        let json = request.message_texts();
+        let texts = BodyTexts { read: &read, json, meter: &meter, template: &self.template };
+        let asked = planned.and_then(|planned| planned.question);
+        let context = match asked {
+            Some(at) => conversation.quotation(&arranged, &texts).map(|text| (at, text)),
+            None if arranged.retrieved.is_empty() => None,
+            None => question(&read, &arranged.kept).map(|at| {
                 let items = arranged.retrieved.iter().map(|placed| &placed.item);
-                draft.prepend(&self.template.render(items))?;
+                (at, self.template.render(items))
+            }),
+        };
+        let excerpts = planned.map(|planned| &planned.excerpts);
+        let is_cut = arranged.kept.len() < read.len();
+        let changed = is_cut || context.is_some() || excerpts.is_some_and(|all| !all.is_empty());
+        if changed {
+            let mut drafts: Vec<Draft<'_>> = Vec::with_capacity(arranged.kept.len());
+            for at in &arranged.kept {
+                let json = texts.json.get(*at).copied().unwrap_or_default();
+                let mut draft = Draft::new(json);
+                if let Some((_, text)) = context.as_ref().filter(|(question, _)| question == at) {
+                    draft.prepend(text)?;
+                }
+                let places = result::texts(json);
+                for (number, place) in places.into_iter().enumerate() {
+                    if let Some(excerpt) = excerpts.and_then(|all| all.get(&(*at, number))) {
+                        // No text may be empty.
+                        let blank = excerpt.text.trim().is_empty();
+                        let text = if blank { "[…]" } else { &*excerpt.text };
+                        draft.replace(place, serde_json::to_string(text)?);
+                    }
+                }
+                drafts.push(draft);
             }
-            items.push(draft.write());
+            let plan = planned.filter(|planned| !planned.whole && !self.unmarked);
+            let head = plan.and_then(|_| {
+                let opens = |at: &usize| {
+                    let message = read.get(*at);
+                    message.is_some_and(|m| m.role == Role::User && m.answers.is_empty())
+                };
+                let opens: Vec<bool> = arranged.kept.iter().map(opens).collect();
+                mark(request.json(), &mut drafts, &opens)
+            });
+            let items: Vec<String> = drafts.into_iter().map(Draft::write).collect();
+            request.replace_messages(&items.join(","))?;
+            if let Some(control) = head {
+                mark_head(&mut request, control)?;
+            }
         }
-        request.replace_messages(&items.join(","))?;
-        if thinks && meter.model.binds() {
+        if thinks && meter.model.binds() && (changed || has_sources) {
             drop_stale(&mut request)?;
         }
         Ok(request)
@@ -237,6 +315,11 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         let [_, separator, _] = self.template.frame();
         let text = self.template.item_text(item);
         rest.meter.text(&text).saturating_add(rest.meter.text(separator)).saturating_add(1)
+    }
+
+    fn quoted_tokens(&self, rest: &Rest, source: &str, item: &ContextItem) -> i64 {
+        let text = self.template.item_text(item);
+        Quotation::source_tokens(source, &text, rest.meter.counter())
     }
 }
 

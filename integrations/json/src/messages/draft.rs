@@ -46,6 +46,11 @@ impl<'a> Draft<'a> {
         Self { json, content: Content::of(json), changes: Vec::new() }
     }
 
+    /// The message as it came.
+    pub(super) fn json(&self) -> &'a str {
+        self.json
+    }
+
     /// Puts a text before everything else that the user says, but behind results of tools: the API
     /// wants those first.
     pub(super) fn prepend(&mut self, text: &str) -> serde_json::Result<()> {

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_page_and_an_image_have_their_price() {
         let meter = ClaudeMeter::new(ClaudeModel::new(1_000), None);
-        let pdf = STANDARD.encode(b"%PDF-1.7 /Type /Page /Type /Page");
+        let pdf = STANDARD.encode(b"%PDF-1.7 /Type /Page /Type /Page>>");
         assert_eq!(meter.document(&pdf), 6_000);
         let unknown = Object::parse(r#"{"type":"url","url":"https://x"}"#).unwrap();
         assert_eq!(meter.image(&unknown), 1_600);

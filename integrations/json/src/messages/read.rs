@@ -82,7 +82,7 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
             entry
                 .add_tokens(meter.text(&text("title")).saturating_add(meter.text(&text("source"))));
             entry.add_shown(&text("title"));
-            nested(meter, entry, block);
+            nested(meter, entry, block, false);
         }
         "thinking" => {
             // What is shown may be a summary, or nothing: the signature holds all of it.
@@ -106,7 +106,7 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
                 Some(id) => entry.message.answers.push(id.into_owned()),
                 None => entry.refuse("a tool_result without tool_use_id"),
             }
-            nested(meter, entry, block);
+            nested(meter, entry, block, true);
         }
         "compaction" => {
             entry.add_tokens(meter.text(&text("content")));
@@ -130,28 +130,30 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
     }
 }
 
-/// The content of a result: a text, or blocks.
-fn nested(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>) {
+/// The content of a result: a text, or blocks. Of a tool's own a plan may cut the texts, which
+/// [`result::texts`](super::result::texts) finds in the same order.
+fn nested(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, of_tool: bool) {
     let Some(content) = block.raw("content") else { return };
+    let add_text = |entry: &mut Entry, text: &str| {
+        let tokens = meter.text(text);
+        entry.add_tokens(tokens);
+        entry.add_shown(text);
+        entry.message.results.extend(of_tool.then_some(tokens));
+    };
     if let Some(text) = string(content) {
-        result(meter, entry, &text);
+        add_text(entry, &text);
         return;
     }
     for raw in elements(content).unwrap_or_default() {
         let part = Object::parse(raw.get()).unwrap_or_default();
         entry.add_tokens(BLOCK);
         match part.text("text").filter(|_| is(&part, "text")) {
-            Some(text) => result(meter, entry, &text),
+            Some(text) => add_text(entry, &text),
             // A result in a result is none of the API's.
             None if is(&part, "tool_result") => entry.add_tokens(meter.json(raw.get())),
             None => add(meter, entry, &part, raw),
         }
     }
-}
-
-fn result(meter: &ClaudeMeter, entry: &mut Entry, text: &str) {
-    entry.add_tokens(meter.text(text));
-    entry.add_shown(text);
 }
 
 fn document(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>) {
@@ -166,7 +168,7 @@ fn document(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>) {
     match (source.text("type").as_deref(), data) {
         (Some("text"), Some(data)) => entry.add_tokens(meter.text(&data)),
         (Some("base64"), Some(data)) => entry.add_tokens(meter.document(&data)),
-        (Some("content"), _) => nested(meter, entry, &source),
+        (Some("content"), _) => nested(meter, entry, &source, false),
         (_, _) => {
             let which = source.text("url").or_else(|| source.text("file_id"));
             entry.uncounted.push(format!("document {}", which.unwrap_or_default()));

@@ -1,0 +1,184 @@
+//! What there is to show about a selection.
+
+use super::{Difference, Text};
+use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextItem};
+use crate::pipeline::Pipeline;
+
+/// A selection and what is known about it.
+///
+/// Only the report is needed. What is not given is not shown.
+///
+/// ```
+/// use cupel::explain::Explanation;
+/// use cupel::{ContextBudget, ContextItem, Policy};
+///
+/// let items = [ContextItem::builder("a match", 40).future_relevance_hint(0.9).build()?];
+/// let budget = ContextBudget::builder(60).build()?;
+/// let pipeline = Policy::rag().to_pipeline();
+/// // As a dry run, with the parts of every score.
+/// let explanation = Explanation::dry_run(&pipeline, &items, &budget)?.title("One question");
+/// let details = explanation.report.included[0].details.as_ref();
+/// assert_eq!(details.and_then(|details| details.score.as_ref()).map(|score| score.score), Some(0.9));
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Explanation {
+    /// What the selection was for.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub title: Option<String>,
+    /// Every candidate with its reason.
+    pub report: SelectionReport,
+    /// The budget that the items had; fixed tokens come on top.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub budget: Option<ContextBudget>,
+    /// Tokens of the request that were not up for selection.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub fixed_tokens: i64,
+    /// How long gathering took, in milliseconds.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub gathered_ms: Option<f64>,
+    /// How each source went.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub sources: Vec<SourceTiming>,
+    /// Anything else worth a line, such as what could not be counted.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub notes: Vec<String>,
+}
+
+#[cfg(feature = "serde")]
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+/// How one source went.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct SourceTiming {
+    /// The source's name.
+    pub name: String,
+    /// How many of its items became candidates.
+    pub items: usize,
+    /// Their tokens together.
+    pub tokens: i64,
+    /// From the start of gathering to its end, in milliseconds.
+    pub elapsed_ms: f64,
+    /// How it ended, as a short name: `completed`, `timed_out`, `failed`.
+    pub outcome: String,
+    /// More about how it ended. It may quote anything.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub detail: Option<String>,
+    /// Whether it was late or failed.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub failed: bool,
+}
+
+impl SourceTiming {
+    /// A source that completed.
+    #[must_use]
+    pub fn new(name: impl Into<String>, items: usize, tokens: i64, elapsed_ms: f64) -> Self {
+        let outcome = "completed".to_owned();
+        Self { name: name.into(), items, tokens, elapsed_ms, outcome, ..Self::default() }
+    }
+
+    /// Sets how it ended, and whether that was late or a failure.
+    #[must_use]
+    pub fn outcome(mut self, name: impl Into<String>, failed: bool) -> Self {
+        (self.outcome, self.failed) = (name.into(), failed);
+        self
+    }
+
+    /// Says more about how it ended.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+}
+
+impl Explanation {
+    /// Explains a report, of which nothing else is known.
+    #[must_use]
+    pub fn new(report: SelectionReport) -> Self {
+        Self { report, ..Self::default() }
+    }
+
+    /// Runs a pipeline to explain it: a [dry run](Pipeline::dry_run) with the parts of every score.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pipeline::run`].
+    pub fn dry_run(
+        pipeline: &Pipeline,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<Self, CupelError> {
+        let mut collector =
+            DiagnosticTraceCollector::new(TraceDetailLevel::Stage).explain_scores(true);
+        pipeline.dry_run_traced(items, budget, &mut collector)?;
+        Ok(Self::new(collector.into_report()).budget(budget.clone()))
+    }
+
+    /// Says what the selection was for.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Says what budget the items had.
+    #[must_use]
+    pub fn budget(mut self, budget: ContextBudget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Says how many tokens were not up for selection.
+    #[must_use]
+    pub fn fixed_tokens(mut self, tokens: i64) -> Self {
+        self.fixed_tokens = tokens;
+        self
+    }
+
+    /// Says how long gathering took, and how each source went.
+    #[must_use]
+    pub fn gathered(mut self, elapsed_ms: f64, sources: Vec<SourceTiming>) -> Self {
+        (self.gathered_ms, self.sources) = (Some(elapsed_ms), sources);
+        self
+    }
+
+    /// Adds a line.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The text for a terminal.
+    pub fn text(&self) -> Text<'_> {
+        Text::new(self)
+    }
+
+    /// The HTML file.
+    #[cfg(feature = "serde")]
+    pub fn page(&self) -> super::Page<'_> {
+        super::Page::new(self)
+    }
+
+    /// What changed since the call before.
+    #[must_use]
+    pub fn since(&self, previous: &Self) -> Difference {
+        Difference::between(&previous.report, &self.report)
+    }
+}
+
+impl From<SelectionReport> for Explanation {
+    fn from(report: SelectionReport) -> Self {
+        Self::new(report)
+    }
+}

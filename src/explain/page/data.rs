@@ -1,0 +1,392 @@
+//! What the page shows, as data for its script.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use foldhash::HashMap;
+use serde::Serialize;
+
+use super::super::difference::Difference;
+use super::super::totals::{Window, selected_tokens};
+use super::super::words::{Texts, meaning};
+use super::super::{Explanation, SourceTiming};
+use crate::diagnostics::{ItemDetails, TraceEvent};
+use crate::model::{ContextBudget, ContextItem};
+use crate::scorer::ScoreParts;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Data<'a> {
+    title: Option<&'a str>,
+    /// Whether texts are shown.
+    texts: bool,
+    candidates: usize,
+    candidate_tokens: i64,
+    included: usize,
+    included_tokens: i64,
+    excluded: usize,
+    fixed: i64,
+    window: Option<WindowData>,
+    kinds: Names<'a>,
+    sources: Names<'a>,
+    reasons: Vec<ReasonData<'a>>,
+    /// The selection in its order, what was left out, and what is no candidate any more.
+    items: Vec<ItemData<'a>>,
+    stages: Vec<StageData<'a>>,
+    gathered_ms: Option<f64>,
+    gathered: Vec<SourceData<'a>>,
+    notes: &'a [String],
+    shortfalls: Vec<String>,
+    difference: Option<DifferenceData>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WindowData {
+    size: i64,
+    fixed: i64,
+    selected: i64,
+    free: i64,
+    margin: i64,
+    margin_percent: f64,
+    slots: i64,
+    above: i64,
+    reserve: i64,
+    goal: i64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReasonData<'a> {
+    name: &'a str,
+    meaning: &'static str,
+}
+
+/// Short names: there may be ten thousand.
+#[derive(Serialize, Default)]
+struct ItemData<'a> {
+    /// Kind, source and reason by number.
+    k: usize,
+    s: usize,
+    r: usize,
+    /// Tokens, score.
+    t: i64,
+    #[serde(with = "crate::model::float")]
+    c: f64,
+    /// The text, and how many characters of it are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    x: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_zero")]
+    cut: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    pinned: bool,
+    #[serde(skip_serializing_if = "Option::is_none", with = "crate::model::float::option")]
+    hint: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<DateTime<Utc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<i64>,
+    #[serde(skip_serializing_if = "is_empty")]
+    tags: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<&'a BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "is_empty")]
+    matched: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<ScoreParts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<&'a str>,
+    /// Since the call before: `k`ept, `n`ew, `d`ropped, or `g`one with its candidate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    d: Option<char>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+fn is_empty(list: &[String]) -> bool {
+    list.is_empty()
+}
+
+#[derive(Serialize)]
+struct StageData<'a> {
+    name: &'a str,
+    ms: f64,
+    items: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SourceData<'a> {
+    name: &'a str,
+    items: usize,
+    tokens: i64,
+    ms: f64,
+    outcome: &'a str,
+    detail: Option<&'a str>,
+    failed: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DifferenceData {
+    prefix_items: usize,
+    prefix_tokens: i64,
+    before_items: usize,
+    before_tokens: i64,
+    /// The earlier selection, in its order, by numbers of items; kept ones are in the selection.
+    before: Vec<usize>,
+}
+
+/// Names by number, in the order of their first appearance.
+#[derive(Default)]
+struct Names<'a> {
+    names: Vec<&'a str>,
+    numbers: HashMap<&'a str, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn number(&mut self, name: &'a str) -> usize {
+        let Self { names, numbers } = self;
+        *numbers.entry(name).or_insert_with(|| {
+            names.push(name);
+            names.len() - 1
+        })
+    }
+}
+
+impl Serialize for Names<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.names.serialize(serializer)
+    }
+}
+
+/// What no reason of the report says of an item: it was sent before, and nobody offers it now.
+const GONE: ReasonData<'static> =
+    ReasonData { name: "NoCandidate", meaning: "sent in the call before, no candidate any more" };
+
+struct Collecting<'a> {
+    texts: Texts,
+    text_limit: usize,
+    kinds: Names<'a>,
+    sources: Names<'a>,
+    reasons: Names<'a>,
+    meanings: Vec<ReasonData<'a>>,
+}
+
+impl<'a> Collecting<'a> {
+    fn reason(&mut self, name: &'a str, meaning: &'static str) -> usize {
+        let number = self.reasons.number(name);
+        if number == self.meanings.len() {
+            self.meanings.push(ReasonData { name, meaning });
+        }
+        number
+    }
+
+    fn item(
+        &mut self,
+        item: &'a ContextItem,
+        score: f64,
+        details: Option<&'a ItemDetails>,
+    ) -> ItemData<'a> {
+        let texts = self.texts.0;
+        let (text, cut) = beginning(item.content(), self.text_limit);
+        let mut data = ItemData {
+            k: self.kinds.number(self.texts.kind(item)),
+            s: self.sources.number(self.texts.source(item)),
+            t: item.tokens(),
+            c: score,
+            pinned: item.pinned(),
+            hint: item.future_relevance_hint(),
+            priority: item.priority(),
+            at: item.timestamp(),
+            original: item.original_tokens(),
+            ..ItemData::default()
+        };
+        if texts {
+            (data.x, data.cut) = (Some(text), cut);
+            data.tags = item.tags();
+            data.meta = Some(item.metadata()).filter(|metadata| !metadata.is_empty());
+        }
+        if let Some(details) = details {
+            data.part = details.part.as_deref();
+            data.parts = match (&details.score, texts) {
+                (Some(parts), true) => Some(parts.clone()),
+                (Some(parts), false) => Some(parts.without_notes()),
+                (None, _) => None,
+            };
+            if texts {
+                data.matched = &details.matched_words;
+            }
+        }
+        data
+    }
+}
+
+/// The first characters of a text, and how many there are more.
+fn beginning(text: &str, limit: usize) -> (&str, usize) {
+    match text.char_indices().nth(limit) {
+        None => (text, 0),
+        Some((end, _)) => {
+            let rest = text.get(end..).unwrap_or_default();
+            (text.get(..end).unwrap_or_default(), rest.chars().count())
+        }
+    }
+}
+
+impl<'a> Data<'a> {
+    pub(super) fn of(
+        explanation: &'a Explanation,
+        previous: Option<&'a Explanation>,
+        texts: Texts,
+        text_limit: usize,
+    ) -> Self {
+        let report = &explanation.report;
+        let mut collecting = Collecting {
+            texts,
+            text_limit,
+            kinds: Names::default(),
+            sources: Names::default(),
+            reasons: Names::default(),
+            meanings: Vec::new(),
+        };
+        let mut items = Vec::with_capacity(report.total_candidates.min(1 << 20));
+        for entry in &report.included {
+            let r = collecting.reason(texts.included(&entry.reason), "selected");
+            let data = collecting.item(&entry.item, entry.score, entry.details.as_deref());
+            items.push(ItemData { r, ..data });
+        }
+        for entry in &report.excluded {
+            let r = collecting.reason(texts.excluded(&entry.reason), meaning(&entry.reason));
+            let data = collecting.item(&entry.item, entry.score, entry.details.as_deref());
+            items.push(ItemData { r, why: texts.why(&entry.reason), ..data });
+        }
+        let difference = previous.map(|previous| {
+            let difference = explanation.since(previous);
+            compare(&mut collecting, &mut items, explanation, previous, &difference)
+        });
+        let percent = |explanation: &Explanation| {
+            explanation.budget.as_ref().map_or(0.0, ContextBudget::estimation_safety_margin_percent)
+        };
+        Self {
+            title: explanation.title.as_deref(),
+            texts: texts.0,
+            candidates: report.total_candidates,
+            candidate_tokens: report.total_tokens_considered,
+            included: report.included.len(),
+            included_tokens: selected_tokens(report),
+            excluded: report.excluded.len(),
+            fixed: explanation.fixed_tokens,
+            window: Window::of(explanation).map(|w| window(w, percent(explanation))),
+            kinds: collecting.kinds,
+            sources: collecting.sources,
+            reasons: collecting.meanings,
+            items,
+            stages: report.events.iter().filter_map(stage).collect(),
+            gathered_ms: explanation.gathered_ms,
+            gathered: explanation.sources.iter().map(|source| gathered(source, texts)).collect(),
+            notes: if texts.0 { &explanation.notes } else { &[] },
+            shortfalls: report
+                .count_requirement_shortfalls
+                .iter()
+                .map(|shortfall| {
+                    let kind = texts.kind_name(&shortfall.kind);
+                    let (has, wants) = (shortfall.satisfied_count, shortfall.required_count);
+                    format!("{kind} has {has} of {wants} required items")
+                })
+                .collect(),
+            difference,
+        }
+    }
+}
+
+/// Marks what moved, and adds what is gone.
+fn compare<'a>(
+    collecting: &mut Collecting<'a>,
+    items: &mut Vec<ItemData<'a>>,
+    explanation: &'a Explanation,
+    previous: &'a Explanation,
+    difference: &Difference,
+) -> DifferenceData {
+    let mut mark = |position: usize, mark: char| {
+        if let Some(item) = items.get_mut(position) {
+            item.d = Some(mark);
+        }
+    };
+    let included = explanation.report.included.len();
+    difference.kept.iter().for_each(|position| mark(*position, 'k'));
+    difference.new.iter().for_each(|position| mark(*position, 'n'));
+    for dropped in &difference.dropped {
+        if let Some(now) = dropped.now {
+            mark(included + now, 'd');
+        }
+    }
+    let mut dropped = difference.dropped.iter().peekable();
+    let mut before = Vec::with_capacity(previous.report.included.len());
+    let mut kept = difference.kept_before.iter();
+    for (position, entry) in previous.report.included.iter().enumerate() {
+        let number = match dropped.next_if(|dropped| dropped.before == position) {
+            Some(dropped) => match dropped.now {
+                Some(now) => included + now,
+                None => {
+                    let r = collecting.reason(GONE.name, GONE.meaning);
+                    let data = collecting.item(&entry.item, entry.score, entry.details.as_deref());
+                    items.push(ItemData { r, d: Some('g'), ..data });
+                    items.len() - 1
+                }
+            },
+            None => kept.next().copied().unwrap_or_default(),
+        };
+        before.push(number);
+    }
+    DifferenceData {
+        prefix_items: difference.prefix_items,
+        prefix_tokens: difference.prefix_tokens,
+        before_items: previous.report.included.len(),
+        before_tokens: selected_tokens(&previous.report),
+        before,
+    }
+}
+
+fn window(window: Window, margin_percent: f64) -> WindowData {
+    let Window { size, fixed, selected, free, margin, slots, above, reserve, goal } = window;
+    WindowData { size, fixed, selected, free, margin, margin_percent, slots, above, reserve, goal }
+}
+
+/// Events about single items are not shown.
+fn stage(event: &TraceEvent) -> Option<StageData<'_>> {
+    let is_stage = event.message.is_none() || event.item_count_out.is_some();
+    is_stage.then(|| StageData {
+        name: event.stage.name(),
+        ms: event.duration_ms,
+        items: event.item_count,
+        out: event.item_count_out,
+        note: event.message.as_deref(),
+    })
+}
+
+fn gathered(source: &SourceTiming, texts: Texts) -> SourceData<'_> {
+    SourceData {
+        name: &source.name,
+        items: source.items,
+        tokens: source.tokens,
+        ms: source.elapsed_ms,
+        outcome: &source.outcome,
+        detail: source.detail.as_deref().filter(|_| texts.0),
+        failed: source.failed,
+    }
+}

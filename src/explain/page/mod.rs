@@ -1,0 +1,231 @@
+//! A selection as one HTML file.
+
+mod data;
+
+use std::fmt;
+
+use super::Explanation;
+use super::words::Texts;
+use data::Data;
+
+/// The page's style sheet, for a server that hands it out by itself.
+pub const STYLE: &str = include_str!("page.css");
+
+/// The page's script, for a server that hands it out by itself.
+pub const SCRIPT: &str = include_str!("page.js");
+
+/// [`STYLE`] as a content security policy names it.
+pub const STYLE_HASH: &str = "sha256-4RPFm2qw4ymVASE2YNDRbcoVb79ieuCvMX5tl3peFIM=";
+
+/// [`SCRIPT`] as a content security policy names it.
+pub const SCRIPT_HASH: &str = "sha256-+4xEm/c2GVhme4Yn2EXdqE38+fptI7pWDm0+qHnpQ90=";
+
+/// The HTML form of an [`Explanation`], made by [`Explanation::page`] and written with `{}`.
+///
+/// One file with nothing from outside: it asks nobody for anything, and a content security policy
+/// in it lets no script run but its own. All content is text in it, whatever it looks like.
+///
+/// ```
+/// use cupel::explain::Explanation;
+/// use cupel::{ContextBudget, ContextItem, Policy};
+///
+/// let budget = ContextBudget::builder(60).build()?;
+/// let items = [ContextItem::new("</script><script>alert(1)</script>", 40)?];
+/// let explanation = Explanation::new(Policy::rag().dry_run(&items, &budget)?).budget(budget);
+///
+/// let page = explanation.page().to_string();
+/// assert!(page.starts_with("<!doctype html>"));
+/// assert!(!page.contains("<script>alert"));
+/// let without = explanation.page().without_texts().to_string();
+/// assert!(!without.contains("alert"));
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a page is written with {}"]
+pub struct Page<'a> {
+    explanation: &'a Explanation,
+    previous: Option<&'a Explanation>,
+    texts: Texts,
+    text_limit: usize,
+    assets: Assets,
+    home: Option<(String, String)>,
+}
+
+/// Where the page has its style and its script from.
+#[derive(Debug, Clone)]
+enum Assets {
+    /// In it, allowed by their hashes.
+    Hashed,
+    /// In it, allowed by the policy that the caller sends.
+    Nonce(String),
+    /// From these addresses.
+    Linked { style: String, script: String },
+}
+
+impl<'a> Page<'a> {
+    /// How many characters of a text are shown unless set.
+    pub const TEXT_LIMIT: usize = 20_000;
+
+    pub(super) fn new(explanation: &'a Explanation) -> Self {
+        Self {
+            explanation,
+            previous: None,
+            texts: Texts(true),
+            text_limit: Self::TEXT_LIMIT,
+            assets: Assets::Hashed,
+            home: None,
+        }
+    }
+
+    /// Shows what changed since this call.
+    pub fn previous(mut self, previous: impl Into<Option<&'a Explanation>>) -> Self {
+        self.previous = previous.into();
+        self
+    }
+
+    /// Leaves out the texts, and all that holds or quotes them: what displaced or duplicated an
+    /// item, metadata, tags, matched words, errors of sources. The title stays: it is the caller's.
+    pub fn without_texts(mut self) -> Self {
+        self.texts = Texts(false);
+        self
+    }
+
+    /// Shows so many characters of each text, and says how many are left out.
+    pub fn text_limit(mut self, characters: usize) -> Self {
+        self.text_limit = characters;
+        self
+    }
+
+    /// Marks style and script with a nonce, for a server that sends a content security policy; the
+    /// page then has none of its own.
+    pub fn nonce(mut self, nonce: impl Into<String>) -> Self {
+        self.assets = Assets::Nonce(nonce.into());
+        self
+    }
+
+    /// Links to [`STYLE`] and [`SCRIPT`] at these addresses instead of having them in the page, for
+    /// a server whose content security policy allows only its own files.
+    pub fn assets(mut self, style: impl Into<String>, script: impl Into<String>) -> Self {
+        self.assets = Assets::Linked { style: style.into(), script: script.into() };
+        self
+    }
+
+    /// Puts a link above the page, such as one to a list of calls.
+    pub fn home(mut self, address: impl Into<String>, label: impl Into<String>) -> Self {
+        self.home = Some((address.into(), label.into()));
+        self
+    }
+
+    /// What the page shows, as JSON that can stand inside a `<script>` element.
+    #[must_use]
+    pub fn data(&self) -> String {
+        let data = Data::of(self.explanation, self.previous, self.texts, self.text_limit);
+        // Strings and numbers: there is nothing that JSON could not hold.
+        escape_json(&serde_json::to_string(&data).unwrap_or_default())
+    }
+
+    /// The part of the page that stands in its body, with the data: for a page of the caller's own
+    /// that has [`STYLE`] and [`SCRIPT`].
+    #[must_use]
+    pub fn fragment(&self) -> String {
+        let text = self.explanation.text().previous(self.previous);
+        let text = if self.texts.0 { text } else { text.without_texts() };
+        format!(
+            "<div id=\"cupel\"><noscript><pre>{}</pre></noscript></div>\n\
+             <script type=\"application/json\" id=\"cupel-data\">{}</script>\n",
+            escape_html(&text.to_string()),
+            self.data(),
+        )
+    }
+
+    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.assets {
+            Assets::Hashed => write!(
+                f,
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+                 style-src '{STYLE_HASH}'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
+                 form-action 'none'\">\n<style>{STYLE}</style>\n"
+            ),
+            Assets::Nonce(nonce) => {
+                writeln!(f, "<style nonce=\"{}\">{STYLE}</style>", escape_html(nonce))
+            }
+            Assets::Linked { style, .. } => {
+                writeln!(f, "<link rel=\"stylesheet\" href=\"{}\">", escape_html(style))
+            }
+        }
+    }
+
+    fn script(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.assets {
+            Assets::Hashed => writeln!(f, "<script>{SCRIPT}</script>"),
+            Assets::Nonce(nonce) => {
+                writeln!(f, "<script nonce=\"{}\">{SCRIPT}</script>", escape_html(nonce))
+            }
+            Assets::Linked { script, .. } => {
+                writeln!(f, "<script src=\"{}\" defer></script>", escape_html(script))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Page<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let title = self.explanation.title.as_deref().unwrap_or("A selection, explained");
+        f.write_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")?;
+        f.write_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")?;
+        f.write_str("<meta name=\"color-scheme\" content=\"light dark\">\n")?;
+        f.write_str("<meta name=\"referrer\" content=\"no-referrer\">\n")?;
+        writeln!(f, "<title>{}</title>", escape_html(title))?;
+        self.head(f)?;
+        f.write_str("</head>\n<body>\n")?;
+        if let Some((address, label)) = &self.home {
+            let (address, label) = (escape_html(address), escape_html(label));
+            writeln!(f, "<nav class=\"home\"><a href=\"{address}\">{label}</a></nav>")?;
+        }
+        f.write_str(&self.fragment())?;
+        self.script(f)?;
+        f.write_str("</body>\n</html>\n")
+    }
+}
+
+/// JSON whose strings cannot end the element they stand in, nor a line of a script.
+fn escape_json(json: &str) -> String {
+    escape(json, |character| match character {
+        '<' => Some("\\u003c"),
+        '>' => Some("\\u003e"),
+        '&' => Some("\\u0026"),
+        '\u{2028}' => Some("\\u2028"),
+        '\u{2029}' => Some("\\u2029"),
+        _ => None,
+    })
+}
+
+/// Text for an element or a quoted attribute.
+fn escape_html(text: &str) -> String {
+    escape(text, |character| match character {
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '&' => Some("&amp;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        '\u{2028}' => Some("&#8232;"),
+        '\u{2029}' => Some("&#8233;"),
+        // A parser would replace it, and complain.
+        '\0' => Some("\u{fffd}"),
+        _ => None,
+    })
+}
+
+fn escape(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> String {
+    let mut escaped = String::with_capacity(text.len() + text.len() / 16);
+    let mut copied = 0;
+    for (at, character) in text.char_indices() {
+        if let Some(replacement) = replacement(character) {
+            escaped.push_str(text.get(copied..at).unwrap_or_default());
+            escaped.push_str(replacement);
+            copied = at + character.len_utf8();
+        }
+    }
+    escaped.push_str(text.get(copied..).unwrap_or_default());
+    escaped
+}

@@ -1,0 +1,98 @@
+//! Reasons and names in plain words, with or without what quotes content.
+
+use crate::diagnostics::{ExclusionReason, InclusionReason};
+use crate::model::{ContextItem, ContextKind};
+
+/// Whether what holds or quotes content may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Texts(pub(super) bool);
+
+impl Texts {
+    pub(super) fn kind(self, item: &ContextItem) -> &str {
+        self.kind_name(item.kind())
+    }
+
+    pub(super) fn kind_name(self, kind: &ContextKind) -> &str {
+        if self.0 { kind.as_str() } else { kind.label() }
+    }
+
+    pub(super) fn source(self, item: &ContextItem) -> &str {
+        if self.0 { item.source().as_str() } else { item.source().label() }
+    }
+
+    pub(super) fn included(self, reason: &InclusionReason) -> &str {
+        match reason {
+            InclusionReason::Unknown { .. } if !self.0 => "Unknown",
+            reason => reason.name(),
+        }
+    }
+
+    pub(super) fn excluded(self, reason: &ExclusionReason) -> &str {
+        if self.0 { reason.name() } else { reason.label() }
+    }
+
+    /// The numbers of a reason in words; none when the name says it all.
+    pub(super) fn why(self, reason: &ExclusionReason) -> Option<String> {
+        let Self(texts) = self;
+        Some(match reason {
+            ExclusionReason::BudgetExceeded { item_tokens, available_tokens } => {
+                format!("needs {item_tokens} tokens, {available_tokens} were left")
+            }
+            ExclusionReason::ScoredTooLow { score, threshold } => {
+                format!("scored {score}, at least {threshold} was asked for")
+            }
+            ExclusionReason::QuotaCapExceeded { kind, cap, actual } => {
+                format!("{} would have {actual}, the cap is {cap}", self.kind_name(kind))
+            }
+            ExclusionReason::QuotaRequireDisplaced { displaced_by_kind } => {
+                format!("the share of {} came first", self.kind_name(displaced_by_kind))
+            }
+            ExclusionReason::NegativeTokens { tokens } => format!("it claims {tokens} tokens"),
+            ExclusionReason::PinnedOverride { displaced_by } if texts => {
+                format!("displaced by “{}”", beginning(displaced_by))
+            }
+            ExclusionReason::Filtered { filter_name } if texts => filter_name.clone(),
+            ExclusionReason::CountCapExceeded { kind, cap, count } => {
+                format!("{count} of {} are in already, the cap is {cap}", self.kind_name(kind))
+            }
+            ExclusionReason::CountRequireCandidatesExhausted { kind, required, available } => {
+                format!("{} has {available}, {required} are required", self.kind_name(kind))
+            }
+            ExclusionReason::Unknown { fields, .. } if texts => {
+                let field = |name| Some(format!("{name}: {}", fields.json(name)?));
+                let fields: Vec<String> = fields.names().filter_map(field).collect();
+                return (!fields.is_empty()).then(|| fields.join(", "));
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The first words of a text.
+fn beginning(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut words: String = text.chars().take(LONGEST).collect();
+    if words.len() < text.len() {
+        words.push('…');
+    }
+    words
+}
+
+/// What a reason to leave an item out means, for somebody who meets it for the first time.
+pub(super) fn meaning(reason: &ExclusionReason) -> &'static str {
+    match reason {
+        ExclusionReason::BudgetExceeded { .. } => "no room beside what was selected",
+        ExclusionReason::ScoredTooLow { .. } => "its score is below the threshold",
+        ExclusionReason::Deduplicated { .. } => "the same text came twice, the better score stays",
+        ExclusionReason::QuotaCapExceeded { .. } => "its kind has had its share",
+        ExclusionReason::QuotaRequireDisplaced { .. } => "room promised to another kind",
+        ExclusionReason::NegativeTokens { .. } => "its token count is invalid",
+        ExclusionReason::PinnedOverride { .. } => "pinned items took the room",
+        ExclusionReason::Filtered { .. } => "a rule outside the pipeline",
+        ExclusionReason::CountCapExceeded { .. } => "as many of its kind as there may be",
+        ExclusionReason::CountRequireCandidatesExhausted { .. } => {
+            "its kind has too few candidates"
+        }
+        ExclusionReason::Unknown { .. } => "a reason of another implementation",
+    }
+}

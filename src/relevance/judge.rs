@@ -1,0 +1,126 @@
+//! The trait for judges, and what goes in and out.
+
+use std::fmt;
+use std::sync::Arc;
+
+use auto_impl::auto_impl;
+
+use super::{Hint, Question};
+
+/// One text to judge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Candidate<'a> {
+    /// The whole text, without what a report puts in front of it.
+    pub text: &'a str,
+    /// Its tokens.
+    pub tokens: i64,
+    /// Where it stands in the conversation; none for what is no part of one, such as a document.
+    pub place: Option<usize>,
+}
+
+impl<'a> Candidate<'a> {
+    /// A text that stands alone.
+    #[must_use]
+    pub fn new(text: &'a str, tokens: i64) -> Self {
+        Self { text, tokens, place: None }
+    }
+
+    /// Says where in the conversation the text stands: 0 is its beginning.
+    #[must_use]
+    pub fn at(mut self, place: usize) -> Self {
+        self.place = Some(place);
+        self
+    }
+}
+
+type Further = dyn Fn(&Candidate<'_>) -> Hint + Send + Sync;
+
+/// What a judge says about a question.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// One for each candidate, in their order.
+    pub hints: Vec<Hint>,
+    further: Arc<Further>,
+}
+
+impl Verdict {
+    /// The hints of the candidates, and how to judge a text that comes later by itself.
+    pub fn new(
+        hints: Vec<Hint>,
+        further: impl Fn(&Candidate<'_>) -> Hint + Send + Sync + 'static,
+    ) -> Self {
+        Self { hints, further: Arc::new(further) }
+    }
+
+    /// Judges a text that was not among the candidates, by what is known from them.
+    ///
+    /// The answer depends on that text alone, and has nothing of its neighbours'.
+    #[must_use]
+    pub fn further(&self, candidate: &Candidate<'_>) -> Hint {
+        (self.further)(candidate)
+    }
+}
+
+impl fmt::Debug for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verdict").field("hints", &self.hints).finish_non_exhaustive()
+    }
+}
+
+/// Says how close texts are to a question.
+///
+/// A judge is a pure function: equal questions and candidates, equal hints. This one counts the
+/// question's letters:
+///
+/// ```
+/// use cupel::relevance::{Candidate, Hint, Judge, Question, Verdict};
+///
+/// struct Letters;
+///
+/// impl Judge for Letters {
+///     fn judge(&self, question: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict> {
+///         let asked = question.text().to_owned();
+///         let hint = move |candidate: &Candidate<'_>| {
+///             let shared = asked.chars().filter(|c| candidate.text.contains(*c)).count();
+///             Hint::new(shared as f64 / asked.chars().count().max(1) as f64)
+///         };
+///         Some(Verdict::new(candidates.iter().map(&hint).collect(), hint))
+///     }
+/// }
+///
+/// let verdict = Letters.judge(&Question::new("abc"), &[Candidate::new("cab", 1)]).unwrap();
+/// assert_eq!(verdict.hints[0].value(), 1.0);
+/// assert_eq!(Letters.name(), "Letters");
+/// ```
+#[auto_impl(Arc, Box)]
+pub trait Judge: Send + Sync {
+    /// Judges the candidates, in their order; none when the question has nothing to go by, and
+    /// then nothing is changed.
+    fn judge(&self, question: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict>;
+
+    /// The name to use in reports; the type's name unless overridden.
+    fn name(&self) -> &str {
+        crate::names::short_type_name::<Self>()
+    }
+
+    /// Tells judges apart by where they live. Handles answer for what they point to.
+    #[doc(hidden)]
+    fn identity(&self) -> (usize, &'static str) {
+        let address = std::ptr::from_ref(self).cast::<()>().addr();
+        (address, std::any::type_name::<Self>())
+    }
+
+    /// The judge itself, for code that knows its type; handles answer for what they point to.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
+}
+
+impl fmt::Debug for dyn Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

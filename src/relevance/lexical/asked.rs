@@ -1,0 +1,120 @@
+//! The terms of a question, and how to find them in a text.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+
+use super::super::common::is_common;
+use super::super::{Language, Question};
+use super::terms::{Term, each_term, lower};
+
+/// One term that is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct AskedTerm {
+    pub(super) term: Term,
+    /// How much it counts, before its rarity.
+    pub(super) weight: f64,
+    /// The word as it was written; none for what only lends weight.
+    pub(super) word: Option<u8>,
+}
+
+/// What the agent has done since counts a quarter as much as what it was asked.
+const WORK_WEIGHT: f64 = 0.25;
+/// What is read of a question from either end. Whoever pastes more asks before or after it.
+const MOST_BYTES: usize = 8 << 10;
+/// The terms that are looked for; more are no question.
+const MOST_TERMS: usize = 1_024;
+/// The words that can be named as matching.
+pub(super) const MOST_WORDS: usize = 64;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    pub(super) terms: Vec<AskedTerm>,
+    /// The words of the question that say something, as they were written.
+    pub(super) words: Vec<Box<str>>,
+    /// The number of the term plus one, at a place that follows from the term; 0 is free.
+    table: Vec<u16>,
+    /// Whether there is a word to go by.
+    pub(super) is_informative: bool,
+}
+
+impl Asked {
+    /// Reads a question.
+    pub(super) fn read(question: &Question, language: Language) -> Self {
+        let mut asked = Self::default();
+        let mut seen = HashSet::default();
+        asked.add(question.text(), 1.0, language, &mut seen);
+        asked.is_informative = !asked.terms.is_empty();
+        if asked.is_informative {
+            if let Some(work) = question.work() {
+                asked.add(work, WORK_WEIGHT, language, &mut seen);
+            }
+        }
+        asked.index();
+        asked
+    }
+
+    fn add(
+        &mut self,
+        text: &str,
+        weight: f64,
+        language: Language,
+        seen: &mut HashSet<Term, FixedState>,
+    ) {
+        for text in ends(text) {
+            each_term(text, language, &mut |term, written, _| {
+                if self.terms.len() >= MOST_TERMS
+                    || is_common(&lower(written))
+                    || !seen.insert(term)
+                {
+                    return;
+                }
+                let number = u8::try_from(self.words.len()).ok();
+                let named = number.filter(|number| usize::from(*number) < MOST_WORDS);
+                let word = named.filter(|_| weight == 1.0);
+                if word.is_some() {
+                    self.words.push(written.into());
+                }
+                self.terms.push(AskedTerm { term, weight, word });
+            });
+        }
+    }
+
+    /// Makes the table: a quarter full at most, so that most words of a text miss at once.
+    fn index(&mut self) {
+        let places = (self.terms.len() * 4).next_power_of_two().max(256);
+        self.table = vec![0; places];
+        for (number, asked) in (1_u16..).zip(&self.terms) {
+            let mut place = asked.term as usize & (places - 1);
+            while self.table.get(place).is_some_and(|taken| *taken != 0) {
+                place = (place + 1) & (places - 1);
+            }
+            self.table.get_mut(place).into_iter().for_each(|free| *free = number);
+        }
+    }
+
+    /// The number of a term, if it is asked for.
+    pub(super) fn number_of(&self, term: Term) -> Option<u16> {
+        let mask = self.table.len() - 1;
+        let mut place = term as usize & mask;
+        loop {
+            let number = self.table.get(place).copied().unwrap_or(0).checked_sub(1)?;
+            if self.terms.get(usize::from(number)).is_some_and(|asked| asked.term == term) {
+                return Some(number);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+}
+
+/// The beginning and the end of a long text, or all of it.
+fn ends(text: &str) -> impl Iterator<Item = &str> {
+    let bound = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let (head, tail) = if text.len() <= 2 * MOST_BYTES {
+        (Some(text), None)
+    } else {
+        (text.get(..bound(MOST_BYTES)), text.get(bound(text.len() - MOST_BYTES)..))
+    };
+    // The end first: that is where a question stands below what was pasted.
+    tail.into_iter().chain(head)
+}

@@ -1,0 +1,274 @@
+//! The built-in judge: it compares words.
+
+mod asked;
+mod marks;
+mod neighbours;
+mod score;
+mod terms;
+mod words;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::{Candidate, Hint, Judge, Language, Question, Verdict};
+use asked::Asked;
+use score::{Matches, Scorer, Statistics};
+use terms::{Terms, terms_of};
+
+/// Judges by the words that a text shares with the question: the rarer they are among the
+/// candidates, the more.
+///
+/// - Words are compared without case, accents and endings; identifiers, numbers and paths also by
+///   their parts (`getUserById` has *user*); in scripts without spaces, pairs of signs.
+/// - Texts that have more of the question's words, and have them close together, are worth more.
+/// - In a conversation neighbours lend part of their score, by their distance in tokens.
+/// - The map to 0..1 is fixed: a hint does not depend on how good the best one is.
+///
+/// The terms of a text are computed once a process, and kept by a hash of the text, up to 64 MiB.
+/// Of a text above a megabyte, and of a question above 16 KiB, both ends are read.
+///
+/// ```
+/// use cupel::relevance::{Candidate, Judge, Language, Lexical, Question};
+///
+/// let judge = Lexical::in_language(Language::German);
+/// let texts = [Candidate::new("Die Rechnungen kamen zweimal.", 6)];
+/// let verdict = judge.judge(&Question::new("Welche Rechnung?"), &texts).unwrap();
+/// assert_eq!(verdict.hints[0].words().collect::<Vec<_>>(), ["Rechnung"]);
+///
+/// // Nothing to go by.
+/// assert!(judge.judge(&Question::new("Ja, weiter!"), &texts).is_none());
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lexical {
+    language: Language,
+}
+
+impl Lexical {
+    /// For English, which serves texts in other languages well enough.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// For a language.
+    #[must_use]
+    pub fn in_language(language: Language) -> Self {
+        Self { language }
+    }
+
+    /// The language.
+    #[must_use]
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// How many texts this process remembers the terms of, and the bytes that takes.
+    #[must_use]
+    pub fn remembered() -> (usize, u64) {
+        terms::remembered()
+    }
+
+    /// Where the words of a question stand in a text, to mark them: ranges of bytes that ascend.
+    ///
+    /// ```
+    /// use cupel::relevance::{Lexical, Question};
+    ///
+    /// let text = "Both invoices were refunded.";
+    /// let marks = Lexical::new().marks(&Question::new("Was my invoice refunded?"), text);
+    /// let marked: Vec<_> = marks.into_iter().map(|range| &text[range]).collect();
+    /// assert_eq!(marked, ["invoices", "refunded"]);
+    /// ```
+    #[must_use]
+    pub fn marks(&self, question: &Question, text: &str) -> Vec<Range<usize>> {
+        marks::marks(&Asked::read(&question.clone().alone(), self.language), self.language, text)
+    }
+}
+
+impl Judge for Lexical {
+    fn judge(&self, question: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict> {
+        let asked = Asked::read(question, self.language);
+        if !asked.is_informative {
+            return None;
+        }
+        let texts = Texts::read(question, candidates, &asked, self.language);
+        let statistics = texts.statistics(&asked);
+        let (mut scores, words) = texts.scores(&asked, &statistics, candidates);
+        lend(candidates, &texts, &mut scores);
+        let known = Known::new(self.language, asked, statistics);
+        let hints = known.hints(&scores, &words);
+        Some(Verdict::new(hints, move |candidate| known.further(candidate)))
+    }
+
+    fn name(&self) -> &str {
+        "lexical"
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+}
+
+/// The question's terms in all texts.
+struct Texts {
+    matches: Matches,
+    /// For each text: where its matches end, and how many terms it has; none for the question.
+    ends: Vec<(usize, Option<usize>)>,
+}
+
+impl Texts {
+    fn read(
+        question: &Question,
+        candidates: &[Candidate<'_>],
+        asked: &Asked,
+        language: Language,
+    ) -> Self {
+        let mut texts =
+            Self { matches: Matches::default(), ends: Vec::with_capacity(candidates.len()) };
+        for candidate in candidates {
+            // The question itself is neither judged nor counted.
+            let length = (candidate.text != question.text()).then(|| {
+                let terms: Terms = terms_of(candidate.text, language);
+                texts.matches.find(asked, &terms);
+                terms.len()
+            });
+            texts.ends.push((texts.matches.found.len(), length));
+        }
+        texts
+    }
+
+    /// The matches and the length of each text.
+    fn each(&self) -> impl Iterator<Item = (&[(u32, u16)], Option<usize>)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, length)| {
+            let found = self.matches.found.get(start..*end).unwrap_or_default();
+            start = *end;
+            (found, *length)
+        })
+    }
+
+    fn statistics(&self, asked: &Asked) -> Statistics {
+        let mut texts_with = vec![0_u32; asked.terms.len()];
+        let mut last_text = vec![0_u32; asked.terms.len()];
+        let (mut texts, mut length) = (0, 0);
+        for (text, (found, terms)) in (1_u32..).zip(self.each()) {
+            let Some(terms) = terms else { continue };
+            texts += 1;
+            length += terms;
+            for (_, number) in found {
+                let number = usize::from(*number);
+                if let (Some(with), Some(last)) =
+                    (texts_with.get_mut(number), last_text.get_mut(number))
+                {
+                    *with += u32::from(*last != text);
+                    *last = text;
+                }
+            }
+        }
+        Statistics::new(asked, &texts_with, texts, length)
+    }
+
+    fn scores(
+        &self,
+        asked: &Asked,
+        statistics: &Statistics,
+        candidates: &[Candidate<'_>],
+    ) -> (Vec<f64>, Vec<u64>) {
+        let mut scorer = Scorer::default();
+        let scored = self.each().zip(candidates).map(|((found, length), candidate)| {
+            let in_conversation = candidate.place.is_some();
+            scorer.score(asked, statistics, found, length.unwrap_or(0), in_conversation)
+        });
+        scored.unzip()
+    }
+}
+
+/// Lets the parts of the conversation lend each other of their scores.
+fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {
+    let mut order: Vec<(usize, usize)> = candidates
+        .iter()
+        .zip(&texts.ends)
+        .enumerate()
+        .filter(|(_, (_, (_, length)))| length.is_some())
+        .filter_map(|(index, (candidate, _))| Some((candidate.place?, index)))
+        .collect();
+    if !order.is_sorted() {
+        order.sort_unstable();
+    }
+    let indexes = || order.iter().map(|(_, index)| *index);
+    let tokens: Vec<i64> =
+        indexes().filter_map(|at| candidates.get(at)).map(|candidate| candidate.tokens).collect();
+    let own: Vec<f64> = indexes().filter_map(|at| scores.get(at).copied()).collect();
+    for (index, lent) in indexes().zip(neighbours::lend(&tokens, &own)) {
+        scores.get_mut(index).into_iter().for_each(|score| *score = lent);
+    }
+}
+
+/// What is needed to judge a text.
+struct Known {
+    language: Language,
+    asked: Asked,
+    statistics: Statistics,
+    /// The words' numbers, the most telling first.
+    telling: Vec<u8>,
+}
+
+impl Known {
+    fn new(language: Language, asked: Asked, statistics: Statistics) -> Self {
+        let mut telling: Vec<(f64, u8)> = asked
+            .terms
+            .iter()
+            .zip(&statistics.weights)
+            .filter_map(|(asked, weight)| Some((*weight, asked.word?)))
+            .collect();
+        telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let telling = telling.into_iter().map(|(_, word)| word).collect();
+        Self { language, asked, statistics, telling }
+    }
+
+    fn hints(&self, scores: &[f64], words: &[u64]) -> Vec<Hint> {
+        // Many texts match the same words.
+        let mut known: HashMap<u64, Arc<[Box<str>]>, foldhash::fast::FixedState> =
+            HashMap::default();
+        let mut shared = |set: u64| {
+            (set != 0).then(|| Arc::clone(known.entry(set).or_insert_with(|| self.words(set))))
+        };
+        let hint = |(score, set): (&f64, &u64)| {
+            Hint::new(on_the_map(*score)).with_shared_words(shared(*set))
+        };
+        scores.iter().zip(words).map(hint).collect()
+    }
+
+    /// The words of a set, the most telling first.
+    fn words(&self, set: u64) -> Arc<[Box<str>]> {
+        let words = self.telling.iter().filter(|word| set & (1 << **word) != 0);
+        words.filter_map(|word| self.asked.words.get(usize::from(*word)).cloned()).collect()
+    }
+
+    fn further(&self, candidate: &Candidate<'_>) -> Hint {
+        let terms = terms_of(candidate.text, self.language);
+        let mut matches = Matches::default();
+        matches.find(&self.asked, &terms);
+        let (score, words) = Scorer::default().score(
+            &self.asked,
+            &self.statistics,
+            &matches.found,
+            terms.len(),
+            false,
+        );
+        let words = (words != 0).then(|| self.words(words));
+        Hint::new(on_the_map(score)).with_shared_words(words)
+    }
+}
+
+/// A text of average length that has every word once scores about 2, half of them about 0.8.
+const HALF_WAY: f64 = 0.5;
+
+/// From a score, which has no upper end, to 0..1: a fixed map, so that a hint means the same
+/// whatever else there is. In steps of a millionth, so that what rounding leaves of equal scores
+/// stays equal.
+fn on_the_map(score: f64) -> f64 {
+    const STEPS: f64 = 1_048_576.0;
+    (score / (score + HALF_WAY) * STEPS).round() / STEPS
+}

@@ -1,0 +1,153 @@
+//! BM25, with more for texts that have more of the question, and for words that stand together.
+
+use super::asked::Asked;
+use super::terms::Term;
+
+/// How soon more of the same word stops counting.
+const K1: f64 = 1.2;
+/// How much a longer text has to have more of the words: the parts of a conversation are long or
+/// short by chance, documents by subject.
+const LENGTH_IN_CONVERSATION: f64 = 0.5;
+const LENGTH_OF_DOCUMENTS: f64 = 0.75;
+/// What a text that has all words of the question gets on top, as a share.
+const COVERAGE: f64 = 1.0;
+/// What two words side by side get on top, as a share of the less rare one's weight.
+const TOGETHER: f64 = 0.5;
+/// Words further apart do not stand together.
+const APART: u32 = 8;
+/// With few texts, a word is as rare as in this many more, which have it in this share.
+const PRIOR_TEXTS: f64 = 10.0;
+const PRIOR_SHARE: f64 = 0.02;
+const PRIOR_LENGTH: f64 = 40.0;
+
+/// Where the question's terms are in a text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Matches {
+    /// Position in the text and number of the term.
+    pub(super) found: Vec<(u32, u16)>,
+}
+
+impl Matches {
+    /// Looks for the question's terms; adds to `found` and returns how many there are.
+    pub(super) fn find(&mut self, asked: &Asked, terms: &[Term]) -> usize {
+        let before = self.found.len();
+        for (position, term) in (0_u32..).zip(terms) {
+            if let Some(number) = asked.number_of(*term) {
+                self.found.push((position, number));
+            }
+        }
+        self.found.len() - before
+    }
+}
+
+/// How rare the question's terms are, and how long texts are.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Statistics {
+    /// Weight of each term: what it counts times how rare it is.
+    pub(super) weights: Vec<f64>,
+    mean_length: f64,
+    /// What a text with every term once would get.
+    ideal: f64,
+}
+
+impl Statistics {
+    /// From the number of texts that have each term, the number of texts, and their terms together.
+    pub(super) fn new(asked: &Asked, texts_with: &[u32], texts: usize, length: usize) -> Self {
+        let all = texts as f64 + PRIOR_TEXTS;
+        let weights: Vec<f64> = asked
+            .terms
+            .iter()
+            .zip(texts_with)
+            .map(|(asked, with)| {
+                let with = f64::from(*with) + PRIOR_TEXTS * PRIOR_SHARE;
+                asked.weight * (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+            })
+            .collect();
+        let mean_length = (length as f64 + PRIOR_TEXTS * PRIOR_LENGTH) / all;
+        let ideal = weights.iter().sum();
+        Self { weights, mean_length, ideal }
+    }
+
+    fn weight(&self, number: u16) -> f64 {
+        self.weights.get(usize::from(number)).copied().unwrap_or(0.0)
+    }
+}
+
+/// Scores one text after another.
+#[derive(Debug, Default)]
+pub(super) struct Scorer {
+    /// How often each term is in the text.
+    counts: Vec<u32>,
+    /// Which are.
+    present: Vec<u16>,
+    /// How close two terms come to each other.
+    pairs: Vec<((u16, u16), u32)>,
+}
+
+impl Scorer {
+    /// The score of a text as a share of the ideal one, and which words of the question it has.
+    pub(super) fn score(
+        &mut self,
+        asked: &Asked,
+        statistics: &Statistics,
+        found: &[(u32, u16)],
+        length: usize,
+        in_conversation: bool,
+    ) -> (f64, u64) {
+        if found.is_empty() || statistics.ideal <= 0.0 {
+            return (0.0, 0);
+        }
+        self.count(found, asked.terms.len());
+        let b = if in_conversation { LENGTH_IN_CONVERSATION } else { LENGTH_OF_DOCUMENTS };
+        let norm = K1 * (1.0 - b + b * length as f64 / statistics.mean_length);
+        let (mut score, mut covered, mut words) = (0.0, 0.0, 0_u64);
+        for number in &self.present {
+            let count = self.counts.get(usize::from(*number)).copied().unwrap_or(0);
+            let weight = statistics.weight(*number);
+            let count = f64::from(count);
+            score += weight * count * (K1 + 1.0) / (count + norm);
+            covered += weight;
+            let word = asked.terms.get(usize::from(*number)).and_then(|asked| asked.word);
+            word.into_iter().for_each(|word| words |= 1 << word);
+        }
+        score *= 1.0 + COVERAGE * covered / statistics.ideal;
+        for ((a, b), distance) in &self.pairs {
+            let rarity = statistics.weight(*a).min(statistics.weight(*b));
+            score += TOGETHER * rarity / f64::from(*distance);
+        }
+        (score / statistics.ideal, words)
+    }
+
+    fn count(&mut self, found: &[(u32, u16)], terms: usize) {
+        self.counts.clear();
+        self.counts.resize(terms, 0);
+        self.present.clear();
+        self.pairs.clear();
+        for (at, (position, number)) in found.iter().enumerate() {
+            if let Some(count) = self.counts.get_mut(usize::from(*number)) {
+                if *count == 0 {
+                    self.present.push(*number);
+                }
+                *count += 1;
+            }
+            let later = found.get(at + 1..).unwrap_or_default();
+            for (other_position, other) in later.iter().take(APART as usize) {
+                let distance = other_position - position;
+                if distance > APART {
+                    break;
+                }
+                if other != number {
+                    self.together((*number.min(other), *number.max(other)), distance);
+                }
+            }
+        }
+        // The sum must not depend on the order in which the terms stand in the text.
+        self.present.sort_unstable();
+        self.pairs.sort_unstable();
+        self.pairs.dedup_by_key(|(pair, _)| *pair);
+    }
+
+    fn together(&mut self, pair: (u16, u16), distance: u32) {
+        self.pairs.push((pair, distance));
+    }
+}

@@ -1,0 +1,210 @@
+//! The terms of a text: folded, without endings, as numbers, computed once.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+use foldhash::fast::{FixedState, RandomState};
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
+use unicode_normalization::UnicodeNormalization;
+
+use super::super::Language;
+use super::words::{Piece, pieces};
+
+/// A term as a number: equal ones are the same term, but for one pair in four billion.
+pub(super) type Term = u32;
+
+/// Terms in the order of the text.
+pub(super) type Terms = Arc<[Term]>;
+
+/// What is read of a text from either end; what is larger does not fit a window anyway.
+const MOST_BYTES: usize = 512 << 10;
+
+/// About 150,000 messages of 60 words.
+const CACHE_BYTES: u64 = 64 << 20;
+/// What an entry takes beside its terms.
+const ENTRY_BYTES: u64 = 72;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    hash: u64,
+    bytes: usize,
+    language: Language,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<Key, Terms> for Weight {
+    fn weight(&self, _: &Key, terms: &Terms) -> u64 {
+        size_of_val(&**terms) as u64 + ENTRY_BYTES
+    }
+}
+
+type TermsCache = Cache<Key, Terms, Weight, RandomState>;
+
+/// Keyed with a seed of this process, so that nobody can prepare texts that collide.
+static TEXT_HASHER: LazyLock<foldhash::quality::RandomState> =
+    LazyLock::new(foldhash::quality::RandomState::default);
+
+static CACHE: LazyLock<TermsCache> = LazyLock::new(|| {
+    let entries = (CACHE_BYTES / 400) as usize;
+    let hasher = RandomState::default;
+    let options = OptionsBuilder::new()
+        .shards(16)
+        .estimated_items_capacity(entries)
+        .weight_capacity(CACHE_BYTES)
+        .build();
+    match options {
+        Ok(options) => Cache::with_options(options, Weight, hasher(), DefaultLifecycle::default()),
+        // Only for options that are not set.
+        Err(_) => Cache::with(entries, CACHE_BYTES, Weight, hasher(), DefaultLifecycle::default()),
+    }
+});
+
+/// How many texts are remembered, and the bytes that takes.
+pub(super) fn remembered() -> (usize, u64) {
+    (CACHE.len(), CACHE.weight())
+}
+
+/// The terms of a text, from memory if it was seen before.
+pub(super) fn terms_of(text: &str, language: Language) -> Terms {
+    let key = Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes: text.len(), language };
+    if let Some(terms) = CACHE.get(&key) {
+        return terms;
+    }
+    let terms = read(text, language);
+    CACHE.insert(key, Arc::clone(&terms));
+    terms
+}
+
+fn read(text: &str, language: Language) -> Terms {
+    let mut terms = Vec::with_capacity(text.len().min(2 * MOST_BYTES) / 5);
+    each_term(text, language, &mut |term, _, _| terms.push(term));
+    terms.into()
+}
+
+/// Calls `found` for each term, with its word and its place in the text.
+pub(super) fn each_term(
+    text: &str,
+    language: Language,
+    found: &mut dyn FnMut(Term, &str, Range<usize>),
+) {
+    let folding = Folding::new(language);
+    let mut part = |range: Range<usize>| {
+        let Some(part) = text.get(range.clone()) else { return };
+        pieces(part, &mut |piece, at| {
+            let at = range.start + at.start..range.start + at.end;
+            let word = text.get(at.clone()).unwrap_or_default();
+            found(folding.term(&piece), word, at);
+        });
+    };
+    if text.len() <= 2 * MOST_BYTES {
+        part(0..text.len());
+    } else {
+        part(0..text.floor_char_boundary_below(MOST_BYTES));
+        part(text.floor_char_boundary_below(text.len() - MOST_BYTES)..text.len());
+    }
+}
+
+/// The standard library's own is newer than the compiler that is asked for.
+trait FloorCharBoundary {
+    fn floor_char_boundary_below(&self, at: usize) -> usize;
+}
+
+impl FloorCharBoundary for str {
+    fn floor_char_boundary_below(&self, at: usize) -> usize {
+        (0..=at).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
+    }
+}
+
+/// How many words a thread remembers the term of.
+const REMEMBERED_WORDS: usize = 1 << 13;
+
+thread_local! {
+    /// The word's hash and its term, at the place that the hash says: most words of a text are
+    /// among few, and finding an ending takes ten times as long as looking here.
+    static WORDS: RefCell<Vec<(u64, Term)>> = RefCell::new(vec![(0, 0); REMEMBERED_WORDS]);
+}
+
+struct Folding {
+    language: Language,
+    hasher: FixedState,
+}
+
+impl Folding {
+    fn new(language: Language) -> Self {
+        Self { language, hasher: FixedState::default() }
+    }
+
+    fn term(&self, piece: &Piece<'_>) -> Term {
+        match piece {
+            Piece::Word(word) => self.word(word),
+            // Folded like words, but with their endings: a stem of a name is no name.
+            Piece::Whole(word) => self.hash(&unmarked(&lower(word))),
+            Piece::Signs(signs) => self.hash(&unmarked(&lower(signs))),
+        }
+    }
+
+    fn word(&self, word: &str) -> Term {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u8(self.language as u8);
+        let mut buffer = [0_u8; 32];
+        match buffer.get_mut(..word.len()).filter(|_| word.is_ascii()) {
+            Some(folded) => {
+                folded.copy_from_slice(word.as_bytes());
+                folded.make_ascii_lowercase();
+                hasher.write(folded);
+            }
+            None => hasher.write(word.as_bytes()),
+        }
+        // Never zero, which stands for a place that is free.
+        let hash = hasher.finish() | 1;
+        let place = (hash >> 32) as usize % REMEMBERED_WORDS;
+        WORDS.with_borrow_mut(|words| {
+            let Some(slot) = words.get_mut(place) else { return self.stem(word) };
+            if slot.0 != hash {
+                *slot = (hash, self.stem(word));
+            }
+            slot.1
+        })
+    }
+
+    fn stem(&self, word: &str) -> Term {
+        let folded = lower(word);
+        match self.language.stemmer() {
+            Some(stemmer) => self.hash(&unmarked(&stemmer.stem(&folded))),
+            None => self.hash(&unmarked(&folded)),
+        }
+    }
+
+    fn hash(&self, folded: &str) -> Term {
+        let hash = self.hasher.hash_one(folded.as_bytes());
+        (hash ^ (hash >> 32)) as Term
+    }
+}
+
+/// In lower case, and in one form of those that look alike.
+pub(super) fn lower(word: &str) -> String {
+    if word.is_ascii() {
+        word.to_ascii_lowercase()
+    } else {
+        // The one letter whose two spellings no normal form joins.
+        word.nfkc().collect::<String>().to_lowercase().replace('ß', "ss")
+    }
+}
+
+/// Without accents, points and joiners: some write them and some do not.
+fn unmarked(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_owned();
+    }
+    let is_mark = |sign: char| {
+        matches!(u32::from(sign),
+            0x00AD | 0x0300..=0x036F | 0x0591..=0x05C7 | 0x0640 | 0x064B..=0x065F | 0x0670
+            | 0x200B..=0x200F | 0x2060 | 0xFE00..=0xFE0F | 0xFEFF)
+    };
+    word.nfkd().filter(|sign| !is_mark(*sign)).collect()
+}
