@@ -17,6 +17,8 @@ mod bytes;
 mod caches;
 #[path = "messages/counting.rs"]
 mod counting;
+#[path = "messages/plan.rs"]
+mod plan;
 #[path = "messages/properties.rs"]
 mod properties;
 #[path = "messages/replay.rs"]

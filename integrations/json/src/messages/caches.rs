@@ -76,15 +76,9 @@ impl Marks {
         self.count > 0
     }
 
-    /// Those of the places, the most useful first, that there is room for.
-    pub(super) fn room(&self, places: Vec<Option<usize>>) -> Vec<usize> {
-        let mut chosen: Vec<usize> = Vec::new();
-        for place in places.into_iter().flatten() {
-            if chosen.len() + self.count < MOST && !chosen.contains(&place) {
-                chosen.push(place);
-            }
-        }
-        chosen
+    /// How many more there may be.
+    fn room(&self) -> usize {
+        MOST.saturating_sub(self.count)
     }
 
     /// A mark for a place: it may not live shorter than one of the caller's behind it.
@@ -104,23 +98,29 @@ pub(super) fn mark(json: &str, drafts: &mut [Draft<'_>], opens: &[bool]) -> Opti
     let request = Object::parse(json)?;
     let marks = Marks::read(&request, drafts.iter().map(Draft::json));
     let question = opens.iter().rposition(|opens| *opens);
-    let before = question.and_then(|question| opens.get(..question)?.iter().rposition(|opens| *opens));
+    let before =
+        question.and_then(|question| opens.get(..question)?.iter().rposition(|opens| *opens));
     let newest = request.has("tools") && !marks.is_automatic();
     // Places are one more than the numbers of messages, so a question's is that of the one before.
-    let places = vec![
+    let places = [
         question.filter(|at| *at > 0),
         newest.then_some(drafts.len()),
         before.filter(|at| *at > 0),
         Some(0),
     ];
     let mut head = None;
-    for place in marks.room(places) {
-        let control = marks.control(place);
-        match place.checked_sub(1).and_then(|at| drafts.get_mut(at)) {
-            // A message of thoughts alone carries none.
-            Some(draft) => drop(draft.mark(control)),
-            None => head = Some(control),
+    let mut room = marks.room();
+    for place in places.into_iter().flatten() {
+        if room == 0 {
+            break;
         }
+        let control = marks.control(place);
+        let made = match place.checked_sub(1).and_then(|at| drafts.get_mut(at)) {
+            // A message of thoughts alone carries none, nor one that has its mark.
+            Some(draft) => draft.mark(control),
+            None => head.replace(control).is_none(),
+        };
+        room -= usize::from(made);
     }
     head
 }
@@ -140,7 +140,8 @@ fn with_head_marked(json: &str, control: &str) -> Option<String> {
             if request.text("system")?.trim().is_empty() {
                 return None;
             }
-            let block = format!(r#"[{{"type":"text","text":{},"cache_control":{control}}}]"#, text.get());
+            let block =
+                format!(r#"[{{"type":"text","text":{},"cache_control":{control}}}]"#, text.get());
             (place(json, text)?, block)
         }
         (Some(list), _) | (None, Some(list)) => {
@@ -172,11 +173,16 @@ mod tests {
     fn the_head_is_marked_at_its_end() {
         let marked = |json: &str| with_head_marked(json, SHORT);
         let text = marked(r#"{"system":"Be \u0041","tools":[{"name":"f"}]}"#).unwrap();
-        assert_eq!(text, r#"{"system":[{"type":"text","text":"Be \u0041","cache_control":{"type":"ephemeral"}}],"tools":[{"name":"f"}]}"#);
+        assert_eq!(
+            text,
+            r#"{"system":[{"type":"text","text":"Be \u0041","cache_control":{"type":"ephemeral"}}],"tools":[{"name":"f"}]}"#
+        );
         let tools = marked(r#"{"tools":[{"name":"f"} ] }"#).unwrap();
         assert_eq!(tools, r#"{"tools":[{"name":"f","cache_control":{"type":"ephemeral"}} ] }"#);
         let blocks = r#"{"system":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
-        assert!(marked(blocks).unwrap().ends_with(r#""b","cache_control":{"type":"ephemeral"}}]}"#));
+        assert!(
+            marked(blocks).unwrap().ends_with(r#""b","cache_control":{"type":"ephemeral"}}]}"#)
+        );
         for bare in ["{}", r#"{"system":" "}"#, r#"{"system":[]}"#, r#"{"tools":[]}"#] {
             assert_eq!(marked(bare), None, "{bare}");
         }
@@ -190,9 +196,10 @@ mod tests {
             {"type":"text","text":"r","cache_control":{"type":"ephemeral"}}]}]}]}"#;
         let found = marks(json);
         assert_eq!(found, Marks { count: 2, last_long: Some(0), automatic: false });
-        assert_eq!(found.room(vec![Some(2), None, Some(2), Some(1), Some(0)]), [2, 1]);
+        assert_eq!(found.room(), 2);
         assert_eq!((found.control(0), found.control(1)), (LONG, SHORT));
-        let automatic = marks(r#"{"cache_control":{"type":"ephemeral","ttl":"1h"},"messages":[{}]}"#);
+        let automatic =
+            marks(r#"{"cache_control":{"type":"ephemeral","ttl":"1h"},"messages":[{}]}"#);
         assert_eq!(automatic, Marks { count: 1, last_long: Some(1), automatic: true });
         assert_eq!(automatic.control(1), LONG);
         assert!(!marks(r#"{"messages":[]}"#).any());

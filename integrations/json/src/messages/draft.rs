@@ -13,6 +13,8 @@ use crate::request::place;
 pub(super) struct Draft<'a> {
     json: &'a str,
     content: Content<'a>,
+    /// Whether it has a mark of ours.
+    marked: bool,
     /// Slices with something else in their place.
     changes: Vec<(Range<usize>, String)>,
 }
@@ -43,7 +45,7 @@ struct Block {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(json: &'a str) -> Self {
-        Self { json, content: Content::of(json), changes: Vec::new() }
+        Self { json, content: Content::of(json), marked: false, changes: Vec::new() }
     }
 
     /// The message as it came.
@@ -76,8 +78,17 @@ impl<'a> Draft<'a> {
         self.changes.push((at, json));
     }
 
-    /// Marks the last block that can carry a mark of the cache; whether there is one.
+    /// Marks the last block that can carry a mark of the cache; whether there is one. A message is
+    /// marked once.
     pub(super) fn mark(&mut self, control: &str) -> bool {
+        if self.marked {
+            return false;
+        }
+        self.marked = self.mark_last(control);
+        self.marked
+    }
+
+    fn mark_last(&mut self, control: &str) -> bool {
         let field = format!(r#","cache_control":{control}"#);
         match &mut self.content {
             Content::Text { literal, mark, .. } => {

