@@ -38,7 +38,8 @@
 // published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(dead_code, rustdoc::broken_intra_doc_links))]
 
-mod config;
+#[doc(hidden)]
+pub mod config;
 mod error;
 mod names;
 mod order;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 use std::sync::Arc;
 
 use super::{Path, Tree, Value};
 
 /// Something that can be read from a [`Tree`].
-pub(crate) trait FromTree: Sized {
+pub trait FromTree: Sized {
     /// What a valid value looks like, for messages.
     const EXPECTED: &'static str;
 
@@ -42,7 +43,7 @@ pub(crate) trait FromTree: Sized {
 
 /// What can be wrong with a place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Found<'a> {
+pub enum Found<'a> {
     /// Nothing is there; the table is in this file.
     Missing { expected: &'a str, file: &'a Arc<str> },
     /// Something else is there.
@@ -56,7 +57,7 @@ pub(crate) enum Found<'a> {
 }
 
 /// Whoever is told what is wrong.
-pub(crate) trait Report {
+pub trait Report {
     /// Takes note of a problem.
     fn report(&mut self, path: &Path<'_>, found: Found<'_>);
 
@@ -67,7 +68,7 @@ pub(crate) trait Report {
 }
 
 /// A table that is being read.
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     path: &'a Path<'a>,
     report: &'a mut dyn Report,
     file: Arc<str>,
@@ -81,7 +82,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Opens a table, or reports that there is none.
-    pub(crate) fn open(
+    pub fn open(
         tree: Tree,
         path: &'a Path<'a>,
         report: &'a mut dyn Report,
@@ -108,7 +109,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Whatever stands behind a key.
-    pub(crate) fn take(&mut self, key: &'a str) -> Option<Tree> {
+    pub fn take(&mut self, key: &'a str) -> Option<Tree> {
         self.known.push(key);
         self.entries.remove(key).map(|(_, tree)| tree)
     }
@@ -120,17 +121,17 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key; none without the key, or after reporting a problem.
-    pub(crate) fn maybe<T: FromTree>(&mut self, key: &'a str) -> Option<T> {
+    pub fn maybe<T: FromTree>(&mut self, key: &'a str) -> Option<T> {
         self.get(key)?
     }
 
     /// Whether a key is there.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
     /// The value of a key that must be there, or none after reporting that it is not.
-    pub(crate) fn needed<T: FromTree>(&mut self, key: &'a str, expected: &str) -> Option<T> {
+    pub fn needed<T: FromTree>(&mut self, key: &'a str, expected: &str) -> Option<T> {
         self.get(key).unwrap_or_else(|| {
             let found = Found::Missing { expected, file: &self.file };
             self.report.report(&self.path.key(key), found);
@@ -139,17 +140,17 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key that must be there, or what stands in for it after reporting a problem.
-    pub(crate) fn required<T: FromTree>(&mut self, key: &'a str) -> T {
+    pub fn required<T: FromTree>(&mut self, key: &'a str) -> T {
         self.needed(key, T::EXPECTED).unwrap_or_else(|| T::stand_in(&self.path.key(key)))
     }
 
     /// The value of a key; `default` without the key, or after reporting a problem.
-    pub(crate) fn or<T: FromTree>(&mut self, key: &'a str, default: T) -> T {
+    pub fn or<T: FromTree>(&mut self, key: &'a str, default: T) -> T {
         self.maybe(key).unwrap_or(default)
     }
 
     /// The `type` of this part, which is one of `types`, or none after reporting a problem.
-    pub(crate) fn part<'t>(&mut self, types: &[&'t str]) -> Option<&'t str> {
+    pub fn part<'t>(&mut self, types: &[&'t str]) -> Option<&'t str> {
         let name: Option<String> = self.needed("type", "a text");
         let same = |known: &&&str| Some(**known) == name.as_deref();
         let found = types.iter().find(same).copied();
@@ -167,7 +168,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Lets keys pass that are valid, and read by somebody else.
-    pub(crate) fn skip(&mut self, keys: &[&'a str]) {
+    pub fn skip(&mut self, keys: &[&'a str]) {
         self.known.extend(keys);
         keys.iter().for_each(|key| {
             self.entries.remove(*key);
@@ -175,17 +176,23 @@ impl<'a> Fields<'a> {
     }
 
     /// The entries that nobody has asked for, in their order.
-    pub(crate) fn rest(&mut self) -> Vec<(String, Tree)> {
+    pub fn rest(&mut self) -> Vec<(String, Tree)> {
         let mut rest: Vec<_> = self.entries.drain().collect();
         rest.sort_unstable_by_key(|(_, (position, _))| *position);
         rest.into_iter().map(|(key, (_, tree))| (key, tree)).collect()
     }
 
     /// Reports the keys that nobody has asked for.
-    pub(crate) fn close(mut self) {
+    pub fn close(mut self) {
         for (key, tree) in &self.rest() {
             let found = Found::Unknown { key, tree, known: &self.known };
             self.report.report(&self.path.key(key), found);
         }
+    }
+}
+
+impl fmt::Debug for Fields<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fields").field("path", &self.path).finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::limits::MARK;
 
 /// The bytes of a regular file, if there are no more than `limit`.
-pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
+pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     // A device may do something when it is opened, so it is asked for before and after.
     only_regular(std::fs::metadata(path)?.file_type())?;
     let mut file = open(path)?;

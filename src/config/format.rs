@@ -9,14 +9,14 @@ use super::limits::MARK;
 
 /// A format of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     Json,
     Toml,
     Yaml,
 }
 
 impl Format {
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON",
             Self::Toml => "TOML",
@@ -25,7 +25,7 @@ impl Format {
     }
 
     /// The format that a file's extension says it has.
-    pub(crate) fn of(extension: Option<&OsStr>) -> Option<Self> {
+    pub fn of(extension: Option<&OsStr>) -> Option<Self> {
         match extension?.to_str()?.to_ascii_lowercase().as_str() {
             "json" => Some(Self::Json),
             "toml" => Some(Self::Toml),
@@ -35,7 +35,7 @@ impl Format {
     }
 
     /// The values of a text, or what the parser said.
-    pub(crate) fn parse(self, text: &str, file: &str) -> Result<Tree, String> {
+    pub fn parse(self, text: &str, file: &str) -> Result<Tree, String> {
         // Editors on Windows put a byte order mark before the text.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let tree = match self {
@@ -55,7 +55,7 @@ impl Format {
     }
 
     /// The text of a value, or what the writer said.
-    pub(crate) fn write(self, value: &impl Serialize) -> Result<String, String> {
+    pub fn write(self, value: &impl Serialize) -> Result<String, String> {
         match self {
             Self::Json => serde_json::to_string_pretty(value).map_err(|error| error.to_string()),
             Self::Toml => toml::to_string(value).map_err(|error| error.to_string()),

@@ -2,9 +2,12 @@
 //!
 //! Policies and contracts are read through it. Paths and problems are also what the constructors
 //! of scorers and slicers answer with, so that a file and code are held to the same rules.
+//!
+//! It is public for the crates beside this one, which read files of their own; it may change.
 
 // Some of it is for files only.
 #![cfg_attr(not(feature = "config"), allow(dead_code))]
+#![allow(clippy::must_use_candidate, reason = "public for neighbours only")]
 
 #[cfg(feature = "serde")]
 mod fields;
@@ -24,16 +27,18 @@ mod tree;
 mod values;
 
 #[cfg(feature = "serde")]
-pub(crate) use fields::{Fields, Found, FromTree, Report};
+pub use fields::{Fields, Found, FromTree, Report};
 #[cfg(feature = "config")]
-pub(crate) use file::read_file;
+pub use file::read_file;
 #[cfg(feature = "config")]
-pub(crate) use format::Format;
-pub(crate) use path::Path;
+pub use format::Format;
+pub use path::Path;
 pub(crate) use problems::Problems;
 #[cfg(feature = "serde")]
-pub(crate) use spelling::meant;
+pub use spelling::meant;
 #[cfg(feature = "serde")]
-pub(crate) use tree::{Tree, Value};
+pub use tree::{Tree, Value};
 #[cfg(feature = "serde")]
-pub(crate) use values::{Key, plain};
+pub use values::Key;
+#[cfg(feature = "serde")]
+pub(crate) use values::plain;

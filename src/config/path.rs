@@ -4,24 +4,24 @@ use std::fmt;
 
 /// A place, as a chain back to the root: `scorers[1].weight`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Path<'a> {
+pub enum Path<'a> {
     Root,
     Key(&'a Path<'a>, &'a str),
     Index(&'a Path<'a>, usize),
 }
 
 impl Path<'_> {
-    pub(crate) fn key<'a>(&'a self, key: &'a str) -> Path<'a> {
+    pub fn key<'a>(&'a self, key: &'a str) -> Path<'a> {
         Path::Key(self, key)
     }
 
-    pub(crate) fn index(&self, index: usize) -> Path<'_> {
+    pub fn index(&self, index: usize) -> Path<'_> {
         Path::Index(self, index)
     }
 
     /// The text of a place below this one, whose own text is `rest`.
     #[cfg(feature = "serde")]
-    pub(crate) fn join(&self, rest: &str) -> String {
+    pub fn join(&self, rest: &str) -> String {
         let dot = match (self, rest.chars().next()) {
             (Path::Root, _) | (_, None | Some('[')) => "",
             _ => ".",

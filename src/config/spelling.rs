@@ -1,7 +1,7 @@
 //! Tells a slip of the pen from another word.
 
 /// The word among `known` that `word` was probably meant to be.
-pub(crate) fn meant<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn meant<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     known.iter().copied().find(|known| is_slip(word, known))
 }
 

@@ -15,13 +15,13 @@ use crate::error::Quoted;
 
 /// A value and the file it came from, if it came from one.
 #[derive(Debug, Clone)]
-pub(crate) struct Tree {
-    pub(crate) value: Value,
-    pub(crate) file: Arc<str>,
+pub struct Tree {
+    pub value: Value,
+    pub file: Arc<str>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub enum Value {
     Nothing,
     Flag(bool),
     Whole(i128),
@@ -34,27 +34,24 @@ pub(crate) enum Value {
 
 impl Tree {
     /// Reads whatever a deserializer holds.
-    pub(crate) fn read<'de, D: Deserializer<'de>>(
-        deserializer: D,
-        file: &str,
-    ) -> Result<Self, D::Error> {
+    pub fn read<'de, D: Deserializer<'de>>(deserializer: D, file: &str) -> Result<Self, D::Error> {
         let spent = Spent::default();
         Seed { file: &file.into(), depth: 0, spent: &spent }.deserialize(deserializer)
     }
 
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) fn is_nothing(&self) -> bool {
+    pub fn is_nothing(&self) -> bool {
         matches!(self.value, Value::Nothing)
     }
 
     /// The value of a key of a table; a key with nothing behind it counts as not there.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         let Value::Table(entries) = &self.value else { return None };
         let (_, tree) = entries.iter().find(|(name, _)| name == key)?;
         Some(tree).filter(|tree| !tree.is_nothing())

@@ -106,7 +106,7 @@ impl<T: FromTree> FromTree for Box<T> {
 }
 
 /// A key of a table with free keys.
-pub(crate) trait Key: FromTree + Ord {
+pub trait Key: FromTree + Ord {
     /// What to add about a key that is there already.
     const TWICE: &'static str = "";
 }

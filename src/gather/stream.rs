@@ -1,10 +1,12 @@
 //! Reads one source, in batches that end after some items or about a millisecond.
 
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::stream::Stream;
+use tokio::task::coop;
 use tracing::Span;
 
 use super::caught::caught;
@@ -79,7 +81,9 @@ impl SourceStream {
 
     /// Reads what is ready once more, and ends the source, however much it may still have.
     pub(super) fn last_look(&mut self, cx: &mut Context<'_>) -> Batch {
-        let mut batch = match self.look(cx) {
+        // Others may have used up what tokio gives a task; then nothing would seem to be ready.
+        let look = coop::unconstrained(poll_fn(|cx| self.look(cx)));
+        let mut batch = match pin!(look).poll(cx) {
             Poll::Ready(batch) => batch,
             Poll::Pending => Batch { source: self.source, items: Vec::new(), end: None },
         };

@@ -8,7 +8,7 @@ use std::task::Poll;
 use cupel::ContextItem;
 use cupel::gather::{Source, SourceOutcome, TurnChannel};
 use futures::stream::{self, StreamExt};
-use tokio::time::{advance, sleep};
+use tokio::time::{Instant, advance, sleep, sleep_until};
 
 use crate::common::{Request, context_error, item, layer_with, ms, report, request};
 
@@ -148,11 +148,11 @@ async fn a_source_that_is_always_ready_ends_at_the_limit_of_items_without_a_cloc
     assert_eq!(count.load(Ordering::SeqCst), 10_000);
 }
 
-/// Three sources of 20,000 items each, which come through channels: each item counts against what
-/// tokio gives a task, and so does a timer. With these nothing is left for anybody else.
-async fn full_channels() -> Vec<Source<Request>> {
+/// Sources of 20,000 items each, which come through channels: each item counts against what tokio
+/// gives a task, and so does a timer. With these nothing is left for anybody else.
+async fn full_channels(count: usize) -> Vec<Source<Request>> {
     let mut sources = Vec::new();
-    for name in FULL {
+    for name in FULL.into_iter().take(count) {
         let channel = TurnChannel::new(20_000);
         let turn = channel.turn(());
         for _ in 0..20_000 {
@@ -164,11 +164,11 @@ async fn full_channels() -> Vec<Source<Request>> {
     sources
 }
 
-const FULL: [&str; 3] = ["one", "two", "three"];
+const FULL: [&str; 5] = ["one", "two", "three", "four", "five"];
 
 #[tokio::test(start_paused = true)]
 async fn sources_that_use_up_the_tasks_budget_do_not_put_off_a_deadline() {
-    let full = full_channels().await;
+    let full = full_channels(3).await;
     let ticks = Arc::default();
     let clockwork = clockwork(&ticks);
     let hanging = Source::stream("hanging", |_: &Request| {
@@ -180,7 +180,7 @@ async fn sources_that_use_up_the_tasks_budget_do_not_put_off_a_deadline() {
     // A turn is a millisecond here, and the source may have to wait for one with something left.
     let elapsed = |name: &str| selection.gather.source(name).unwrap().elapsed;
     assert!((20..=24).contains(&elapsed("hanging").as_millis()), "{:?}", elapsed("hanging"));
-    for name in FULL {
+    for name in FULL.into_iter().take(3) {
         assert_eq!(elapsed(name), ms(40));
         assert!(selection.gather.source(name).unwrap().items < 20_000);
     }
@@ -188,17 +188,41 @@ async fn sources_that_use_up_the_tasks_budget_do_not_put_off_a_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn sources_that_use_up_the_tasks_budget_do_not_starve_the_others() {
-    let full = full_channels().await;
-    let ticks = Arc::default();
-    let clockwork = clockwork(&ticks);
-    let ready_at_20 = Source::list("ready", |_: &Request| async {
-        sleep(ms(20)).await;
-        Ok::<_, Infallible>([item("result", 1)])
-    });
-    let layer = layer_with(full.into_iter().chain([ready_at_20.deadline(ms(100))]));
-    let (_, selection) = report(layer.gather_deadline(ms(200)), request()).await.unwrap();
-    clockwork.abort();
-    let ready = selection.gather.source("ready").unwrap();
-    assert_eq!((ready.items, &ready.outcome), (1, &SourceOutcome::Completed));
-    assert!((20..=24).contains(&ready.elapsed.as_millis()), "{:?}", ready.elapsed);
+    for count in 1..=FULL.len() {
+        let full = full_channels(count).await;
+        let ticks = Arc::default();
+        let clockwork = clockwork(&ticks);
+        let ready_at = Instant::now() + ms(20);
+        let ready_at_20 = Source::list("ready", move |_: &Request| async move {
+            sleep_until(ready_at).await;
+            Ok::<_, Infallible>([item("result", 1)])
+        });
+        let layer = layer_with(full.into_iter().chain([ready_at_20.deadline(ms(100))]));
+        let (_, selection) = report(layer.gather_deadline(ms(60)), request()).await.unwrap();
+        clockwork.abort();
+        let ready = selection.gather.source("ready").unwrap();
+        assert_eq!((ready.items, &ready.outcome), (1, &SourceOutcome::Completed));
+        // Two of the others at most have their turns in a millisecond.
+        let elapsed = ready.elapsed.as_millis();
+        assert!((20..=24).contains(&elapsed), "{elapsed} ms beside {count}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sources_that_use_up_the_tasks_budget_make_nobody_late_who_is_ready() {
+    for deadline in 20..=24 {
+        let full = full_channels(3).await;
+        let ticks = Arc::default();
+        let clockwork = clockwork(&ticks);
+        let ready_at = Instant::now() + ms(20);
+        let ready_at_20 = Source::list("ready", move |_: &Request| async move {
+            sleep_until(ready_at).await;
+            Ok::<_, Infallible>([item("result", 1)])
+        });
+        let layer = layer_with(full.into_iter().chain([ready_at_20.deadline(ms(deadline))]));
+        let (_, selection) = report(layer.gather_deadline(ms(40)), request()).await.unwrap();
+        clockwork.abort();
+        let ready = selection.gather.source("ready").unwrap();
+        assert_eq!((ready.items, &ready.outcome), (1, &SourceOutcome::Completed));
+    }
 }

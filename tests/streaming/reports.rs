@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use cupel::gather::Source;
 use cupel::layer::{ContextRequest, Snapshot};
 use cupel::{
     ContextBudget, ContextItem, DecayCurve, DecayScorer, GreedySlice, Pipeline, TimeProvider,
@@ -12,6 +13,25 @@ use cupel::{
 };
 
 use crate::support::{item, layer, pinned, send, timetable};
+
+#[tokio::test(start_paused = true)]
+async fn what_is_all_there_is_selected_from_at_once() {
+    // More than one poll takes.
+    let items: Vec<ContextItem> = (0..5_000).map(|i| item(&format!("item {i}"), 10, 0.5)).collect();
+    for (pause, expected) in [(None, None), (Some(1), Some(5_001))] {
+        let mut builder =
+            layer(50).select_while_gathering(true).source(Source::items("list", items.clone()));
+        if let Some(pause) = pause {
+            builder = builder.source(timetable("slow", vec![(pause, item("slow", 10, 0.5))]));
+        }
+        let (sent, selection) = send(builder, ContextRequest::new(())).await.unwrap();
+        assert_eq!(sent.len(), 5);
+        assert_eq!(selection.stream.map(|stream| stream.arrived), expected);
+        // A batch lists all that it left out; while items arrive only the best of it is kept.
+        let listed = if pause.is_some() { 100 } else { 4_995 };
+        assert_eq!(selection.report.excluded.len(), listed);
+    }
+}
 
 #[tokio::test(start_paused = true)]
 async fn everything_is_counted_and_only_the_best_is_kept() {

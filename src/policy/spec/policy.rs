@@ -24,7 +24,8 @@ fn scorer_path(is_average: bool) -> Path<'static> {
 
 impl PolicySpec {
     /// Reads a policy and fails with everything that is wrong with it.
-    pub(super) fn read(tree: Tree) -> Result<Self, PolicySpecError> {
+    #[doc(hidden)]
+    pub fn read(tree: Tree) -> Result<Self, PolicySpecError> {
         let mut convert = Convert::default();
         let Some(mut fields) = Fields::open(tree, &Path::Root, &mut convert, "a table") else {
             return convert.finish(None);

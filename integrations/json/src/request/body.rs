@@ -100,6 +100,18 @@ impl JsonBody {
         &self.json
     }
 
+    /// How many messages it has.
+    #[must_use]
+    pub fn message_count(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The body as it will be sent, to be kept without a copy.
+    #[must_use]
+    pub fn into_json(self) -> Arc<str> {
+        self.json
+    }
+
     /// Remembers what it came in, for whoever sends it: an HTTP request, say, or its headers.
     ///
     /// The selection leaves it alone, and it is not printed.

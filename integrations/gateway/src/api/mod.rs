@@ -1,0 +1,131 @@
+//! What is asked, and who answers it.
+
+mod body;
+mod keys;
+mod route;
+mod selected;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use http::header::CONTENT_ENCODING;
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use serde_json::json;
+
+use crate::answer::{Body, Refusal, json_response};
+use crate::gateway::Shared;
+use crate::guard;
+use crate::proxy::{Ended, Tap, Target};
+use route::{Health, Route};
+
+/// Answers a request.
+pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+    let started = Instant::now();
+    let (parts, body) = request.into_parts();
+    let route = Route::of(&parts);
+    let answered = match guard::check(&parts, &shared.hosts) {
+        Ok(()) => serve(&shared, route, &parts, body, started).await,
+        Err(refusal) => Err(refusal),
+    };
+    answered.unwrap_or_else(|refusal| {
+        tracing::info!(
+            route = route.name(),
+            status = refusal.status().as_u16(),
+            refused = refusal.code(),
+            milliseconds = millis(started),
+        );
+        refusal.into_response()
+    })
+}
+
+async fn serve(
+    shared: &Arc<Shared>,
+    route: Route,
+    parts: &Parts,
+    body: Incoming,
+    started: Instant,
+) -> Result<Response<Body>, Refusal> {
+    match route {
+        Route::Health(health) => Ok(healthy(shared, health)),
+        Route::Page => {
+            Err(Refusal::new(StatusCode::NOT_FOUND, "not_found", "there is no page here"))
+        }
+        Route::Select(endpoint) => {
+            keys::check(shared, &parts.headers)?;
+            selected::answer(shared, endpoint, parts, body, started).await
+        }
+        Route::Pass => {
+            keys::check(shared, &parts.headers)?;
+            pass(shared, parts, body, started).await
+        }
+    }
+}
+
+fn healthy(shared: &Shared, health: Health) -> Response<Body> {
+    let stopping = shared.stopping.load(Ordering::Acquire);
+    match health {
+        Health::Readiness if stopping => {
+            json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({"status": "stopping"}))
+        }
+        _ => json_response(StatusCode::OK, &json!({"status": "ok"})),
+    }
+}
+
+/// Sends a request on as it is, body and all, as it comes.
+async fn pass(
+    shared: &Arc<Shared>,
+    parts: &Parts,
+    body: Incoming,
+    started: Instant,
+) -> Result<Response<Body>, Refusal> {
+    let upstream = shared.upstream(None)?;
+    let target = Target { upstream, path: route::upstream_path(parts) };
+    let answer =
+        shared.client.send(&target, parts, body.map_err(Into::into).boxed_unsync()).await?;
+    let status = answer.status().as_u16();
+    let ended = move |ended: Ended| {
+        tracing::info!(
+            route = "pass",
+            status,
+            end = ended.how.name(),
+            bytes = ended.bytes,
+            milliseconds = millis(started),
+        );
+    };
+    Ok(tapped(shared, answer, Box::new(ended)))
+}
+
+/// An upstream's answer on its way to the client.
+fn tapped(
+    shared: &Shared,
+    answer: Response<Incoming>,
+    ended: Box<dyn FnOnce(Ended) + Send>,
+) -> Response<Body> {
+    let readable = !answer.headers().contains_key(CONTENT_ENCODING);
+    let stall = shared.config.limits.stall_time;
+    answer.map(|body| Tap::new(body, stall, readable, ended).boxed_unsync())
+}
+
+fn millis(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Shared {
+    /// Who is asked for a model, or for what names none.
+    fn upstream(&self, model: Option<&str>) -> Result<&crate::config::Upstream, Refusal> {
+        let claims = self.config.upstreams.iter().filter_map(|one| Some((one.claims(model)?, one)));
+        // Of two that fit alike the first counts.
+        let best = claims.rev().max_by_key(|(claim, _)| *claim).map(|(_, upstream)| upstream);
+        best.ok_or_else(|| {
+            let message = match model {
+                Some(model) => format!("no upstream is configured for model {model:?}"),
+                None => "no upstream is configured for requests without a model".to_owned(),
+            };
+            Refusal::new(StatusCode::NOT_FOUND, "no_upstream", message)
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! Requests with messages: read, fitted, sent, and the answer passed on.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cupel_json::Endpoint;
+use http::header::{CONTENT_ENCODING, HeaderMap};
+use http::request::Parts;
+use http::{Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::{body, millis, route, tapped};
+use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, full, header_value};
+use crate::gateway::Shared;
+use crate::proxy::{Ended, Target};
+use crate::select::{Outcome, Selected};
+
+/// Asks for a request to be sent as it is.
+const BYPASS: &str = "x-cupel-bypass";
+
+pub(super) async fn answer(
+    shared: &Arc<Shared>,
+    endpoint: Endpoint,
+    parts: &Parts,
+    body: Incoming,
+    started: Instant,
+) -> Result<Response<Body>, Refusal> {
+    body::must_be_json(&parts.headers)?;
+    let held = body::read(shared, body).await?;
+    let selected = select(shared, endpoint, &parts.headers, held.bytes.clone()).await?;
+    refuse_unfitted(shared, &parts.headers, &selected)?;
+    let upstream = shared.upstream(selected.model.as_deref())?;
+    let target = Target { upstream, path: route::upstream_path(parts) };
+    let answer = shared.client.send(&target, parts, full(selected.body.clone())).await?;
+    let ours = describe(&selected);
+    let status = answer.status().as_u16();
+    let ended = move |ended: Ended| {
+        tracing::info!(
+            status,
+            end = ended.how.name(),
+            bytes = ended.bytes,
+            milliseconds = millis(started),
+        );
+    };
+    let mut answer = tapped(shared, answer, Box::new(ended));
+    answer.headers_mut().extend(ours);
+    Ok(answer)
+}
+
+async fn select(
+    shared: &Shared,
+    endpoint: Endpoint,
+    headers: &HeaderMap,
+    bytes: bytes::Bytes,
+) -> Result<Selected, Refusal> {
+    if headers.contains_key(BYPASS) {
+        return Ok(Selected::as_it_came(bytes, "bypass", "x-cupel-bypass was set"));
+    }
+    if headers.contains_key(CONTENT_ENCODING) {
+        return Ok(Selected::as_it_came(bytes, "encoded", "the body is compressed"));
+    }
+    shared.selector.select(endpoint, bytes).await
+}
+
+/// Refuses what was not fitted, where that is wanted.
+fn refuse_unfitted(
+    shared: &Shared,
+    headers: &HeaderMap,
+    selected: &Selected,
+) -> Result<(), Refusal> {
+    match &selected.outcome {
+        Outcome::Passed(passed) if shared.config.fail_closed && !headers.contains_key(BYPASS) => {
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            Err(Refusal::new(status, "not_fitted", passed.why.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Our headers of an answer.
+fn describe(selected: &Selected) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    match &selected.outcome {
+        Outcome::Fitted(selection) => {
+            let tokens = selection.sent.tokens.saturating_add(selection.fixed_tokens);
+            headers.insert(TOKENS, tokens.into());
+        }
+        Outcome::Passed(passed) => {
+            let why = format!("{}: {}", passed.code, passed.why);
+            headers.insert(PASSED, header_value(&why));
+        }
+    }
+    let _ = REPORT;
+    headers
+}

@@ -1,0 +1,103 @@
+//! What a gateway is told: where to listen, whom to ask, what fits, and how much is too much.
+
+mod limits;
+mod models;
+mod read;
+mod secret;
+mod upstream;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use cupel::Policy;
+
+pub use limits::Limits;
+pub(crate) use models::fits;
+pub use models::{Count, ModelRule};
+pub use secret::Secret;
+pub use upstream::{Upstream, UpstreamKey};
+
+/// The port unless another is said.
+pub const PORT: u16 = 4141;
+
+/// Everything a [`Gateway`](crate::Gateway) is told.
+///
+/// ```
+/// use cupel_gateway::{Config, Upstream};
+///
+/// let config = Config::new(Upstream::new("https://api.openai.com/v1")?);
+/// assert!(config.listen.ip().is_loopback());
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where to listen; the loopback address unless set.
+    pub listen: SocketAddr,
+    /// Names that clients may call this server by, besides its own address; with or without a port.
+    pub hosts: Vec<String>,
+    /// Whom to ask. What names no model, or one that nobody claims, goes to the first that claims
+    /// none.
+    pub upstreams: Vec<Upstream>,
+    /// What is known of models beyond the built-in table, or otherwise.
+    pub models: Vec<ModelRule>,
+    /// The policy of every selection.
+    pub policy: Policy,
+    /// Prompt and answer together, at most, whatever the window is.
+    pub at_most: Option<i64>,
+    /// The window of models that nothing is known about; without it their requests pass as they
+    /// came.
+    pub unknown_window: Option<i64>,
+    /// Refuses what cannot be fitted or read, instead of sending it as it came.
+    pub fail_closed: bool,
+    /// How much is too much.
+    pub limits: Limits,
+    /// Keys that clients of this gateway must show; none: everybody who can reach it may ask.
+    pub keys: Vec<Secret>,
+}
+
+impl Config {
+    /// A gateway on the loopback address in front of one upstream.
+    #[must_use]
+    pub fn new(upstream: Upstream) -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
+            hosts: Vec::new(),
+            upstreams: vec![upstream],
+            models: Vec::new(),
+            policy: Policy::chat(),
+            at_most: None,
+            unknown_window: None,
+            fail_closed: false,
+            limits: Limits::default(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// What makes no sense together, or would give a key away; empty when there is nothing.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.upstreams.is_empty() {
+            problems.push("upstreams: there is none, expected at least one".to_owned());
+        }
+        let has_own_key = |upstream: &Upstream| matches!(upstream.key, UpstreamKey::Own(_));
+        let open = self.keys.is_empty() && !self.listen.ip().is_loopback();
+        if let (true, Some(upstream)) = (open, self.upstreams.iter().find(|one| has_own_key(one))) {
+            problems.push(format!(
+                "keys: upstream {:?} has a key of its own and {} is no loopback address: everybody \
+                 who reaches it could spend that key; expected keys for the gateway's clients",
+                upstream.name, self.listen,
+            ));
+        }
+        for (index, upstream) in self.upstreams.iter().enumerate() {
+            let others = self.upstreams.get(..index).unwrap_or_default();
+            if others.iter().any(|other| other.name == upstream.name) {
+                problems.push(format!(
+                    "upstreams[{index}].name: there is another {:?}, expected a name of its own",
+                    upstream.name
+                ));
+            }
+        }
+        problems
+    }
+}

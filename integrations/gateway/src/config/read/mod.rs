@@ -1,0 +1,142 @@
+//! A configuration from a file: everything that is wrong with it is listed, with its path.
+
+mod limits;
+mod mistakes;
+mod models;
+mod policy;
+mod secrets;
+mod upstreams;
+
+use std::path::Path as FilePath;
+
+use cupel::config::{Fields, Format, Found, Path, Report as _, Tree, Value, read_file};
+
+use super::{Config, PORT};
+use crate::gateway::Unusable;
+use mistakes::Mistakes;
+
+/// A file of settings; what people write stays far below.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// Where keys come from that are not in the file.
+type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Config {
+    /// Reads a file in TOML, JSON or YAML, as its extension says.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it, each with its path.
+    pub fn from_file(file: impl AsRef<FilePath>) -> Result<Self, Unusable> {
+        let file = file.as_ref();
+        let name = file.display();
+        let failed = |error: &dyn std::fmt::Display| Unusable(vec![format!("{name}: {error}")]);
+        let format = Format::of(file.extension())
+            .ok_or_else(|| failed(&"expected a file named .toml, .json, .yaml or .yml"))?;
+        let bytes = read_file(file, FILE_BYTES).map_err(|error| failed(&error))?;
+        let text = String::from_utf8(bytes).map_err(|error| failed(&error))?;
+        let environment = |name: &str| std::env::var(name).ok();
+        Self::read(format, &text, &environment)
+    }
+
+    /// Reads TOML; keys that are in the environment are asked of a function.
+    ///
+    /// ```
+    /// use cupel_gateway::Config;
+    ///
+    /// let text = r#"
+    ///     at_most = 32_000
+    ///     [[upstreams]]
+    ///     url = "https://api.openai.com/v1"
+    ///     key = { env = "OPENAI_API_KEY" }
+    /// "#;
+    /// let config = Config::from_toml(text, &|_| Some("sk-1".to_owned()))?;
+    /// assert_eq!(config.at_most, Some(32_000));
+    ///
+    /// let error = Config::from_toml("at_mots = 32_000\nupstreams = []", &|_| None).unwrap_err();
+    /// assert_eq!(error.0.len(), 2);
+    /// assert!(error.0[0].starts_with("at_mots: unknown key, expected one of"));
+    /// # Ok::<(), cupel_gateway::Unusable>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`from_file`](Self::from_file).
+    pub fn from_toml(
+        text: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Unusable> {
+        Self::read(Format::Toml, text, environment)
+    }
+
+    fn read(format: Format, text: &str, environment: Environment<'_>) -> Result<Self, Unusable> {
+        let tree = format
+            .parse(text, "")
+            .map_err(|message| Unusable(vec![format!("not valid {}: {message}", format.name())]))?;
+        let mut mistakes = Mistakes::default();
+        let config = read(tree, environment, &mut mistakes);
+        match config {
+            Some(config) if mistakes.is_empty() => {
+                let problems = config.problems();
+                if problems.is_empty() { Ok(config) } else { Err(Unusable(problems)) }
+            }
+            _ => Err(Unusable(mistakes.into_lines())),
+        }
+    }
+}
+
+fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Option<Config> {
+    let root = Path::Root;
+    let mut fields = Fields::open(tree, &root, mistakes, "a table")?;
+    let listen: Option<String> = fields.maybe("listen");
+    let hosts = fields.or("hosts", Vec::new());
+    let at_most: Option<i64> = fields.maybe("at_most");
+    let unknown_window: Option<i64> = fields.maybe("unknown_window");
+    let fail_closed = fields.or("fail_closed", false);
+    let upstreams = fields.take("upstreams");
+    let models = fields.take("models");
+    let policy = fields.take("policy");
+    let limits = fields.take("limits");
+    let keys = fields.take("keys");
+    fields.close();
+
+    let listen = listen.unwrap_or_else(|| format!("127.0.0.1:{PORT}"));
+    let listen = listen.parse().map_err(|_| {
+        mistakes.add(
+            &root.key("listen"),
+            format!("{listen:?} is no address with a port, expected one as in 127.0.0.1:{PORT}"),
+        );
+    });
+    for (key, tokens) in [("at_most", at_most), ("unknown_window", unknown_window)] {
+        mistakes.positive(&root.key(key), tokens);
+    }
+    let upstreams = upstreams::read(upstreams, &root.key("upstreams"), environment, mistakes);
+    let models = models::read(models, &root.key("models"), mistakes);
+    let limits = limits::read(limits, &root.key("limits"), mistakes);
+    let policy = policy.and_then(|tree| policy::read(tree, &root.key("policy"), mistakes));
+    let keys_at = root.key("keys");
+    let keys =
+        list(keys, &keys_at, mistakes).into_iter().enumerate().filter_map(|(index, tree)| {
+            secrets::read(tree, &keys_at.index(index), environment, mistakes)
+        });
+    let keys = keys.collect();
+
+    let mut upstreams = upstreams.into_iter();
+    let mut config = Config::new(upstreams.next()?);
+    config.upstreams.extend(upstreams);
+    config.listen = listen.ok()?;
+    config.policy = policy.unwrap_or(config.policy);
+    Some(Config { hosts, at_most, unknown_window, fail_closed, models, limits, keys, ..config })
+}
+
+/// The entries of a list that may be left out.
+fn list(tree: Option<Tree>, path: &Path<'_>, mistakes: &mut Mistakes) -> Vec<Tree> {
+    match tree {
+        None => Vec::new(),
+        Some(Tree { value: Value::List(entries), .. }) => entries,
+        Some(tree) => {
+            mistakes.report(path, Found::Wrong { tree: &tree, expected: "a list" });
+            Vec::new()
+        }
+    }
+}

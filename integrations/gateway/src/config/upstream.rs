@@ -1,0 +1,98 @@
+//! Whom the gateway asks, and with whose key.
+
+use http::Uri;
+
+use super::Secret;
+use super::models::fits;
+
+/// A server that speaks one of the APIs.
+///
+/// ```
+/// use cupel_gateway::{Upstream, UpstreamKey};
+///
+/// let upstream = Upstream::new("http://127.0.0.1:8000/v1/")?.key(UpstreamKey::None);
+/// assert_eq!(upstream.url(), "http://127.0.0.1:8000/v1");
+/// assert!(Upstream::new("api.openai.com").is_err());
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    pub(crate) name: String,
+    pub(crate) url: String,
+    pub(crate) key: UpstreamKey,
+    pub(crate) models: Vec<String>,
+}
+
+/// Whose key an upstream is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum UpstreamKey {
+    /// The client's: this upstream is its own, and sees its headers.
+    #[default]
+    Client,
+    /// This one; the client's key stays here.
+    Own(Secret),
+    /// None; the client's key stays here.
+    None,
+}
+
+impl Upstream {
+    /// An upstream at this address, for all models, that is shown the client's key.
+    ///
+    /// # Errors
+    ///
+    /// An address that is none, in words.
+    pub fn new(url: impl Into<String>) -> Result<Self, String> {
+        let url: String = url.into();
+        let expected = "expected http:// or https://, a host and a path, as in \
+                        https://api.openai.com/v1";
+        let uri: Uri =
+            url.parse().map_err(|error| format!("{url:?} is no address ({error}), {expected}"))?;
+        let scheme = uri.scheme_str();
+        if !matches!(scheme, Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
+            return Err(format!("{url:?} is no address of a server, {expected}"));
+        }
+        if uri.query().is_some() || url.contains(['#', '@']) {
+            return Err(format!("{url:?} has more than that, {expected}"));
+        }
+        let name = uri.host().unwrap_or_default().to_owned();
+        let url = url.trim_end_matches('/').to_owned();
+        Ok(Self { name, url, key: UpstreamKey::default(), models: Vec::new() })
+    }
+
+    /// Sets the name; the host unless set.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Sets whose key it is shown.
+    #[must_use]
+    pub fn key(mut self, key: UpstreamKey) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Claims models by name, or by the beginning of it with a `*` behind; all unless set.
+    #[must_use]
+    pub fn models<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.models = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// How well it fits a model; none when another is to be asked.
+    pub(crate) fn claims(&self, model: Option<&str>) -> Option<usize> {
+        if self.models.is_empty() {
+            return Some(0);
+        }
+        let model = model?;
+        self.models.iter().filter_map(|pattern| fits(pattern, model)).max()
+    }
+}

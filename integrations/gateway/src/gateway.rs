@@ -1,0 +1,114 @@
+//! The gateway: what it is made of, and how it is run.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::config::Config;
+use crate::guard::Hosts;
+use crate::proxy::Client;
+use crate::select::Selector;
+use crate::{api, server};
+
+/// A gateway that is ready to serve.
+///
+/// ```no_run
+/// use cupel_gateway::{Config, Gateway, Upstream};
+/// use tokio::net::TcpListener;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = Config::new(Upstream::new("https://api.openai.com/v1")?);
+/// let listener = TcpListener::bind(config.listen).await?;
+/// let gateway = Gateway::new(config)?;
+/// gateway.serve(listener, std::future::pending()).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Gateway {
+    shared: Shared,
+}
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) hosts: Hosts,
+    pub(crate) client: Client,
+    pub(crate) selector: Selector,
+    /// Kibibytes of bodies that may still be read.
+    pub(crate) room: Semaphore,
+    pub(crate) stopping: AtomicBool,
+}
+
+/// Why a configuration cannot be used: everything that is wrong with it, line by line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable(pub Vec<String>);
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+impl Gateway {
+    /// A gateway as configured.
+    ///
+    /// # Errors
+    ///
+    /// Everything that makes the configuration unusable.
+    pub fn new(config: Config) -> Result<Self, Unusable> {
+        let mut problems = config.problems();
+        let selector = match Selector::new(&config) {
+            Ok(selector) if problems.is_empty() => selector,
+            Ok(_) => return Err(Unusable(problems)),
+            Err(problem) => {
+                problems.push(problem);
+                return Err(Unusable(problems));
+            }
+        };
+        let shared = Shared {
+            hosts: Hosts::new(config.listen, &config.hosts),
+            client: Client::new(config.limits.answer_time),
+            selector,
+            room: Semaphore::new((config.limits.waiting_bytes / 1024).min(Semaphore::MAX_PERMITS)),
+            stopping: AtomicBool::new(false),
+            config,
+        };
+        Ok(Self { shared })
+    }
+
+    /// Serves until `stop`, and then what is under way until it is done or its time is over.
+    ///
+    /// # Errors
+    ///
+    /// When the listener has no address.
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        // The port may have been left to the system.
+        let listen = listener.local_addr()?;
+        self.shared.hosts = Hosts::new(listen, &self.shared.config.hosts);
+        let shared = Arc::new(self.shared);
+        let answer = {
+            let shared = Arc::clone(&shared);
+            move |request| api::answer(Arc::clone(&shared), request)
+        };
+        let stopping = || shared.stopping.store(true, Ordering::Release);
+        server::run(listener, &shared.config.limits, stop, stopping, answer).await;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,29 @@
+//! Context selection in front of any client, in any language: [`cupel`]'s layer as an HTTP gateway.
+//!
+//! Only the base address changes in a client. Requests of Chat Completions and the Responses API are
+//! fitted to the model's window; everything else passes byte for byte. The binary is
+//! `cupel-gateway`; as a library it is a [`Gateway`] over a [`Config`]:
+//!
+//! ```no_run
+//! use cupel_gateway::{Config, Gateway, Upstream};
+//! use tokio::net::TcpListener;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = Config::new(Upstream::new("https://api.openai.com/v1")?);
+//! let listener = TcpListener::bind(config.listen).await?;
+//! Gateway::new(config)?.serve(listener, std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod api;
+mod config;
+mod gateway;
+mod guard;
+mod proxy;
+mod select;
+mod server;
+
+pub use config::{Config, Count, Limits, ModelRule, PORT, Secret, Upstream, UpstreamKey};
+pub use gateway::{Gateway, Unusable};

@@ -1,0 +1,136 @@
+//! The client: one pool of connections for all upstreams, over TLS where the address says so.
+
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode, Uri};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use super::headers;
+use crate::answer::{Body, BoxError, Refusal};
+use crate::config::{Upstream, UpstreamKey};
+
+/// To connect; an answer may take much longer.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Unused connections are closed before most servers would.
+const IDLE: Duration = Duration::from_secs(50);
+
+/// Sends requests to upstreams. Redirects are not followed.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pool: Pool<HttpsConnector<HttpConnector>, Body>,
+    answer_time: Duration,
+}
+
+/// An upstream and what is asked of it.
+#[derive(Debug)]
+pub(crate) struct Target<'a> {
+    pub(crate) upstream: &'a Upstream,
+    /// The path as the client wrote it, without a leading `/v1`, and its query.
+    pub(crate) path: &'a str,
+}
+
+impl Client {
+    pub(crate) fn new(answer_time: Duration) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.set_connect_timeout(Some(CONNECT));
+        tcp.set_nodelay(true);
+        tcp.enforce_http(false);
+        let tls = HttpsConnectorBuilder::new()
+            .with_webpki_roots()
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let pool = Pool::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE)
+            .pool_timer(TokioTimer::new())
+            .build(tls);
+        Self { pool, answer_time }
+    }
+
+    /// Sends a request with the client's method and headers; the answer's headers are cleaned.
+    pub(crate) async fn send(
+        &self,
+        target: &Target<'_>,
+        client: &Parts,
+        body: Body,
+    ) -> Result<Response<Incoming>, Refusal> {
+        let unusable =
+            |_| Refusal::new(StatusCode::BAD_REQUEST, "bad_path", "the path cannot be sent on");
+        let uri: Uri =
+            format!("{}{}", target.upstream.url(), target.path).parse().map_err(unusable)?;
+        let mut request = Request::new(body);
+        *request.method_mut() = client.method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = client.headers.clone();
+        headers::strip_request(request.headers_mut());
+        show_key(&target.upstream.key, request.headers_mut())?;
+        let answer = tokio::time::timeout(self.answer_time, self.pool.request(request));
+        let mut answer = match answer.await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(unreachable_upstream(target.upstream, &error)),
+            Err(_) => {
+                let message = format!(
+                    "upstream {:?} did not begin to answer within {} s",
+                    target.upstream.name,
+                    self.answer_time.as_secs_f64()
+                );
+                return Err(Refusal::new(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", message));
+            }
+        };
+        let length = answer.headers().get(http::header::CONTENT_LENGTH).cloned();
+        headers::strip(answer.headers_mut());
+        // Without a body to count, the length is the upstream's word.
+        if let (true, Some(length)) = (client.method == Method::HEAD, length) {
+            answer.headers_mut().insert(http::header::CONTENT_LENGTH, length);
+        }
+        if target.upstream.key != UpstreamKey::Client {
+            // A session of the gateway's own with the upstream.
+            answer.headers_mut().remove(http::header::SET_COOKIE);
+        }
+        Ok(answer)
+    }
+}
+
+/// Shows the upstream the key that is meant for it, and no other.
+fn show_key(key: &UpstreamKey, headers: &mut http::HeaderMap) -> Result<(), Refusal> {
+    if let UpstreamKey::Client = key {
+        return Ok(());
+    }
+    headers::strip_credentials(headers);
+    if let UpstreamKey::Own(key) = key {
+        let wrong = |_| {
+            let message = "the key of the upstream cannot be sent as a header";
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "bad_key", message)
+        };
+        let mut value =
+            HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(wrong)?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    Ok(())
+}
+
+fn unreachable_upstream(upstream: &Upstream, error: &hyper_util::client::legacy::Error) -> Refusal {
+    // The cause may name addresses; it is for the log.
+    let cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
+    let cause = cause.map(ToString::to_string).unwrap_or_default();
+    tracing::warn!(upstream = upstream.name, connect = error.is_connect(), cause, "no answer");
+    let what = if error.is_connect() { "could not be reached" } else { "gave no answer" };
+    let message = format!("upstream {:?} {what}", upstream.name);
+    Refusal::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", message)
+}
+
+/// Names the error of a body.
+impl From<hyper::Error> for Refusal {
+    fn from(error: hyper::Error) -> Self {
+        let _: BoxError = error.into();
+        Self::new(StatusCode::BAD_REQUEST, "broken_body", "the body broke off")
+    }
+}

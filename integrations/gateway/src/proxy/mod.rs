@@ -1,0 +1,9 @@
+//! Requests to upstreams and their answers back, as they are.
+
+mod client;
+pub(crate) mod headers;
+mod tap;
+mod usage;
+
+pub(crate) use client::{Client, Target};
+pub(crate) use tap::{Ended, Tap};

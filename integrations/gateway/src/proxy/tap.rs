@@ -1,0 +1,143 @@
+//! An answer on its way to the client: untouched, watched, and not waited for without end.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::usage::{Usage, Watch};
+use crate::answer::BoxError;
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(crate) bytes: u64,
+    pub(crate) usage: Option<Usage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// All of it has passed.
+    Whole,
+    /// The client left.
+    ClientLeft,
+    /// The upstream broke off.
+    Broken,
+    /// The upstream fell silent.
+    Silent,
+}
+
+impl How {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::ClientLeft => "client_left",
+            Self::Broken => "broken",
+            Self::Silent => "silent",
+        }
+    }
+}
+
+type Tell = Box<dyn FnOnce(Ended) + Send>;
+
+/// Passes an upstream's body on, and tells somebody when it is over.
+pub(crate) struct Tap {
+    inner: Incoming,
+    stall: Duration,
+    silence: Pin<Box<Sleep>>,
+    /// None for what cannot be read, being compressed.
+    watch: Option<Watch>,
+    bytes: u64,
+    tell: Option<Tell>,
+}
+
+impl Tap {
+    pub(crate) fn new(inner: Incoming, stall: Duration, read: bool, tell: Tell) -> Self {
+        let watch = read.then(Watch::default);
+        let silence = Box::pin(sleep(stall));
+        let mut tap = Self { inner, stall, silence, watch, bytes: 0, tell: Some(tell) };
+        if tap.inner.is_end_stream() {
+            tap.end(How::Whole);
+        }
+        tap
+    }
+
+    fn end(&mut self, how: How) {
+        if let Some(tell) = self.tell.take() {
+            let usage = self.watch.as_ref().and_then(Watch::usage);
+            tell(Ended { how, bytes: self.bytes, usage });
+        }
+    }
+
+    fn see(&mut self, frame: &Frame<Bytes>) {
+        if let Some(data) = frame.data_ref() {
+            self.bytes = self.bytes.saturating_add(u64::try_from(data.len()).unwrap_or(u64::MAX));
+            if let Some(watch) = &mut self.watch {
+                watch.see(data);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Tap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tap").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl Body for Tap {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let tap = self.get_mut();
+        let Poll::Ready(next) = Pin::new(&mut tap.inner).poll_frame(cx) else {
+            ready!(tap.silence.as_mut().poll(cx));
+            tap.end(How::Silent);
+            return Poll::Ready(Some(Err("the upstream fell silent".into())));
+        };
+        match next {
+            Some(Ok(frame)) => {
+                tap.see(&frame);
+                if tap.inner.is_end_stream() {
+                    tap.end(How::Whole);
+                }
+                if let Some(end) = Instant::now().checked_add(tap.stall) {
+                    tap.silence.as_mut().reset(end);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Some(Err(error)) => {
+                tap.end(How::Broken);
+                Poll::Ready(Some(Err(error.into())))
+            }
+            None => {
+                tap.end(How::Whole);
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for Tap {
+    fn drop(&mut self) {
+        self.end(How::ClientLeft);
+    }
+}

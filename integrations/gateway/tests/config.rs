@@ -1,0 +1,114 @@
+//! Configuration files, and every mistake in them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
+
+use std::time::Duration;
+
+use cupel_gateway::{Config, Gateway};
+
+const WHOLE: &str = r#"
+listen = "0.0.0.0:8080"
+hosts = ["llm.example.org"]
+policy = "rag"
+at_most = 32_000
+unknown_window = 16_000
+fail_closed = true
+keys = [{ env = "GATEWAY_KEY" }]
+
+[[upstreams]]
+name = "openai"
+url = "https://api.openai.com/v1"
+key = { env = "OPENAI_API_KEY" }
+
+[[upstreams]]
+name = "local"
+url = "http://127.0.0.1:8000/v1"
+key = "none"
+models = ["llama*"]
+
+[[models]]
+name = "llama-3*"
+window = 32_768
+encoding = "estimate"
+factor = 1.1
+policy = { scorer = "recency", slicer = "greedy", placer = "chronological" }
+
+[limits]
+body_bytes = 1_000_000
+answer_seconds = 30.5
+"#;
+
+fn environment(name: &str) -> Option<String> {
+    ["GATEWAY_KEY", "OPENAI_API_KEY"].contains(&name).then(|| format!("value of {name}"))
+}
+
+#[test]
+fn a_whole_file_is_read() {
+    let config = Config::from_toml(WHOLE, &environment).unwrap();
+    assert_eq!(config.listen, "0.0.0.0:8080".parse().unwrap());
+    assert_eq!(config.limits.answer_time, Duration::from_millis(30_500));
+    assert_eq!((config.upstreams.len(), config.models.len(), config.keys.len()), (2, 1, 1));
+    assert!(config.fail_closed);
+    assert!(!format!("{config:?}").contains("value of"));
+    assert!(Gateway::new(config).is_ok());
+}
+
+#[test]
+fn every_mistake_is_listed_with_its_path() {
+    let text = r#"
+        lisen = "127.0.0.1:1"
+        listen = "here"
+        at_most = 0
+        policy = "caht"
+        keys = ["sk-secret", { env = "NOT_SET" }, { env = "A", file = "b" }]
+        [[upstreams]]
+        url = "ftp://example.org"
+        key = "sk-secret"
+        [[upstreams]]
+        models = "gpt"
+        [[models]]
+        window = -1
+        encoding = "o200"
+        factor = 0
+        policy = { scorers = [{ type = "recency", weight = -1 }], slicer = "greedy", placer = "u_shaped" }
+        [limits]
+        depth = 0
+        body_bytes = 10_000_000_000
+        body_second = 3
+    "#;
+    let error = Config::from_toml(text, &|_| None).unwrap_err();
+    for expected in [
+        "lisen: unknown key, expected one of listen",
+        "did you mean listen?",
+        "listen: \"here\" is no address with a port",
+        "at_most: must be at least 1, got 0",
+        "policy: got \"caht\", expected one of chat",
+        "keys[0]: must be a table with env or file",
+        "keys[1]: the variable NOT_SET: is not set",
+        "keys[2]: expected either env or file",
+        "upstreams[0].url: \"ftp://example.org\" is no address of a server",
+        "upstreams[0].key: expected one of client, none, or a table",
+        "upstreams[1].url: missing, expected the address of an API",
+        "upstreams[1].models: must be a list, got \"gpt\"",
+        "models[0].name: missing",
+        "models[0].window: must be at least 1, got -1",
+        "models[0].encoding: got \"o200\", expected one of o200k, cl100k, estimate; did you mean o200k?",
+        "models[0].factor: must be between 0.1 and 10, got 0",
+        "models[0].policy.scorers[0].weight: must be positive, got -1",
+        "limits.depth: must be at least 1, got 0",
+        "limits.body_second: unknown key",
+        "limits.waiting_bytes: must be at least body_bytes",
+    ] {
+        assert!(error.0.iter().any(|line| line.contains(expected)), "{expected}:\n{error}");
+    }
+    assert!(!error.to_string().contains("sk-secret"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_none_is_an_error_that_names_it() {
+    let error = Config::from_file("no/such/gateway.toml").unwrap_err().to_string();
+    assert!(error.starts_with("no/such/gateway.toml: "), "{error}");
+    assert!(Config::from_file("gateway.ini").unwrap_err().to_string().contains("expected a file"));
+    let error = Config::from_toml("a = [", &|_| None).unwrap_err().to_string();
+    assert!(error.starts_with("not valid TOML: "), "{error}");
+}

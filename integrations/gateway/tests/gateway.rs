@@ -1,0 +1,22 @@
+//! The gateway as its clients and upstreams see it, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+#[path = "../../local_server/mod.rs"]
+#[allow(missing_debug_implementations, unreachable_pub, dead_code)]
+mod local_server;
+
+#[path = "gateway/attacks.rs"]
+mod attacks;
+#[path = "gateway/clients.rs"]
+mod clients;
+#[path = "gateway/doors.rs"]
+mod doors;
+#[path = "gateway/fitting.rs"]
+mod fitting;
+#[path = "gateway/passing.rs"]
+mod passing;
+#[path = "gateway/raw.rs"]
+mod raw;
+#[path = "gateway/support.rs"]
+mod support;
