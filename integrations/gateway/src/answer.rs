@@ -85,12 +85,17 @@ const HEADER_CHARACTERS: usize = 240;
 
 /// Any text as the value of a header: one line of visible ASCII, and not a long one.
 pub(crate) fn header_value(text: &str) -> HeaderValue {
+    let text = visible(text, HEADER_CHARACTERS);
+    HeaderValue::from_str(text.trim()).unwrap_or(HeaderValue::from_static("?"))
+}
+
+/// The beginning of a text, with nothing in it that could do anything to a line.
+pub(crate) fn visible(text: &str, characters: usize) -> String {
     let visible = |character: char| match character {
         ' '..='~' => character,
         _ => '?',
     };
-    let text: String = text.chars().take(HEADER_CHARACTERS).map(visible).collect();
-    HeaderValue::from_str(text.trim()).unwrap_or(HeaderValue::from_static("?"))
+    text.chars().take(characters).map(visible).collect()
 }
 
 /// Names the report of a call.

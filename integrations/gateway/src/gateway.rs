@@ -4,15 +4,17 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
+use crate::calls::Calls;
 use crate::config::Config;
 use crate::guard::Hosts;
+use crate::page::Door;
 use crate::proxy::Client;
 use crate::select::Selector;
+use crate::tenant::Tenants;
 use crate::{api, server};
 
 /// A gateway that is ready to serve.
@@ -41,7 +43,11 @@ pub(crate) struct Shared {
     pub(crate) selector: Selector,
     /// Kibibytes of bodies that may still be read.
     pub(crate) room: Semaphore,
-    pub(crate) stopping: AtomicBool,
+    pub(crate) stopping: watch::Sender<bool>,
+    pub(crate) calls: Calls,
+    pub(crate) tenants: Tenants,
+    /// The door to the page, if there is one.
+    pub(crate) door: Option<Door>,
 }
 
 /// Why a configuration cannot be used: everything that is wrong with it, line by line.
@@ -64,7 +70,8 @@ impl Gateway {
     /// Everything that makes the configuration unusable.
     pub fn new(config: Config) -> Result<Self, Unusable> {
         let mut problems = config.problems();
-        let selector = match Selector::new(&config) {
+        let client = Client::new(config.limits.answer_time);
+        let selector = match Selector::new(&config, &client) {
             Ok(selector) if problems.is_empty() => selector,
             Ok(_) => return Err(Unusable(problems)),
             Err(problem) => {
@@ -72,12 +79,18 @@ impl Gateway {
                 return Err(Unusable(problems));
             }
         };
+        let tenants = Tenants::new(config.tenant_secret.as_ref());
+        let no_randomness = || Unusable(vec!["the system has no randomness to give".to_owned()]);
+        let tenants = tenants.ok_or_else(no_randomness)?;
         let shared = Shared {
             hosts: Hosts::new(config.listen, &config.hosts),
-            client: Client::new(config.limits.answer_time),
+            client,
             selector,
             room: Semaphore::new((config.limits.waiting_bytes / 1024).min(Semaphore::MAX_PERMITS)),
-            stopping: AtomicBool::new(false),
+            stopping: watch::Sender::new(false),
+            calls: Calls::new(config.page.bytes),
+            tenants,
+            door: config.page.token.clone().map(Door::new),
             config,
         };
         Ok(Self { shared })
@@ -101,7 +114,9 @@ impl Gateway {
             let shared = Arc::clone(&shared);
             move |request| api::answer(Arc::clone(&shared), request)
         };
-        let stopping = || shared.stopping.store(true, Ordering::Release);
+        let stopping = || {
+            shared.stopping.send_replace(true);
+        };
         server::run(listener, &shared.config.limits, stop, stopping, answer).await;
         Ok(())
     }

@@ -18,12 +18,19 @@
 
 mod answer;
 mod api;
+mod calls;
 mod config;
 mod gateway;
 mod guard;
+mod page;
 mod proxy;
 mod select;
 mod server;
+mod source;
+mod tenant;
 
-pub use config::{Config, Count, Limits, ModelRule, PORT, Secret, Upstream, UpstreamKey};
+pub use config::{
+    Config, Count, Limits, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
+};
 pub use gateway::{Gateway, Unusable};
+pub use page::random as random_token;

@@ -14,9 +14,13 @@ mod clients;
 mod doors;
 #[path = "gateway/fitting.rs"]
 mod fitting;
+#[path = "gateway/page.rs"]
+mod page;
 #[path = "gateway/passing.rs"]
 mod passing;
 #[path = "gateway/raw.rs"]
 mod raw;
+#[path = "gateway/sources.rs"]
+mod sources;
 #[path = "gateway/support.rs"]
 mod support;

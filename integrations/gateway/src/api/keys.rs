@@ -7,22 +7,13 @@ use crate::answer::Refusal;
 use crate::gateway::Shared;
 use crate::proxy::headers;
 
-/// Carries a key of the gateway's where the usual header is for the upstream.
-const KEY: &str = "x-cupel-key";
-
-/// The key a caller shows to the gateway.
-pub(super) fn shown(headers: &HeaderMap) -> Option<&[u8]> {
-    let own = headers.get(KEY).map(http::HeaderValue::as_bytes);
-    own.or_else(|| headers::credential(headers))
-}
-
 /// Refuses callers without one of the configured keys, where there are any.
 pub(super) fn check(shared: &Shared, headers: &HeaderMap) -> Result<(), Refusal> {
     let keys = &shared.config.keys;
     if keys.is_empty() {
         return Ok(());
     }
-    let shown = shown(headers).unwrap_or_default();
+    let shown = headers::shown(headers).unwrap_or_default();
     // All are compared, each in constant time, so that nothing is learned from how long it takes.
     let known = keys.iter().fold(false, |known, key| known | same(key.expose(), shown));
     if known {

@@ -2,11 +2,11 @@
 
 mod body;
 mod keys;
+mod record;
 mod route;
 mod selected;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use http::header::CONTENT_ENCODING;
@@ -18,8 +18,9 @@ use serde_json::json;
 
 use crate::answer::{Body, Refusal, json_response};
 use crate::gateway::Shared;
-use crate::guard;
 use crate::proxy::{Ended, Tap, Target};
+use crate::{guard, page};
+pub(crate) use keys::same;
 use route::{Health, Route};
 
 /// Answers a request.
@@ -51,9 +52,7 @@ async fn serve(
 ) -> Result<Response<Body>, Refusal> {
     match route {
         Route::Health(health) => Ok(healthy(shared, health)),
-        Route::Page => {
-            Err(Refusal::new(StatusCode::NOT_FOUND, "not_found", "there is no page here"))
-        }
+        Route::Page => page::answer(shared, parts, body).await,
         Route::Select(endpoint) => {
             keys::check(shared, &parts.headers)?;
             selected::answer(shared, endpoint, parts, body, started).await
@@ -66,7 +65,7 @@ async fn serve(
 }
 
 fn healthy(shared: &Shared, health: Health) -> Response<Body> {
-    let stopping = shared.stopping.load(Ordering::Acquire);
+    let stopping = *shared.stopping.borrow();
     match health {
         Health::Readiness if stopping => {
             json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({"status": "stopping"}))

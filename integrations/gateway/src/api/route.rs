@@ -53,6 +53,11 @@ impl Route {
     }
 }
 
+/// A name for logs and the page.
+pub(super) fn name(endpoint: Endpoint) -> &'static str {
+    Route::Select(endpoint).name()
+}
+
 /// Clients are told a base with or without it; an upstream's address has its own.
 fn below_v1(path: &str) -> &str {
     match path.strip_prefix("/v1") {

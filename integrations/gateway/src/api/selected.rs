@@ -9,11 +9,14 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 
-use super::{body, millis, route, tapped};
+use super::record::Open;
+use super::{body, route, tapped};
 use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, full, header_value};
+use crate::calls::Call;
 use crate::gateway::Shared;
 use crate::proxy::{Ended, Target};
 use crate::select::{Outcome, Selected};
+use crate::tenant::Caller;
 
 /// Asks for a request to be sent as it is.
 const BYPASS: &str = "x-cupel-bypass";
@@ -26,22 +29,26 @@ pub(super) async fn answer(
     started: Instant,
 ) -> Result<Response<Body>, Refusal> {
     body::must_be_json(&parts.headers)?;
+    let caller = shared.tenants.caller(&parts.headers);
     let held = body::read(shared, body).await?;
-    let selected = select(shared, endpoint, &parts.headers, held.bytes.clone()).await?;
+    let bytes = held.bytes.clone();
+    let selected = select(shared, endpoint, &parts.headers, bytes, caller.clone()).await?;
     refuse_unfitted(shared, &parts.headers, &selected)?;
     let upstream = shared.upstream(selected.model.as_deref())?;
     let target = Target { upstream, path: route::upstream_path(parts) };
-    let answer = shared.client.send(&target, parts, full(selected.body.clone())).await?;
-    let ours = describe(&selected);
-    let status = answer.status().as_u16();
-    let ended = move |ended: Ended| {
-        tracing::info!(
-            status,
-            end = ended.how.name(),
-            bytes = ended.bytes,
-            milliseconds = millis(started),
-        );
+    let sent = full(selected.body.clone());
+    let open = Open::begin(shared, route::name(endpoint), selected, &caller, started);
+    let answer = match shared.client.send(&target, parts, sent).await {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            open.refused(&refusal);
+            return Err(refusal);
+        }
     };
+    drop(held);
+    let ours = describe(open.call());
+    let status = answer.status().as_u16();
+    let ended = move |ended: Ended| open.ended(status, ended);
     let mut answer = tapped(shared, answer, Box::new(ended));
     answer.headers_mut().extend(ours);
     Ok(answer)
@@ -52,6 +59,7 @@ async fn select(
     endpoint: Endpoint,
     headers: &HeaderMap,
     bytes: bytes::Bytes,
+    caller: Caller,
 ) -> Result<Selected, Refusal> {
     if headers.contains_key(BYPASS) {
         return Ok(Selected::as_it_came(bytes, "bypass", "x-cupel-bypass was set"));
@@ -59,7 +67,7 @@ async fn select(
     if headers.contains_key(CONTENT_ENCODING) {
         return Ok(Selected::as_it_came(bytes, "encoded", "the body is compressed"));
     }
-    shared.selector.select(endpoint, bytes).await
+    shared.selector.select(endpoint, bytes, caller).await
 }
 
 /// Refuses what was not fitted, where that is wanted.
@@ -78,18 +86,16 @@ fn refuse_unfitted(
 }
 
 /// Our headers of an answer.
-fn describe(selected: &Selected) -> HeaderMap {
+fn describe(call: &Call) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    match &selected.outcome {
-        Outcome::Fitted(selection) => {
-            let tokens = selection.sent.tokens.saturating_add(selection.fixed_tokens);
-            headers.insert(TOKENS, tokens.into());
+    headers.insert(REPORT, header_value(&call.id));
+    match &call.outcome {
+        Ok(fitted) => {
+            headers.insert(TOKENS, fitted.tokens.into());
         }
-        Outcome::Passed(passed) => {
-            let why = format!("{}: {}", passed.code, passed.why);
-            headers.insert(PASSED, header_value(&why));
+        Err((code, why)) => {
+            headers.insert(PASSED, header_value(&format!("{code}: {why}")));
         }
     }
-    let _ = REPORT;
     headers
 }

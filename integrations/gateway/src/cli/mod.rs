@@ -1,8 +1,10 @@
 //! The command line: what is asked for, and what is said back.
 
 mod args;
+mod demo;
 mod log;
 mod serve;
+mod token;
 
 use std::ffi::OsString;
 use std::io::Write;

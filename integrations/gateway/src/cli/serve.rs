@@ -1,14 +1,25 @@
 //! Runs the gateway until it is told to stop.
 
-use cupel_gateway::{Config, Gateway, Upstream};
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use cupel_gateway::{Config, Gateway, Secret, Upstream};
 use tokio::net::TcpListener;
 
 use super::args::Args;
-use super::{log, say};
+use super::{demo, log, say, token};
 
 pub(super) fn run(args: Args) -> Result<(), String> {
     let check = args.check;
-    let config = configure(args)?;
+    if args.demo {
+        let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+        return on_runtime(demo::run(args.once, args.listen.unwrap_or(any_port)));
+    }
+    let has_page = !args.no_page && !check;
+    let mut config = configure(args)?;
+    let token = if has_page { Some(token::new()?) } else { None };
+    config.page.token = token.as_deref().map(Secret::new);
+    let token_file = config.page.token_file.clone();
     let listen = config.listen;
     let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
     if check {
@@ -16,18 +27,22 @@ pub(super) fn run(args: Args) -> Result<(), String> {
         return Ok(());
     }
     log::begin()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no runtime: {error}"))?;
-    runtime.block_on(async {
+    on_runtime(async {
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         say(&format!("listening on http://{address}/v1\n"));
+        if let Some(token) = token {
+            token::show(&token, token_file, address)?;
+        }
         gateway.serve(listener, stopped()).await.map_err(|error| error.to_string())
     })
+}
+
+fn on_runtime(run: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| format!("no runtime: {error}"))?.block_on(run)
 }
 
 fn configure(args: Args) -> Result<Config, String> {
@@ -38,17 +53,18 @@ fn configure(args: Args) -> Result<Config, String> {
     config.listen = args.listen.unwrap_or(config.listen);
     config.at_most = args.at_most.or(config.at_most);
     config.fail_closed |= args.fail_closed;
+    config.page.token_file = args.token_file.or(config.page.token_file);
     Ok(config)
 }
 
 /// Everything that is wrong, each on its line.
-fn listed(error: &cupel_gateway::Unusable) -> String {
+pub(super) fn listed(error: &cupel_gateway::Unusable) -> String {
     let lines: Vec<String> = error.0.iter().map(|line| format!("\n  {line}")).collect();
     format!("the configuration cannot be used:{}", lines.concat())
 }
 
 /// Until somebody says stop: an interrupt, or the signal that service managers send.
-async fn stopped() {
+pub(super) async fn stopped() {
     let interrupt = async { drop(tokio::signal::ctrl_c().await) };
     #[cfg(unix)]
     {

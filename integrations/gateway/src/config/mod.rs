@@ -2,7 +2,9 @@
 
 mod limits;
 mod models;
+mod page;
 mod read;
+mod retriever;
 mod secret;
 mod upstream;
 
@@ -13,6 +15,8 @@ use cupel::Policy;
 pub use limits::Limits;
 pub(crate) use models::fits;
 pub use models::{Count, ModelRule};
+pub use page::Page;
+pub use retriever::Retriever;
 pub use secret::Secret;
 pub use upstream::{Upstream, UpstreamKey};
 
@@ -53,6 +57,12 @@ pub struct Config {
     pub limits: Limits,
     /// Keys that clients of this gateway must show; none: everybody who can reach it may ask.
     pub keys: Vec<Secret>,
+    /// Retrievers that are asked for every request.
+    pub sources: Vec<Retriever>,
+    /// The key of the hash that tells tenants apart; gateways that share it know the same tenants.
+    pub tenant_secret: Option<Secret>,
+    /// The page of recent calls.
+    pub page: Page,
 }
 
 impl Config {
@@ -70,6 +80,9 @@ impl Config {
             fail_closed: false,
             limits: Limits::default(),
             keys: Vec::new(),
+            sources: Vec::new(),
+            tenant_secret: None,
+            page: Page::default(),
         }
     }
 

@@ -46,7 +46,9 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
     };
     let site = headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes);
     let cross = matches!(site, Some(site) if site != b"same-origin" && site != b"none");
-    if cross || !origins.all(same) {
+    // A page without a referrer posts without an origin; a browser says whose page it was.
+    let own = |origin: &http::HeaderValue| site == Some(b"same-origin") && origin == "null";
+    if cross || !origins.all(|origin| same(origin) || own(origin)) {
         let message = "requests from pages of other sites are not taken";
         return Err(Refusal::new(StatusCode::FORBIDDEN, "cross_site", message));
     }
@@ -74,6 +76,9 @@ mod tests {
         }
         let same = [("host", "localhost:4141"), ("origin", "http://localhost:4141")];
         assert_eq!(checked("/cupel/", &same), Ok(()));
+        let own =
+            [("host", "localhost:4141"), ("origin", "null"), ("sec-fetch-site", "same-origin")];
+        assert_eq!(checked("/cupel/login", &own), Ok(()));
     }
 
     #[test]
@@ -91,6 +96,7 @@ mod tests {
             ("/", vec![host, ("origin", "http://localhost:9999")], 403),
             ("/", vec![host, ("sec-fetch-site", "cross-site")], 403),
             ("/", vec![host, ("sec-fetch-site", "same-site")], 403),
+            ("/", vec![host, ("sec-fetch-site", "cross-site"), ("origin", "null")], 403),
             ("/", vec![host, ("upgrade", "websocket")], 400),
             ("http://evil.example/v1/models", vec![host], 400),
             ("/v1/../admin", vec![host], 400),

@@ -54,6 +54,15 @@ impl Client {
         Self { pool, answer_time }
     }
 
+    /// Sends a request of the gateway's own.
+    pub(crate) async fn ask(
+        &self,
+        request: Request<Body>,
+        time: Duration,
+    ) -> Result<Response<Incoming>, BoxError> {
+        Ok(tokio::time::timeout(time, self.pool.request(request)).await??)
+    }
+
     /// Sends a request with the client's method and headers; the answer's headers are cleaned.
     pub(crate) async fn send(
         &self,
@@ -125,12 +134,4 @@ fn unreachable_upstream(upstream: &Upstream, error: &hyper_util::client::legacy:
     let what = if error.is_connect() { "could not be reached" } else { "gave no answer" };
     let message = format!("upstream {:?} {what}", upstream.name);
     Refusal::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", message)
-}
-
-/// Names the error of a body.
-impl From<hyper::Error> for Refusal {
-    fn from(error: hyper::Error) -> Self {
-        let _: BoxError = error.into();
-        Self::new(StatusCode::BAD_REQUEST, "broken_body", "the body broke off")
-    }
 }

@@ -58,8 +58,17 @@ pub(crate) fn strip_credentials(headers: &mut HeaderMap) {
     }
 }
 
+/// Carries a key of the gateway's where the usual header is for the upstream.
+const KEY: &str = "x-cupel-key";
+
+/// The key a caller shows to the gateway.
+pub(crate) fn shown(headers: &HeaderMap) -> Option<&[u8]> {
+    let own = headers.get(KEY).map(http::HeaderValue::as_bytes);
+    own.or_else(|| credential(headers))
+}
+
 /// The key that a client shows, whatever header it is in.
-pub(crate) fn credential(headers: &HeaderMap) -> Option<&[u8]> {
+fn credential(headers: &HeaderMap) -> Option<&[u8]> {
     CREDENTIALS
         .into_iter()
         .filter(|name| *name != "cookie")

@@ -7,3 +7,4 @@ mod usage;
 
 pub(crate) use client::{Client, Target};
 pub(crate) use tap::{Ended, Tap};
+pub(crate) use usage::Usage;

@@ -14,10 +14,15 @@ use serde::Deserialize;
 
 use crate::answer::Refusal;
 use crate::config::{Config, Limits, fits};
+use crate::proxy::Client;
+use crate::tenant::Caller;
 use profile::Profile;
 
 /// Bodies of so many bytes are read on the blocking pool.
 const LARGE: usize = 256 * 1024;
+
+/// Where a user's first message is looked for.
+const OPENING: usize = 16;
 
 /// Selects in bodies.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub(crate) struct Selected {
     pub(crate) body: Bytes,
     /// The model it names.
     pub(crate) model: Option<String>,
+    /// What the conversation began with, as far as that can be told.
+    pub(crate) opening: Vec<u8>,
     pub(crate) outcome: Outcome,
 }
 
@@ -59,13 +66,13 @@ impl Selector {
     /// # Errors
     ///
     /// What a layer cannot be built from, in words.
-    pub(crate) fn new(config: &Config) -> Result<Self, String> {
+    pub(crate) fn new(config: &Config, client: &Client) -> Result<Self, String> {
         let mut profiles = Vec::with_capacity(config.models.len() + 1);
         for (index, rule) in config.models.iter().enumerate() {
-            let profile = Profile::new(config, Some(rule));
+            let profile = Profile::new(config, Some(rule), client);
             profiles.push(profile.map_err(|error| format!("models[{index}]: {error}"))?);
         }
-        let others = Profile::new(config, None)?;
+        let others = Profile::new(config, None, client)?;
         Ok(Self { profiles, others, limits: config.limits.clone() })
     }
 
@@ -78,9 +85,10 @@ impl Selector {
         &self,
         endpoint: Endpoint,
         bytes: Bytes,
+        caller: Caller,
     ) -> Result<Selected, Refusal> {
         match self.read(endpoint, bytes.clone()).await? {
-            Ok(body) => self.fit(body, bytes).await,
+            Ok(body) => self.fit(body.carried_by(caller), bytes).await,
             Err(why) => Ok(Selected::as_it_came(bytes, "unreadable", why)),
         }
     }
@@ -101,6 +109,7 @@ impl Selector {
 
     async fn fit(&self, body: JsonBody, bytes: Bytes) -> Result<Selected, Refusal> {
         let model = body.model().map(str::to_owned);
+        let opening = opening(&body);
         let call = self.profile(model.as_deref()).select(body);
         let Ok(selected) = tokio::time::timeout(self.limits.selection_time, call).await else {
             let limit = self.limits.selection_time.as_secs_f64();
@@ -126,7 +135,7 @@ impl Selector {
                 (bytes, passed("unknown_model", why))
             }
         };
-        Ok(Selected { body, model, outcome })
+        Ok(Selected { body, model, opening, outcome })
     }
 
     /// The profile of the rule that fits best, or the one for everything else.
@@ -163,7 +172,8 @@ impl Selected {
     /// A body that nothing was done to.
     pub(crate) fn as_it_came(body: Bytes, code: &'static str, why: &str) -> Self {
         let model = model_of(&body);
-        Self { body, model, outcome: Outcome::Passed(Passed { code, why: why.to_owned() }) }
+        let outcome = Outcome::Passed(Passed { code, why: why.to_owned() });
+        Self { body, model, opening: Vec::new(), outcome }
     }
 }
 
@@ -174,6 +184,21 @@ fn model_of(body: &[u8]) -> Option<String> {
         model: String,
     }
     serde_json::from_slice(body).ok().map(|Named { model }| model)
+}
+
+/// What a conversation began with: its first message of a user's. It tells conversations apart that
+/// nobody has named.
+fn opening(body: &JsonBody) -> Vec<u8> {
+    #[derive(Deserialize)]
+    struct Role {
+        role: String,
+    }
+    let is_user = |json: &&str| {
+        let role = serde_json::from_str(json).map(|Role { role }| role);
+        role.is_ok_and(|role| role == "user")
+    };
+    let first = body.messages().take(OPENING).find(is_user).or_else(|| body.messages().next());
+    first.unwrap_or_default().as_bytes().to_vec()
 }
 
 /// A selected body, shared with what reported on it.

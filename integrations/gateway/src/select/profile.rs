@@ -14,6 +14,8 @@ use tower::{Layer, Service};
 
 use super::budget::Calibrated;
 use crate::config::{Config, Count, ModelRule};
+use crate::proxy::Client;
+use crate::source;
 
 /// The layer over a service that sends nothing: what was selected comes back.
 type Fitting = CupelService<Echo, JsonBody, OpenAiAdapter>;
@@ -36,11 +38,16 @@ pub(super) struct Profile {
 pub(super) struct Unknown;
 
 impl Profile {
-    pub(super) fn new(config: &Config, rule: Option<&ModelRule>) -> Result<Self, String> {
+    pub(super) fn new(
+        config: &Config,
+        rule: Option<&ModelRule>,
+        client: &Client,
+    ) -> Result<Self, String> {
         let window = rule.and_then(|rule| rule.window);
         let fallback = window.or(config.unknown_window);
         let count = rule.and_then(|rule| rule.count);
-        let built = |count| layer(config, rule, fallback, count).map_err(|error| error.to_string());
+        let built =
+            |count| layer(config, rule, fallback, count, client).map_err(|error| error.to_string());
         Ok(Self {
             pattern: rule.map(|rule| rule.name.clone()).unwrap_or_default(),
             exact: built(count)?,
@@ -70,6 +77,7 @@ fn layer(
     rule: Option<&ModelRule>,
     fallback: Option<i64>,
     count: Option<Count>,
+    client: &Client,
 ) -> Result<Fitting, Box<dyn std::error::Error>> {
     let mut models = Models::new();
     if let Some(window) = fallback {
@@ -90,13 +98,15 @@ fn layer(
     }
     let policy: Policy = rule.and_then(|rule| rule.policy.clone()).unwrap_or(config.policy.clone());
     let factor = rule.map_or(1.0, |rule| rule.factor);
-    let layer = CupelLayer::builder()
+    let mut builder = CupelLayer::builder()
         .adapter(adapter)
         .policy(policy)
         .budget(Calibrated { window, factor })
-        .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()))
-        .build()?;
-    Ok(layer.layer(Echo))
+        .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()));
+    for retriever in &config.sources {
+        builder = builder.source(source::source(retriever, client));
+    }
+    Ok(builder.build()?.layer(Echo))
 }
 
 /// The estimates of all layers, remembered from turn to turn.

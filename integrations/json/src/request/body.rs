@@ -106,6 +106,13 @@ impl JsonBody {
         self.messages.len()
     }
 
+    /// The JSON of each message; of a text that stands for one, the text.
+    pub fn messages(&self) -> impl Iterator<Item = &str> {
+        self.messages.iter().map(|message| match message {
+            Message::Item(range) | Message::Text(range) => self.slice(range),
+        })
+    }
+
     /// The body as it will be sent, to be kept without a copy.
     #[must_use]
     pub fn into_json(self) -> Arc<str> {

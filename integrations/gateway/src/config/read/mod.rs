@@ -3,8 +3,10 @@
 mod limits;
 mod mistakes;
 mod models;
+mod page;
 mod policy;
 mod secrets;
+mod sources;
 mod upstreams;
 
 use std::path::Path as FilePath;
@@ -98,6 +100,9 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let policy = fields.take("policy");
     let limits = fields.take("limits");
     let keys = fields.take("keys");
+    let page = fields.take("page");
+    let sources = fields.take("sources");
+    let tenant_secret = fields.take("tenant_secret");
     fields.close();
 
     let listen = listen.unwrap_or_else(|| format!("127.0.0.1:{PORT}"));
@@ -120,13 +125,29 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
             secrets::read(tree, &keys_at.index(index), environment, mistakes)
         });
     let keys = keys.collect();
+    let page = page::read(page, &root.key("page"), mistakes);
+    let sources = sources::read(sources, &root.key("sources"), environment, mistakes);
+    let tenant_secret = tenant_secret
+        .and_then(|tree| secrets::read(tree, &root.key("tenant_secret"), environment, mistakes));
 
     let mut upstreams = upstreams.into_iter();
     let mut config = Config::new(upstreams.next()?);
     config.upstreams.extend(upstreams);
     config.listen = listen.ok()?;
     config.policy = policy.unwrap_or(config.policy);
-    Some(Config { hosts, at_most, unknown_window, fail_closed, models, limits, keys, ..config })
+    Some(Config {
+        hosts,
+        at_most,
+        unknown_window,
+        fail_closed,
+        models,
+        limits,
+        keys,
+        page,
+        sources,
+        tenant_secret,
+        ..config
+    })
 }
 
 /// The entries of a list that may be left out.

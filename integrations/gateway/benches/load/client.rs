@@ -1,0 +1,68 @@
+//! A client, and a request of 100 messages of about 60 tokens.
+
+use std::error::Error;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Client(Pool<HttpConnector, Full<Bytes>>);
+
+impl Client {
+    pub(crate) fn new() -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.set_nodelay(true);
+        Self(Pool::builder(TokioExecutor::new()).build(tcp))
+    }
+
+    pub(crate) async fn send(
+        &self,
+        to: SocketAddr,
+        body: &Bytes,
+    ) -> Result<Response<Incoming>, Failure> {
+        let request = Request::post(format!("http://{to}/v1/chat/completions"))
+            .header("content-type", "application/json")
+            .body(Full::new(body.clone()))?;
+        let answer = self.0.request(request).await?;
+        match answer.status().is_success() {
+            true => Ok(answer),
+            false => Err(answer.status().to_string().into()),
+        }
+    }
+
+    /// Sends, and reads all of the answer: how many bytes it had.
+    pub(crate) async fn call(&self, to: SocketAddr, body: &Bytes) -> Result<usize, Failure> {
+        let answer = self.send(to, body).await?.into_body().collect().await?;
+        Ok(answer.to_bytes().len())
+    }
+}
+
+/// Another conversation for each seed; its turns grow from call to call in no way that matters here.
+pub(crate) fn request(seed: usize, stream: bool) -> Bytes {
+    let words = ["order", "station", "parcel", "morning", "invoice", "reader", "bridge", "letter"];
+    let text = |message: usize| -> String {
+        (0..56)
+            .map(|word| {
+                words.get((seed + message * 7 + word * word) % 8).copied().unwrap_or_default()
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let messages: Vec<Value> = (0..100)
+        .map(|message| {
+            let role = if message % 2 == 0 { "user" } else { "assistant" };
+            json!({"role": role, "content": format!("{message}: {}", text(message))})
+        })
+        .collect();
+    let body = json!({"model": "gpt-4o", "stream": stream, "max_completion_tokens": 500, "messages": messages});
+    Bytes::from(body.to_string())
+}

@@ -1,0 +1,112 @@
+//! A call on record, from its selection to its end, however that comes.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cupel::layer::Selection;
+
+use super::millis;
+use crate::answer::{Refusal, visible};
+use crate::calls::{Call, Conversation, Draft, Ending, Fitted};
+use crate::gateway::Shared;
+use crate::proxy::Ended;
+use crate::select::{Outcome, Passed, Selected};
+use crate::tenant::Caller;
+
+/// What a server notes down for a client that left.
+const LEFT: u16 = 499;
+
+/// The longest name of a model that is written down.
+const MODEL_CHARACTERS: usize = 80;
+
+/// A call under way; dropped before its end, it is one whose client has left.
+pub(super) struct Open {
+    shared: Arc<Shared>,
+    call: Arc<Call>,
+    started: Instant,
+    over: bool,
+}
+
+impl Open {
+    pub(super) fn begin(
+        shared: &Arc<Shared>,
+        route: &'static str,
+        selected: Selected,
+        caller: &Caller,
+        started: Instant,
+    ) -> Self {
+        let model = selected.model.as_deref().unwrap_or_default();
+        let named = caller.conversation.as_deref().map(str::as_bytes);
+        let conversation = named.unwrap_or(&selected.opening);
+        let draft = Draft {
+            route,
+            model: visible(model, MODEL_CHARACTERS),
+            conversation: Conversation::new(&[caller.tenant.as_bytes(), conversation]),
+            outcome: match selected.outcome {
+                Outcome::Fitted(selection) => Ok(Box::new(fitted(&selection, model))),
+                Outcome::Passed(Passed { code, why }) => Err((code, why)),
+            },
+        };
+        let call = shared.calls.begin(draft);
+        Self { shared: Arc::clone(shared), call, started, over: false }
+    }
+
+    pub(super) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// The upstream gave no answer.
+    pub(super) fn refused(mut self, refusal: &Refusal) {
+        self.end(refusal.status().as_u16(), refusal.code(), None, 0);
+    }
+
+    /// The answer has passed, as far as it has.
+    pub(super) fn ended(mut self, status: u16, ended: Ended) {
+        self.end(status, ended.how.name(), ended.usage, ended.bytes);
+    }
+
+    fn end(
+        &mut self,
+        status: u16,
+        how: &'static str,
+        usage: Option<crate::proxy::Usage>,
+        bytes: u64,
+    ) {
+        self.over = true;
+        let ending = Ending { status, how, usage, elapsed: self.started.elapsed() };
+        self.shared.calls.end(&self.call, ending);
+        let call = &self.call;
+        tracing::info!(
+            route = call.route,
+            status,
+            end = how,
+            model = call.model,
+            outcome = call.outcome.as_ref().err().map_or("fitted", |(code, _)| code),
+            tokens = call.tokens,
+            left_out = call.fitted().map(|fitted| fitted.left_out),
+            counted = usage.map(|usage| usage.input),
+            bytes,
+            milliseconds = millis(self.started),
+            report = call.id,
+        );
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if !self.over {
+            self.end(LEFT, "client_left", None, 0);
+        }
+    }
+}
+
+/// A selection as it is remembered.
+fn fitted(selection: &Selection, model: &str) -> Fitted {
+    let excluded = selection.report.excluded.iter().map(|entry| entry.item.tokens().max(0));
+    Fitted {
+        explanation: selection.explain().title(visible(model, MODEL_CHARACTERS)),
+        tokens: selection.sent.tokens.saturating_add(selection.fixed_tokens),
+        left_out: excluded.fold(0, i64::saturating_add),
+        cached: 0,
+    }
+}

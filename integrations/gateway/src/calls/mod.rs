@@ -1,0 +1,152 @@
+//! Recent calls, for the page: in memory, and bounded in bytes.
+
+mod call;
+mod factor;
+mod totals;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+pub(crate) use call::{Call, Conversation, Draft, Ending, Fitted, hex};
+pub(crate) use factor::Factors;
+pub(crate) use totals::Totals;
+
+/// What is remembered of calls.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    kept: Mutex<Kept>,
+    /// Counts changes, for those who look on.
+    changes: watch::Sender<u64>,
+    most_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// The newest last.
+    recent: VecDeque<Arc<Call>>,
+    bytes: usize,
+    totals: Totals,
+    factors: Factors,
+}
+
+impl Calls {
+    pub(crate) fn new(most_bytes: usize) -> Self {
+        Self { kept: Mutex::default(), changes: watch::Sender::new(0), most_bytes }
+    }
+
+    /// Remembers a call that has been fitted, or passed; older ones are forgotten.
+    pub(crate) fn begin(&self, draft: Draft) -> Arc<Call> {
+        let mut kept = self.kept();
+        let same = |call: &&Arc<Call>| call.conversation == draft.conversation;
+        let previous = kept.recent.iter().rev().find(same).map(Arc::downgrade);
+        let call = Arc::new(Call::new(draft, previous.unwrap_or_default()));
+        kept.totals.begin(&call);
+        kept.bytes = kept.bytes.saturating_add(call.bytes);
+        kept.recent.push_back(Arc::clone(&call));
+        while kept.bytes > self.most_bytes {
+            let Some(oldest) = kept.recent.pop_front() else { break };
+            kept.bytes = kept.bytes.saturating_sub(oldest.bytes);
+        }
+        drop(kept);
+        self.changed();
+        call
+    }
+
+    /// Remembers how a call ended.
+    pub(crate) fn end(&self, call: &Call, ending: Ending) {
+        let mut kept = self.kept();
+        if let (Some(usage), Some(tokens)) = (ending.usage, call.tokens) {
+            kept.factors.add(&call.model, tokens, usage.input);
+            kept.totals.read_from_cache(usage.cached);
+        }
+        drop(kept);
+        call.end(ending);
+        self.changed();
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
+    /// Tells when something has changed.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// The newest calls, the newest first.
+    pub(crate) fn newest(&self, most: usize) -> Vec<Arc<Call>> {
+        self.kept().recent.iter().rev().take(most).map(Arc::clone).collect()
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Call>> {
+        self.kept().recent.iter().find(|call| call.id == id).map(Arc::clone)
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        self.kept().totals
+    }
+
+    /// What each model's own count is of ours.
+    pub(crate) fn factors(&self) -> Vec<(String, f64, u64)> {
+        self.kept().factors.list()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proxy::Usage;
+
+    fn draft(conversation: &str) -> Draft {
+        Draft {
+            route: "chat",
+            model: "m".to_owned(),
+            conversation: Conversation::new(&[b"tenant", conversation.as_bytes()]),
+            outcome: Err(("bypass", "x".repeat(1_000))),
+        }
+    }
+
+    #[test]
+    fn older_calls_are_forgotten_when_there_is_no_room() {
+        let calls = Calls::new(10_000);
+        let first = calls.begin(draft("a"));
+        assert!(calls.find(&first.id).is_some());
+        for _ in 0..100 {
+            calls.begin(draft("a"));
+        }
+        let kept = calls.newest(1_000);
+        assert!(!kept.is_empty() && kept.len() < 10, "{}", kept.len());
+        assert!(calls.find(&first.id).is_none());
+        assert_eq!(calls.totals().calls, 101);
+    }
+
+    #[test]
+    fn a_call_knows_the_one_before_it_in_its_conversation() {
+        let calls = Calls::new(1_000_000);
+        let first = calls.begin(draft("a"));
+        calls.begin(draft("b"));
+        let second = calls.begin(draft("a"));
+        assert_eq!(second.previous().unwrap().id, first.id);
+        assert!(first.previous().is_none());
+        assert_ne!(first.id, second.id);
+    }
+
+    #[test]
+    fn what_a_model_counts_is_set_beside_our_count() {
+        let mut factors = Factors::default();
+        factors.add("m", 100, 110);
+        factors.add("m", 100, 130);
+        assert_eq!(factors.list(), [("m".to_owned(), 1.2, 2)]);
+        for index in 0..1_000 {
+            factors.add(&index.to_string(), 100, 100);
+        }
+        assert!(factors.list().len() <= 256);
+        let _ = Usage { input: 1, cached: 0 };
+    }
+}

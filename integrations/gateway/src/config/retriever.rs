@@ -1,0 +1,49 @@
+//! Retrievers that are asked for every request.
+
+use std::time::Duration;
+
+use super::Secret;
+
+/// A retriever over HTTP. It is sent `{"query": …, "limit": …}` and answers with a list of
+/// `{"text": …, "score": …}`, or a line for each.
+///
+/// ```
+/// use cupel_gateway::Retriever;
+///
+/// let retriever = Retriever::new("manual", "http://127.0.0.1:9000/search");
+/// assert_eq!(retriever.items, 50);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Retriever {
+    /// Its name in reports.
+    pub name: String,
+    /// Its address.
+    pub url: String,
+    /// A key to show it; the client's is never shown.
+    pub key: Option<Secret>,
+    /// How long it may take; what has arrived by then is used.
+    pub deadline: Duration,
+    /// How many items are taken.
+    pub items: usize,
+    /// How large its answer may be.
+    pub bytes: usize,
+    /// Whether a request cannot be fitted without it.
+    pub required: bool,
+}
+
+impl Retriever {
+    /// A retriever that has half a second for 50 items in a mebibyte.
+    #[must_use]
+    pub fn new(name: impl Into<String>, url: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            url: url.into(),
+            key: None,
+            deadline: Duration::from_millis(500),
+            items: 50,
+            bytes: 1 << 20,
+            required: false,
+        }
+    }
+}

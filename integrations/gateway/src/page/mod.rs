@@ -1,0 +1,127 @@
+//! The page of recent calls: to look at, behind its token, and nothing can be changed from it.
+
+mod door;
+mod list;
+
+use std::sync::Arc;
+
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+};
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use crate::answer::{Body, Refusal, full};
+use crate::calls::Call;
+use crate::gateway::Shared;
+
+pub(crate) use door::Door;
+pub use door::random;
+
+/// Longer than any token.
+const LOGIN_BYTES: usize = 1_024;
+
+/// Answers a request below `/cupel`.
+pub(crate) async fn answer(
+    shared: &Arc<Shared>,
+    parts: &Parts,
+    body: Incoming,
+) -> Result<Response<Body>, Refusal> {
+    let Some(door) = &shared.door else {
+        let message = "this gateway has no page";
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "no_page", message));
+    };
+    let path = parts.uri.path().trim_start_matches("/cupel").trim_start_matches('/');
+    if parts.method == Method::POST && path == "login" {
+        return log_in(door, body).await;
+    }
+    if parts.method != Method::GET {
+        let message = "there is nothing here that could be changed";
+        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "read_only", message));
+    }
+    if !door.is_open_to(&parts.headers) {
+        return html(StatusCode::UNAUTHORIZED, |nonce| list::login(nonce, false));
+    }
+    match path.split_once('/') {
+        None if path.is_empty() => html(StatusCode::OK, list::page),
+        None if path == "events" => Ok(list::events(shared)),
+        Some(("call", id)) => match shared.calls.find(id) {
+            Some(call) => html(StatusCode::OK, |nonce| explained(&call, nonce)),
+            None => {
+                let message = "this call is not remembered; older ones make room for newer ones";
+                Err(Refusal::new(StatusCode::NOT_FOUND, "no_such_call", message))
+            }
+        },
+        _ => Err(Refusal::new(StatusCode::NOT_FOUND, "not_found", "there is no such page")),
+    }
+}
+
+async fn log_in(door: &Door, body: Incoming) -> Result<Response<Body>, Refusal> {
+    let read = http_body_util::Limited::new(body, LOGIN_BYTES).collect().await;
+    let form = read.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let token = form.strip_prefix(b"token=").unwrap_or_default();
+    let Some(cookie) = door.cookie_for(token) else {
+        return html(StatusCode::UNAUTHORIZED, |nonce| list::login(nonce, true));
+    };
+    let mut response = Response::new(full(""));
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    protect(response.headers_mut(), "");
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/cupel/"));
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// A call explained, with what changed since the one before it.
+fn explained(call: &Call, nonce: &str) -> String {
+    let previous = call.previous();
+    let before = previous.as_ref().and_then(|call| call.fitted());
+    match call.fitted() {
+        Some(fitted) => fitted
+            .explanation
+            .page()
+            .previous(before.map(|fitted| &fitted.explanation))
+            .nonce(nonce)
+            .home("/cupel/", "all calls")
+            .to_string(),
+        None => list::passed(call, nonce),
+    }
+}
+
+/// A page of ours: nobody keeps it, frames it, or learns where it was left from.
+fn html(status: StatusCode, write: impl FnOnce(&str) -> String) -> Result<Response<Body>, Refusal> {
+    let nonce = door::random().ok_or_else(|| {
+        let message = "the system has no randomness to give";
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no_randomness", message)
+    })?;
+    let mut response = Response::new(full(write(&nonce)));
+    *response.status_mut() = status;
+    protect(response.headers_mut(), &nonce);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    Ok(response)
+}
+
+fn protect(headers: &mut http::HeaderMap, nonce: &str) {
+    let policy = format!(
+        "default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; \
+         connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    );
+    let policy = HeaderValue::from_str(&policy);
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        policy.unwrap_or(HeaderValue::from_static("default-src 'none'")),
+    );
+    for (name, value) in [
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

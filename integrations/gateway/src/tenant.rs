@@ -1,0 +1,80 @@
+//! Whose conversations are whose.
+
+use http::HeaderMap;
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::calls::hex;
+use crate::config::Secret;
+use crate::proxy::headers;
+
+/// Names a conversation inside a tenant.
+const CONVERSATION: &str = "x-cupel-conversation";
+
+/// A conversation's name is no longer than this; the rest is not looked at.
+const NAME_BYTES: usize = 256;
+
+/// Tells tenants apart by a keyed hash of their credentials.
+#[derive(Debug)]
+pub(crate) struct Tenants(hmac::Key);
+
+/// Who asks, and in which conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// A keyed hash: nobody learns a credential from it.
+    pub(crate) tenant: String,
+    /// What the caller calls the conversation, if anything.
+    pub(crate) conversation: Option<String>,
+}
+
+impl Tenants {
+    /// Gateways with the same secret know the same tenants; without one nobody else does.
+    ///
+    /// None where the system has no randomness to give.
+    pub(crate) fn new(secret: Option<&Secret>) -> Option<Self> {
+        let mut random = [0; 32];
+        SystemRandom::new().fill(&mut random).ok()?;
+        let secret = secret.map_or(&random[..], |secret| secret.expose().as_bytes());
+        Some(Self(hmac::Key::new(hmac::HMAC_SHA256, secret)))
+    }
+
+    /// Who asks. A header names a conversation, and never a tenant.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Caller {
+        let credential = headers::shown(headers).unwrap_or_default();
+        let tag = hmac::sign(&self.0, credential);
+        let tenant = hex(tag.as_ref().get(..16).unwrap_or_default());
+        let conversation = headers.get(CONVERSATION).map(|name| {
+            let name = name.as_bytes();
+            String::from_utf8_lossy(name.get(..NAME_BYTES).unwrap_or(name)).into_owned()
+        });
+        Caller { tenant, conversation: conversation.filter(|name| !name.is_empty()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_is_known_by_its_credential_alone() {
+        let tenants = Tenants::new(Some(&Secret::new("s"))).unwrap();
+        let caller = |lines: &[(&'static str, &'static str)]| {
+            let lines = lines.iter().map(|(name, value)| {
+                (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
+            });
+            tenants.caller(&lines.collect())
+        };
+        let one = caller(&[("authorization", "Bearer sk-1"), ("x-cupel-conversation", "a")]);
+        let other = caller(&[("authorization", "Bearer sk-2"), ("x-cupel-conversation", "a")]);
+        assert_ne!(one.tenant, other.tenant);
+        assert_eq!(one.conversation.as_deref(), Some("a"));
+        assert_eq!(one.tenant, caller(&[("x-api-key", "sk-1")]).tenant);
+        assert!(!one.tenant.contains("sk-1"));
+        // Another gateway with the same secret knows them; one without does not.
+        let again = Tenants::new(Some(&Secret::new("s"))).unwrap();
+        let headers =
+            HeaderMap::from_iter([(http::header::AUTHORIZATION, "Bearer sk-1".parse().unwrap())]);
+        assert_eq!(again.caller(&headers).tenant, one.tenant);
+        assert_ne!(Tenants::new(None).unwrap().caller(&headers).tenant, one.tenant);
+    }
+}
