@@ -1,4 +1,5 @@
-//! The README's first example builds as it is displayed: with the dependencies it shows, no more.
+//! The README's first example builds as it is displayed: with the dependencies it shows, no more. Those
+//! of the integrations show all that their examples use.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
@@ -37,4 +38,49 @@ fn the_first_example_builds_as_it_is_displayed() {
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     assert!(!String::from_utf8_lossy(&built.stderr).contains("warning"), "{built:?}");
+}
+
+/// The blocks of a language in a README.
+fn blocks<'a>(readme: &'a str, language: &str) -> Vec<&'a str> {
+    let opening = format!("```{language}\n");
+    let blocks = readme.split(opening.as_str()).skip(1);
+    blocks.filter_map(|rest| Some(rest.split_once("```")?.0)).collect()
+}
+
+/// The package of a library that an example names.
+fn package(library: &str) -> String {
+    let package = library.replace('_', "-");
+    match package.split_once('-') {
+        _ if package == "cupel" => "tower-cupel".to_owned(),
+        Some(("cupel", name)) => format!("tower-cupel-{name}"),
+        _ => package,
+    }
+}
+
+/// The libraries whose names stand in the lines that a reader sees.
+fn libraries(example: &str) -> impl Iterator<Item = &str> {
+    let lines = example.lines().map(str::trim).filter(|line| !line.starts_with("# "));
+    let used = lines.filter_map(|line| line.strip_prefix("use ")?.split([':', ';', ' ']).next());
+    used.filter(|name| !["std", "crate", "self", "super"].contains(name))
+}
+
+#[test]
+fn the_readmes_of_the_integrations_show_what_their_examples_need() {
+    let mut checked = 0;
+    for folder in fs::read_dir(Path::new(ROOT).join("integrations")).unwrap() {
+        let path = folder.unwrap().path().join("README.md");
+        let Ok(readme) = fs::read_to_string(&path) else { continue };
+        let shown = blocks(&readme, "toml");
+        let Some(shown) = shown.iter().find(|block| block.contains("[dependencies]")) else {
+            continue;
+        };
+        let shown: toml::Table = shown.parse().unwrap();
+        checked += 1;
+        for library in blocks(&readme, "rust").into_iter().flat_map(libraries) {
+            let package = package(library);
+            let is_shown = shown["dependencies"].get(&package).is_some();
+            assert!(is_shown, "{}: an example uses {package}", path.display());
+        }
+    }
+    assert!(checked >= 3, "{checked}");
 }

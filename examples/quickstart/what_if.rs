@@ -10,10 +10,11 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::time::Duration;
 
 use cupel::analytics::BudgetPoint;
+use cupel::explain::{Explanation, Section};
 use cupel::{
     CompositeScorer, ContextBudget, ContextItem, ContextKind, CupelError, DecayCurve, DecayScorer,
     ExclusionReason, FixedTimeProvider, GreedySlice, KindScorer, OverflowStrategy, Policy,
-    QuotaSet, QuotaSlice, ReflexiveScorer, UShapedPlacer, policy_sensitivity,
+    QuotaSet, QuotaSlice, ReflexiveScorer, SelectionReport, UShapedPlacer, policy_sensitivity,
 };
 use scenario::Scenario;
 use scenario::table::{Paint, WIDTH, area, bar, clip, count, items, thousands};
@@ -94,19 +95,10 @@ impl WhatIf {
         vec![String::new(), self.paint.heading(title, note), String::new()]
     }
 
-    /// The first few items as a table, and how many more there are.
-    fn table<'a>(&self, list: impl ExactSizeIterator<Item = &'a ContextItem>) -> Vec<String> {
-        let columns = "  kind          tokens  text";
-        let mut lines = vec![self.paint.faint(columns)];
-        let more = list.len().saturating_sub(SHOWN);
-        lines.extend(list.take(SHOWN).map(|item| {
-            let (kind, tokens) = (item.kind().as_str(), thousands(item.tokens()));
-            format!("  {kind:<12}  {tokens:>6}  {}", clip(item.content(), WIDTH - 24))
-        }));
-        if more > 0 {
-            lines.push(self.paint.faint(&format!("             ⋮  {} more", count(more))));
-        }
-        lines
+    /// What another selection would change, as the library explains it.
+    fn instead(&self, now: &Explanation, then: &Explanation) -> String {
+        let text = then.text().previous(now).sections(&[Section::Changes]).rows(SHOWN).for_stdout();
+        text.to_string().trim_end().to_owned()
     }
 
     /// What the last 500 tokens of a larger budget buy.
@@ -120,9 +112,13 @@ impl WhatIf {
         let budgets =
             format!("{} → {}", thousands(today.max_tokens()), thousands(larger.max_tokens()));
         let mut lines = self.heading("WHICH ITEMS WOULD 500 MORE TOKENS BUY?", &budgets);
-        lines.push(format!("  {}, {} tokens", items(bought.len()), thousands(tokens(&bought))));
-        lines.push(String::new());
-        lines.extend(self.table(bought.iter()));
+        let tokens = bought.iter().map(ContextItem::tokens).sum();
+        lines.push(format!("  {}, {} tokens", items(bought.len()), thousands(tokens)));
+        let explain = |budget: &ContextBudget| {
+            let report = pipeline.dry_run(&self.scenario.items, budget)?;
+            Ok::<_, CupelError>(Explanation::new(report).budget(budget.clone()))
+        };
+        lines.push(self.instead(&explain(today)?, &explain(&larger)?));
         Ok(lines)
     }
 
@@ -164,16 +160,12 @@ impl WhatIf {
             let (number, used) = (items(selection.included.len()), thousands(used));
             lines.push(format!("  {label:<9}  {number}, {used} tokens: {meaning}"));
         }
-        for (label, selection) in &report.variants {
-            // Of two policies, an item that swings is selected by one.
-            let selected = selection.included.iter();
-            let mut only: Vec<_> =
-                selected.filter(|entry| swing.contains(entry.item.content())).collect();
-            only.sort_by(|a, b| b.score.total_cmp(&a.score));
-            let only: Vec<&ContextItem> = only.into_iter().map(|entry| &entry.item).collect();
+        if let [(_, per_token), (_, by_kind)] = report.variants.as_slice() {
+            let explain = |selection: &SelectionReport| {
+                Explanation::new(selection.clone()).budget(budget.clone())
+            };
             lines.push(String::new());
-            lines.push(self.paint.warn(&format!("  only {label}: {}", kinds(&only))));
-            lines.extend(self.table(only.into_iter()));
+            lines.push(self.instead(&explain(per_token), &explain(by_kind)));
         }
         Ok(lines)
     }
@@ -243,25 +235,6 @@ const MEANINGS: [&str; 2] = [
     "the most score per token, whatever the kind",
     "at least 50 % documents, 25 % tool outputs; memories up to 5 %",
 ];
-
-fn tokens(list: &[ContextItem]) -> i64 {
-    list.iter().map(ContextItem::tokens).sum()
-}
-
-/// How many items of each kind: `3 Document, 1 Memory`.
-fn kinds(list: &[&ContextItem]) -> String {
-    let mut kinds: Vec<(&str, usize)> = Vec::new();
-    for item in list {
-        let name = item.kind().as_str();
-        match kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, number)) => *number += 1,
-            None => kinds.push((name, 1)),
-        }
-    }
-    kinds.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
-    let named = kinds.iter().map(|(name, number)| format!("{number} {name}"));
-    named.collect::<Vec<_>>().join(", ")
-}
 
 /// The lines below the plot: the axis, its numbers, and where today's budget is.
 fn axis(today: usize) -> [String; 3] {

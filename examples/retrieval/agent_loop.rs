@@ -60,7 +60,8 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, BoxError> {
-    let view = View { out: BufWriter::new(io::stdout().lock()), paint: Paint::for_stdout() };
+    let out = BufWriter::new(io::stdout().lock());
+    let view = View { out, paint: Paint::for_stdout(), last: None };
     match run(view).await {
         Ok(true) => Ok(ExitCode::SUCCESS),
         Ok(false) => Ok(ExitCode::FAILURE),

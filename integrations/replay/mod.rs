@@ -7,6 +7,11 @@ pub mod local_server;
 pub mod runs;
 pub mod tally;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use cupel::layer::Selection;
+
 /// The windows at which the runs are replayed.
 pub const WINDOWS: [i64; 4] = [2_600, 3_200, 4_500, 12_000];
 
@@ -16,6 +21,25 @@ pub const ANSWER: u32 = 256;
 /// The server's name for a model with this window.
 pub fn model(window: i64) -> String {
     format!("test-{window}")
+}
+
+/// How many tokens the last selection counted for its whole request.
+#[derive(Debug, Clone, Default)]
+pub struct Counted(Arc<AtomicI64>);
+
+impl Counted {
+    /// For the layer's `on_selection`.
+    pub fn hook(&self) -> impl Fn(&Selection) + Send + Sync + 'static {
+        let counted = Arc::clone(&self.0);
+        move |selection| {
+            let tokens = selection.sent.tokens + selection.fixed_tokens;
+            counted.store(tokens, Ordering::Relaxed);
+        }
+    }
+
+    pub fn tokens(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// A server that takes what the API would take and says "Done." to it.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use super::local_server::{Arrived, LocalServer, tokens};
+
 /// What came of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -14,12 +16,26 @@ pub enum Outcome {
     Refused(String),
     /// The server counted more tokens than its window has.
     Over(String),
+    /// The server took it, but counted more tokens than the selection.
+    Low(String),
     /// Something else went wrong before the server saw it.
     Failed(String),
     Panicked(String),
 }
 
 impl Outcome {
+    /// What came of the call that arrived last, for which so many tokens were counted before it was
+    /// sent; none when nothing arrived.
+    pub fn of_last(server: &LocalServer, counted: i64) -> Option<Self> {
+        let arrived = server.take_arrived().pop()?;
+        let outcome = Self::of(arrived.refused.clone());
+        let tokens = tokens(&arrived);
+        if outcome == Self::Taken && tokens > counted {
+            return Some(Self::Low(format!("{tokens} tokens arrived, {counted} were counted")));
+        }
+        Some(outcome)
+    }
+
     /// By the reason for which the server refused a call, if it did.
     pub fn of(refused: Option<String>) -> Self {
         match refused {
@@ -30,6 +46,12 @@ impl Outcome {
     }
 }
 
+/// The tokens of a request, as the server counts them.
+fn tokens(arrived: &Arrived) -> i64 {
+    let json = serde_json::from_slice(&arrived.body).unwrap_or_default();
+    if arrived.path == "/chat/completions" { tokens::chat(&json) } else { tokens::response(&json) }
+}
+
 /// The calls of one window.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -37,6 +59,7 @@ pub struct Tally {
     no_room: usize,
     refused: usize,
     over: usize,
+    low: usize,
     failed: usize,
     panics: usize,
     /// The first few calls that went wrong.
@@ -56,6 +79,7 @@ impl Tally {
             }
             Outcome::Refused(why) => (&mut self.refused, why),
             Outcome::Over(why) => (&mut self.over, why),
+            Outcome::Low(why) => (&mut self.low, why),
             Outcome::Failed(why) => (&mut self.failed, why),
             Outcome::Panicked(why) => (&mut self.panics, why),
         };
@@ -66,7 +90,7 @@ impl Tally {
     }
 
     fn is_clean(&self) -> bool {
-        self.refused + self.over + self.failed + self.panics == 0
+        self.refused + self.over + self.low + self.failed + self.panics == 0
     }
 }
 
@@ -81,7 +105,7 @@ impl Report {
         self.rows.push((way, window, tally));
     }
 
-    /// Success when nothing was refused, nothing was over the window and nothing panicked.
+    /// Success when nothing was refused, nothing was over the window or counted too low, and nothing panicked.
     pub fn exit_code(&self) -> ExitCode {
         if self.rows.iter().all(|(_, _, tally)| tally.is_clean()) {
             ExitCode::SUCCESS
@@ -95,14 +119,14 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| way | window | calls | refused | over the window | failed | panics | no room |"
+            "| way | window | calls | refused | over the window | counted too low | failed | panics | no room |"
         )?;
-        writeln!(f, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")?;
+        writeln!(f, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")?;
         for (way, window, tally) in &self.rows {
-            let Tally { calls, no_room, refused, over, failed, panics, .. } = tally;
+            let Tally { calls, no_room, refused, over, low, failed, panics, .. } = tally;
             writeln!(
                 f,
-                "| {way} | {window} | {calls} | {refused} | {over} | {failed} | {panics} | {no_room} |"
+                "| {way} | {window} | {calls} | {refused} | {over} | {low} | {failed} | {panics} | {no_room} |"
             )?;
         }
         let examples = self.rows.iter().flat_map(|(_, _, tally)| &tally.examples);

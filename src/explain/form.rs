@@ -44,6 +44,9 @@ pub struct Explanation {
     /// How each source went.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub sources: Vec<SourceTiming>,
+    /// What a prompt cache is expected to know of the request.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub cache: Option<PromptCache>,
     /// Anything else worth a line, such as what could not be counted.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub notes: Vec<String>,
@@ -53,6 +56,21 @@ pub struct Explanation {
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
 fn is_zero(number: &i64) -> bool {
     *number == 0
+}
+
+/// What a prompt cache is expected to know of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct PromptCache {
+    /// Tokens it is expected to know.
+    pub cached_tokens: i64,
+    /// Tokens that are new to it.
+    pub new_tokens: i64,
+    /// Why the request does not begin as the one before did, in words without content; none when it
+    /// does.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub broke: Option<String>,
 }
 
 /// How one source went.
@@ -149,6 +167,14 @@ impl Explanation {
     #[must_use]
     pub fn gathered(mut self, elapsed_ms: f64, sources: Vec<SourceTiming>) -> Self {
         (self.gathered_ms, self.sources) = (Some(elapsed_ms), sources);
+        self
+    }
+
+    /// Says how many tokens a prompt cache is expected to know, how many are new to it, and why the
+    /// request does not begin as the one before did, if it does not.
+    #[must_use]
+    pub fn cache(mut self, cached_tokens: i64, new_tokens: i64, broke: Option<String>) -> Self {
+        self.cache = Some(PromptCache { cached_tokens, new_tokens, broke });
         self
     }
 

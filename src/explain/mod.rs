@@ -39,7 +39,7 @@ mod totals;
 mod words;
 
 pub use difference::{Difference, Dropped};
-pub use form::{Explanation, SourceTiming};
+pub use form::{Explanation, PromptCache, SourceTiming};
 #[cfg(feature = "serde")]
 pub use page::{Page, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
 #[cfg(feature = "serde")]

@@ -23,11 +23,6 @@ pub(crate) fn count(number: usize) -> String {
     thousands(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// `part` of `whole` between 0 and 1; 0 when there is no whole.
-pub(crate) fn share(part: i64, whole: i64) -> f64 {
-    if whole > 0 { (part as f64 / whole as f64).clamp(0.0, 1.0) } else { 0.0 }
-}
-
 /// A bar in eighths of a cell, padded with spaces to `width`.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (width * 8) as f64).round() as usize;
@@ -36,12 +31,6 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
     // Something small is still something: never an empty bar for a share above zero.
     text.extend(rest.or((eighths == 0 && share > 0.0).then_some('▏')));
     pad(&text, width)
-}
-
-/// The full and the empty part of a bar of `width` cells; it looks full only when it is.
-pub(crate) fn gauge(share: f64, width: usize) -> (String, String) {
-    let full = (share.clamp(0.0, 1.0) * width as f64).floor() as usize;
-    ("█".repeat(full), "░".repeat(width.saturating_sub(full)))
 }
 
 /// The lines of an area chart, top first: one column for each share, in eighths of a cell.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use cupel::explain::Explanation;
 use cupel::layer::Selection;
 use cupel::{ContextItem, ExcludedItem};
 
@@ -10,7 +11,7 @@ use super::history::{Role, role, turn};
 use super::model::{Reply, Says};
 use super::tools::{Call, Tool};
 use super::words::{has_all, words};
-use crate::table::{Paint, WIDTH, clip, count, gauge, share, thousands, wrap};
+use crate::table::{Paint, WIDTH, clip, wrap};
 
 /// Where the text of a labelled line begins.
 const INDENT: usize = 12;
@@ -19,6 +20,8 @@ const INDENT: usize = 12;
 pub(crate) struct View<W> {
     pub(crate) out: W,
     pub(crate) paint: Paint,
+    /// The call before.
+    pub(crate) last: Option<Explanation>,
 }
 
 impl<W: Write> View<W> {
@@ -44,34 +47,20 @@ impl<W: Write> View<W> {
         self.line(label, &clip(text, WIDTH - INDENT))
     }
 
-    /// How one call to the model was selected.
+    /// How one call to the model was selected, and what changed since the one before.
     pub(crate) fn call(
         &mut self,
         number: usize,
         selection: &Selection,
         elapsed: Duration,
     ) -> io::Result<()> {
-        let used = selection.report.included.iter().map(|entry| entry.item.tokens()).sum();
-        let target = selection.budget.target_tokens();
-        let (full, empty) = gauge(share(used, target), 20);
-        let (full, empty) = (self.paint.fill(&full), self.paint.faint(&empty));
-        let counts = format!(
-            "{} candidates, {} selected",
-            count(selection.report.total_candidates),
-            count(selection.report.included.len()),
-        );
-        writeln!(
-            self.out,
-            "\n  {:<10}{counts:<28}{full}{empty}  {:<20}{:>18}",
-            format!("call {number}"),
-            format!("{} of {} tokens", thousands(used), thousands(target)),
-            millis(elapsed),
-        )?;
-        self.line("sources", &sources(selection))?;
-        if selection.report.excluded.is_empty() {
-            return self.line("left out", "nothing");
-        }
-        self.short("left out", &left_out(&selection.report.excluded))
+        let explanation = selection.explain();
+        let title = format!("call {number}, {}", millis(elapsed));
+        writeln!(self.out, "\n  {}", self.paint.faint(&title))?;
+        let text = explanation.text().previous(self.last.as_ref()).brief().for_stdout();
+        write!(self.out, "{text}")?;
+        self.last = Some(explanation);
+        Ok(())
     }
 
     /// A tool call, its output, and whether the layer had the fact and left it out.
@@ -115,37 +104,6 @@ impl<W: Write> View<W> {
         };
         self.short("without", &format!("{} {instead}", name(item)))
     }
-}
-
-/// `docs 8 in 2.1 ms (completed)` for every source, after what the request brought itself.
-fn sources(selection: &Selection) -> String {
-    let sources = &selection.gather.sources;
-    let gathered: usize = sources.iter().map(|source| source.items).sum();
-    let own = selection.report.total_candidates.saturating_sub(gathered);
-    let mut text = format!("request {}", count(own));
-    for source in sources {
-        let (found, elapsed) = (count(source.items), millis(source.elapsed));
-        text += &format!(" · {} {found} in {elapsed} ({})", source.name, source.outcome);
-    }
-    text
-}
-
-/// Counts by reason, and the best of them: a report lists them by score.
-fn left_out(excluded: &[ExcludedItem]) -> String {
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for entry in excluded {
-        let name = entry.reason.name();
-        match reasons.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => reasons.push((name, 1)),
-        }
-    }
-    let reasons: Vec<_> =
-        reasons.iter().map(|(name, number)| format!("{} {name}", count(*number))).collect();
-    let best = excluded.first().map_or_else(String::new, |best| {
-        format!(", best {:.2} for {} tok: {}", best.score, best.item.tokens(), best.item.content())
-    });
-    format!("{}{best}", reasons.join(", "))
 }
 
 /// A left-out passage that has every word the model now searches for.

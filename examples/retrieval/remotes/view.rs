@@ -1,13 +1,13 @@
-//! Prints the calls side by side: who arrived when, what was selected from whom, what time bought.
+//! Prints the calls one after the other: who arrived when, what was selected from whom, what time bought.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
+use cupel::explain::Section;
 use cupel::gather::{SourceOutcome, SourceReport};
 use cupel::layer::Selection;
-use cupel::{ContextItem, IncludedItem};
 
-use crate::table::{Paint, WIDTH, clip, items};
+use crate::table::{Paint, WIDTH, items};
 
 /// Cells of a timeline.
 const CELLS: usize = 50;
@@ -20,23 +20,6 @@ pub(crate) struct Outcome {
     pub(crate) sent: usize,
     pub(crate) arrivals: Vec<(&'static str, Duration)>,
     pub(crate) selection: Selection,
-}
-
-impl Outcome {
-    fn selected_from(&self, source: &str) -> impl Iterator<Item = &IncludedItem> {
-        let included = self.selection.report.included.iter();
-        included.filter(move |entry| entry.item.source().as_str() == source)
-    }
-
-    fn left_out_of(&self, source: &str, reason: &str) -> usize {
-        let excluded = self.selection.report.excluded.iter();
-        let of_source = excluded.filter(|entry| entry.item.source().as_str() == source);
-        of_source.filter(|entry| entry.reason.name() == reason).count()
-    }
-
-    fn has(&self, wanted: &ContextItem) -> bool {
-        self.selection.report.included.iter().any(|entry| entry.item.content() == wanted.content())
-    }
 }
 
 /// Writes to a terminal or a pipe.
@@ -129,61 +112,25 @@ impl<W: Write> View<'_, W> {
         format!("{}{blank}", self.paint.fill(&lane.into_iter().collect::<String>()))
     }
 
+    /// What each source offered, and what was selected of it.
     fn selected(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
-        self.heading("WHAT WAS SELECTED FROM WHOM", "copies: the same text from another source")?;
-        let mut titles = format!("  {:<9}", "");
-        let mut columns = format!("  {:<9}", "source");
         for outcome in outcomes {
-            titles += &format!("   {:<40}", format!("deadline {}", millis(outcome.deadline)));
-            columns += "   items  selected  tokens  copies  no room";
-        }
-        writeln!(self.out, "{}", self.paint.faint(titles.trim_end()))?;
-        writeln!(self.out, "{}", self.paint.faint(&columns))?;
-        let sources = outcomes.first().map(|outcome| &*outcome.selection.gather.sources);
-        for number in 0..sources.map_or(0, <[_]>::len) {
-            self.selected_row(outcomes, number)?;
+            let title = format!("SELECTED BY {}", millis(outcome.deadline));
+            self.heading(&title, "copies are the same text from another source")?;
+            let explanation = outcome.selection.explain();
+            let sections = [Section::Brief, Section::Origins];
+            write!(self.out, "{}", explanation.text().sections(&sections).for_stdout())?;
         }
         Ok(())
-    }
-
-    fn selected_row(&mut self, outcomes: &[Outcome], number: usize) -> io::Result<()> {
-        for (column, outcome) in outcomes.iter().enumerate() {
-            let Some(source) = outcome.selection.gather.sources.get(number) else {
-                continue;
-            };
-            if column == 0 {
-                write!(self.out, "  {:<9}", source.name)?;
-            }
-            let name = &*source.name;
-            let tokens: i64 = outcome.selected_from(name).map(|entry| entry.item.tokens()).sum();
-            write!(
-                self.out,
-                "   {:>5}  {:>8}  {tokens:>6}  {:>6}  {:>7}",
-                source.items,
-                outcome.selected_from(name).count(),
-                outcome.left_out_of(name, "Deduplicated"),
-                outcome.left_out_of(name, "BudgetExceeded")
-                    + outcome.left_out_of(name, "PinnedOverride"),
-            )?;
-        }
-        writeln!(self.out)
     }
 
     fn bought(&mut self, short: &Outcome, long: &Outcome) -> io::Result<()> {
         let more = millis(long.elapsed.saturating_sub(short.elapsed));
         let note = format!("{more} more; score per token decides, so short passages win");
         self.heading("WHAT THE LONGER WAIT CHANGED", &note)?;
-        for (mark, from, other) in [('+', long, short), ('-', short, long)] {
-            let included = from.selection.report.included.iter();
-            let mut only: Vec<_> = included.filter(|entry| !other.has(&entry.item)).collect();
-            only.sort_by(|a, b| b.score.total_cmp(&a.score));
-            for entry in only {
-                let source = entry.item.source().as_str();
-                let text = clip(entry.item.content(), WIDTH - 22);
-                writeln!(self.out, "  {mark} {:.2}  {source:<9}  {text}", entry.score)?;
-            }
-        }
-        Ok(())
+        let (short, long) = (short.selection.explain(), long.selection.explain());
+        let text = long.text().previous(&short).sections(&[Section::Changes]).all_rows();
+        write!(self.out, "{}", text.for_stdout())
     }
 }
 

@@ -38,6 +38,15 @@ pub(super) struct Data<'a> {
     notes: &'a [String],
     shortfalls: Vec<String>,
     difference: Option<DifferenceData>,
+    cache: Option<CacheData<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CacheData<'a> {
+    cached_tokens: i64,
+    new_tokens: i64,
+    broke: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -310,6 +319,11 @@ impl<'a> Data<'a> {
                 })
                 .collect(),
             difference,
+            cache: explanation.cache.as_ref().map(|cache| CacheData {
+                cached_tokens: cache.cached_tokens,
+                new_tokens: cache.new_tokens,
+                broke: cache.broke.as_deref(),
+            }),
         }
     }
 }

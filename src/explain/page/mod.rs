@@ -15,10 +15,10 @@ pub const STYLE: &str = include_str!("page.css");
 pub const SCRIPT: &str = include_str!("page.js");
 
 /// [`STYLE`] as a content security policy names it.
-pub const STYLE_HASH: &str = "sha256-4RPFm2qw4ymVASE2YNDRbcoVb79ieuCvMX5tl3peFIM=";
+pub const STYLE_HASH: &str = "sha256-n9sEe7I8iOGLCbyLJ3z07QJila0IOg5FozHy4j8yZFo=";
 
 /// [`SCRIPT`] as a content security policy names it.
-pub const SCRIPT_HASH: &str = "sha256-+4xEm/c2GVhme4Yn2EXdqE38+fptI7pWDm0+qHnpQ90=";
+pub const SCRIPT_HASH: &str = "sha256-wHhUWXXD7n7BxJ5QBwxAygzWtha0QoJNhHw4k+Y8iro=";
 
 /// The HTML form of an [`Explanation`], made by [`Explanation::page`] and written with `{}`.
 ///

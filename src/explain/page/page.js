@@ -17,7 +17,7 @@ const h = (tag, attributes, ...children) => {
     else if (name === 'color') element.style.background = value;
     else element.setAttribute(name === 'class' ? 'class' : name, value === true ? '' : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 };
 const number = new Intl.NumberFormat('en-US');
@@ -49,7 +49,7 @@ const label = (item) => item.x === undefined ? `${data.kinds[item.k]}, ${plural(
 // ---------------------------------------------------------------- head
 const difference = data.difference;
 const window_ = data.window;
-const title = h('h1', {}, data.title || 'What went into the context, and why');
+const title = h('h1', { class: (data.title || '').length > 120 ? 'long' : null, title: (data.title || '').length > 120 ? data.title : null }, data.title || 'What went into the context, and why');
 const sub = h('p', { class: 'sub' },
   `${n(data.included)} of ${plural(data.candidates, 'candidate')}, ${n(data.includedTokens)} of ${plural(data.candidateTokens, 'token')}`,
   window_ ? ` in a window of ${n(window_.size)}` : '',
@@ -59,7 +59,8 @@ const tiles = h('div', { class: 'tiles' },
   window_ ? tile(percent(window_.selected, window_.goal), `of ${plural(window_.goal, 'token')} used`, 'tile-used') : tile(n(data.includedTokens), 'tokens selected', 'tile-used'),
   tile(n(data.included), 'items in', 'tile-in'),
   tile(n(data.candidates - data.included), 'items out', 'tile-out'),
-  difference ? tile(percent(difference.prefixTokens, data.includedTokens), 'is the beginning of the call before', 'tile-prefix') : null);
+  difference ? tile(percent(difference.prefixTokens, data.includedTokens), 'begins as the call before', 'tile-prefix') : null,
+  data.cache ? tile(n(data.cache.cachedTokens), `tokens from the cache, ${n(data.cache.newTokens)} new`, 'tile-cache') : null);
 
 // ---------------------------------------------------------------- the window
 const REST = [
@@ -416,7 +417,7 @@ const timesSection = () => {
       h('tbody', {}, stages.map((stage) => h('tr', {}, h('td', {}, stage.name), h('td', { class: 'r' }, n(stage.items)), h('td', { class: 'r' }, stage.out === undefined ? '–' : n(stage.out)), h('td', { class: 'r' }, ms(stage.ms)),
         h('td', { class: 'w' }, h('i', { width: `${stage.ms / most * 100}%` })), h('td', { class: 'soft' }, stage.note || ''))))) : null);
 };
-const lines = [...data.shortfalls, ...data.notes];
+const lines = [...data.shortfalls, ...(data.cache && data.cache.broke ? [`The prompt cache: ${data.cache.broke}`] : []), ...data.notes];
 const notesSection = lines.length ? h('section', { id: 'notes' }, h('h2', {}, 'Notes'), h('ul', { class: 'notes' }, lines.map((line) => h('li', {}, line)))) : null;
 
 root.replaceChildren(...[

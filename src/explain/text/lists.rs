@@ -152,7 +152,7 @@ impl<'a> Text<'a> {
         )
     }
 
-    /// `55 kept, 2 new, 3 dropped; the first 40 items (5,210 tokens, 80 %) are the same`.
+    /// `55 kept, 2 new, 3 dropped; the same up to item 40 (5,210 tokens, 80 %)`.
     pub(super) fn moved(&self, previous: &Explanation, difference: &Difference) -> String {
         let Difference { prefix_items, prefix_tokens, kept, new, dropped, .. } = difference;
         let moved = format!(
@@ -169,12 +169,9 @@ impl<'a> Text<'a> {
         match prefix_items {
             _ if both_are => format!("{moved}; the same selection"),
             0 => format!("{moved}; the first item is another one"),
-            1 => format!("{moved}; the first item ({tokens} tokens, {percent:.0} %) is the same"),
             many => {
                 let many = count(*many);
-                format!(
-                    "{moved}; the first {many} items ({tokens} tokens, {percent:.0} %) are the same"
-                )
+                format!("{moved}; the same up to item {many} ({tokens} tokens, {percent:.0} %)")
             }
         }
     }
@@ -185,18 +182,26 @@ impl<'a> Text<'a> {
         };
         self.heading(f, "SINCE THE CALL BEFORE", "")?;
         writeln!(f, "  {}", self.moved(previous, &difference))?;
-        let report = &self.explanation.report;
         let at = difference.prefix_items;
         let [was, is] = [previous, self.explanation]
             .map(|call| call.report.included.get(at).map(|entry| &entry.item));
         if at > 0 {
-            for (label, item) in [("there was", was), ("there is", is)] {
+            for (label, item) in [("before", was), ("now", is)] {
                 if let Some(item) = item {
                     let words = self.words(item, self.paint.width.saturating_sub(28));
-                    writeln!(f, "  then {label:<9}  {words}")?;
+                    writeln!(f, "  then, {label:<6}  {words}")?;
                 }
             }
         }
+        self.change_lines(f)
+    }
+
+    /// A line for each item that is new or dropped.
+    pub(super) fn change_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((previous, difference)) = self.difference() else {
+            return Ok(());
+        };
+        let report = &self.explanation.report;
         let new = difference.new.iter().filter_map(|position| report.included.get(*position));
         for entry in new.take(self.rows) {
             self.change_line(f, '+', &entry.item, self.texts.included(&entry.reason))?;

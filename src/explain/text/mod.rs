@@ -15,8 +15,10 @@ use table::Paint;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Section {
-    /// Three lines or fewer: how full the window is, what moved, how many were left out and why.
+    /// A few lines: how full the window is, what moved, how sources went, how many were left out.
     Brief,
+    /// What is new since the call before and what was dropped, a line each.
+    Changes,
     /// What there was to select from, and what was selected.
     Summary,
     /// Candidates and selection by kind.
@@ -47,7 +49,7 @@ pub enum Section {
 /// assert_eq!(
 ///     explanation.text().brief().to_string(),
 ///     "  1 of 2 items, 40 of 60 tokens  █████████████░░░░░░░  66.7 %\n  \
-///        left out: 1 BudgetExceeded\n",
+///        left out: 1 BudgetExceeded; the best, 0.00: a larger match\n",
 /// );
 /// let lists = [Section::Included, Section::Excluded];
 /// println!("{}", explanation.text().sections(&lists).for_stdout());
@@ -65,7 +67,7 @@ pub struct Text<'a> {
     paint: Paint,
 }
 
-/// All but the brief one.
+/// All but those for a call among many.
 const ALL_SECTIONS: [Section; 8] = [
     Section::Summary,
     Section::Kinds,
@@ -107,7 +109,7 @@ impl<'a> Text<'a> {
         self
     }
 
-    /// Shows [three lines or fewer](Section::Brief), for a call among many.
+    /// Shows [a few lines](Section::Brief), for a call among many.
     pub fn brief(self) -> Self {
         self.sections(&[Section::Brief])
     }
@@ -158,6 +160,7 @@ impl fmt::Display for Text<'_> {
         for section in &self.sections {
             match section {
                 Section::Brief => self.brief_lines(f)?,
+                Section::Changes => self.change_lines(f)?,
                 Section::Summary => self.summary(f)?,
                 Section::Kinds => self.groups(f, "BY KIND", |item| self.texts.kind(item))?,
                 Section::Origins => self.groups(f, "BY SOURCE", |item| self.texts.source(item))?,

@@ -41,15 +41,49 @@ impl Text<'_> {
         if let Some((previous, difference)) = self.difference() {
             writeln!(f, "  since the call before: {}", self.moved(previous, &difference))?;
         }
+        self.cache(f, "from the cache:")?;
+        self.source_line(f)?;
         let left_out = self.by_reason();
         if !left_out.is_empty() {
             let reasons = left_out
                 .iter()
                 .map(|(name, group)| format!("{} {}", count(group.len()), clip(name, 40)));
             let reasons = reasons.collect::<Vec<_>>().join(", ");
-            writeln!(f, "  left out: {reasons}{}", self.unlisted())?;
+            let best = self.explanation.report.excluded.first().filter(|_| self.texts.0);
+            let best = best.map_or(String::new(), |best| {
+                format!("; the best, {:.2}: {}", best.score, best.item.content())
+            });
+            let line = format!("left out: {reasons}{}{best}", self.unlisted());
+            writeln!(f, "  {}", clip(&line, self.paint.width.saturating_sub(2)))?;
         }
         Ok(())
+    }
+
+    /// What a prompt cache is expected to know.
+    fn cache(&self, f: &mut fmt::Formatter<'_>, label: &str) -> fmt::Result {
+        let Some(cache) = &self.explanation.cache else {
+            return Ok(());
+        };
+        let (cached, new) = (thousands(cache.cached_tokens), thousands(cache.new_tokens));
+        let broke = cache.broke.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+        let line = format!("{cached} tokens expected, {new} new{broke}");
+        let width = self.paint.width.saturating_sub(label.len() + 3);
+        writeln!(f, "  {label} {}", clip(&line, width))
+    }
+
+    /// How each source went, in one line.
+    fn source_line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.explanation.sources.is_empty() {
+            return Ok(());
+        }
+        let sources = self.explanation.sources.iter().map(|source| {
+            let ended =
+                if source.failed { format!(" ({})", source.outcome) } else { String::new() };
+            let (name, found) = (clip(&source.name, 20), items(source.items));
+            format!("{name} {found} in {:.1} ms{}", source.elapsed_ms, ended.replace('_', " "))
+        });
+        let line = format!("sources: {}", sources.collect::<Vec<_>>().join(", "));
+        writeln!(f, "  {}", clip(&line, self.paint.width.saturating_sub(2)))
     }
 
     /// Says how many candidates the report does not list.
@@ -110,6 +144,7 @@ impl Text<'_> {
             let goal = thousands(window.goal);
             writeln!(f, "  used        {full}{empty} {:.1} % of {goal}", part * 100.0)?;
         }
+        self.cache(f, "cache      ")?;
         for shortfall in &report.count_requirement_shortfalls {
             let kind = self.texts.kind_name(&shortfall.kind);
             let (has, wants) = (shortfall.satisfied_count, shortfall.required_count);

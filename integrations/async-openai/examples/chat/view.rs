@@ -2,6 +2,7 @@
 
 use std::io::{Result, Write};
 
+use cupel::explain::{Explanation, Section};
 use cupel::layer::Selection;
 
 /// Sums over all calls.
@@ -10,6 +11,8 @@ pub(crate) struct Totals {
     calls: usize,
     dropped: usize,
     largest: i64,
+    /// The call before.
+    last: Option<Explanation>,
 }
 
 pub(crate) fn question(out: &mut impl Write, question: &str) -> Result<()> {
@@ -24,28 +27,22 @@ pub(crate) fn tool(out: &mut impl Write, name: &str, arguments: &str) -> Result<
     writeln!(out, "tool: {name}({arguments})")
 }
 
+/// What was sent of the messages, and what changed since the call before.
 pub(crate) fn selection(
     out: &mut impl Write,
     messages: usize,
     selection: &Selection,
     totals: &mut Totals,
 ) -> Result<()> {
-    let sent: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();
-    let sent = sent + selection.fixed_tokens;
+    let explanation = selection.explain();
     totals.calls += 1;
-    totals.dropped += selection.report.excluded.len();
-    totals.largest = totals.largest.max(sent);
-    writeln!(
-        out,
-        "  -> {messages} messages, {} units of which {} dropped, {sent} tokens sent",
-        selection.report.total_candidates,
-        selection.report.excluded.len(),
-    )?;
-    for excluded in &selection.report.excluded {
-        let text = excluded.item.content().replace('\n', " / ");
-        let text: String = text.chars().take(64).collect();
-        writeln!(out, "     - {text} ({})", excluded.reason)?;
-    }
+    totals.dropped += selection.sent.left_out;
+    totals.largest = totals.largest.max(selection.sent.tokens + selection.fixed_tokens);
+    writeln!(out, "  -> {messages} messages")?;
+    let sections = [Section::Brief, Section::Changes];
+    let text = explanation.text().previous(totals.last.as_ref()).sections(&sections);
+    write!(out, "{}", text.for_stdout())?;
+    totals.last = Some(explanation);
     Ok(())
 }
 
@@ -55,7 +52,7 @@ pub(crate) fn totals(
     messages: usize,
     window: i64,
 ) -> Result<()> {
-    let Totals { calls, dropped, largest } = totals;
+    let Totals { calls, dropped, largest, .. } = totals;
     writeln!(
         out,
         "\n{calls} calls of the model over {messages} messages; {dropped} times a unit was \

@@ -3,8 +3,8 @@
 //! `cargo run --release -p tower-cupel-async-openai --example replay_openai -- <folder>` reads the folder's
 //! `*.jsonl` files and calls a strict server on this machine through both APIs: with tools and without,
 //! and with reasoning before the calls it led to, at four windows. It prints how many calls the server
-//! refused, how many exceeded the window by the server's own count, and how many panicked, and fails
-//! unless all are 0. "No room": what is always sent does not fit, such as a result larger than the
+//! refused, how many exceeded the window by the server's own count or were more by it than was counted
+//! here, and how many panicked, and fails unless all are 0. "No room": what is always sent does not fit, such as a result larger than the
 //! window; nothing is sent then.
 
 mod items;
@@ -32,7 +32,7 @@ use tower::{Layer as _, Service, ServiceExt as _};
 use replay::local_server::LocalServer;
 use replay::runs::Run;
 use replay::tally::{Outcome, Report, Tally};
-use replay::{ANSWER, WINDOWS, runs};
+use replay::{ANSWER, Counted, WINDOWS, runs};
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -41,30 +41,36 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut report = Report::default();
     for window in WINDOWS {
         let client = client(&server)?;
-        let chat =
-            layer::<CreateChatCompletionRequest>(window)?.layer(ChatService::new(client.clone()));
-        let responses = layer::<CreateResponse>(window)?.layer(ResponsesService::new(client));
+        let counted = Counted::default();
+        let chat = layer::<CreateChatCompletionRequest>(window, &counted)?;
+        let chat = chat.layer(ChatService::new(client.clone()));
+        let responses = layer::<CreateResponse>(window, &counted)?;
+        let responses = responses.layer(ResponsesService::new(client));
         for (way, with_tools) in [("chat with tools", true), ("chat without tools", false)] {
             let request = |run: &Run, sent: &[Value]| chat_request(window, run, sent, with_tools);
-            report.add(way, window, replay(&server, &runs, &chat, request).await?);
+            report.add(way, window, replay(&server, &runs, &counted, &chat, request).await?);
         }
         for (way, with_reasoning) in
             [("responses with tools", false), ("responses with reasoning", true)]
         {
             let request =
                 |run: &Run, sent: &[Value]| response_request(window, run, sent, with_reasoning);
-            report.add(way, window, replay(&server, &runs, &responses, request).await?);
+            report.add(way, window, replay(&server, &runs, &counted, &responses, request).await?);
         }
     }
     write!(std::io::stdout(), "{report}")?;
     Ok(report.exit_code())
 }
 
-fn layer<R: Request>(window: i64) -> Result<CupelLayer<R, OpenAiAdapter>, Box<dyn Error>> {
+fn layer<R: Request>(
+    window: i64,
+    counted: &Counted,
+) -> Result<CupelLayer<R, OpenAiAdapter>, Box<dyn Error>> {
     let model = Model::new(window, Encoding::O200k);
     let adapter = OpenAiAdapter::new().models(Models::new().with(replay::model(window), model));
     let budget = adapter.window();
-    Ok(CupelLayer::builder().budget(budget).adapter(adapter).policy(Policy::tool_use()).build()?)
+    let builder = CupelLayer::builder().budget(budget).adapter(adapter);
+    Ok(builder.policy(Policy::tool_use()).on_selection(counted.hook()).build()?)
 }
 
 fn client(server: &LocalServer) -> Result<Client<OpenAIConfig>, reqwest::Error> {
@@ -101,6 +107,7 @@ fn response_request(window: i64, run: &Run, messages: &[Value], with_reasoning: 
 async fn replay<S, R, E>(
     server: &LocalServer,
     runs: &[Run],
+    counted: &Counted,
     service: &S,
     request: impl Fn(&Run, &[Value]) -> Value,
 ) -> Result<Tally, serde_json::Error>
@@ -120,13 +127,11 @@ where
                 Ok(Err(LayerError::Context(
                     ContextError::FixedTokens { .. } | ContextError::Pinned { .. },
                 ))) => Outcome::NoRoom,
-                Ok(answered) => {
-                    let refused = server.take_arrived().pop().and_then(|arrived| arrived.refused);
-                    match (answered, refused) {
-                        (Err(error), None) => Outcome::Failed(error.to_string()),
-                        (_, refused) => Outcome::of(refused),
-                    }
-                }
+                Ok(answered) => match (answered, Outcome::of_last(server, counted.tokens())) {
+                    (Err(error), None | Some(Outcome::Taken)) => Outcome::Failed(error.to_string()),
+                    (Ok(_), None) => Outcome::Failed("nothing arrived".to_owned()),
+                    (_, Some(outcome)) => outcome,
+                },
             };
             tally.add(format_args!("{}, turn {turn}", run.name), outcome);
         }

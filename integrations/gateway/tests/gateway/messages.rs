@@ -114,7 +114,7 @@ async fn errors_have_the_protocols_shape() {
 async fn counts_go_to_the_upstream_of_the_model() {
     let (other, server) = (ok_server().await, ok_server().await);
     let mut config = Config::new(Upstream::new(other.url()).unwrap());
-    let own = Upstream::new(server.url()).unwrap().model("test-*");
+    let own = Upstream::new(server.url()).unwrap().models(["test-*"]);
     config.upstreams.push(own.key(UpstreamKey::Own(Secret::new("sk-gateway"))));
     let gateway = Running::start(config).await;
     let mut question = request("test-2600");

@@ -3,8 +3,8 @@
 //! `cargo run --release -p tower-cupel-rig --example replay -- <folder>` reads the folder's `*.jsonl`
 //! files and calls a strict server on this machine through rig's own OpenAI client: with tools and
 //! without, whole and streamed in turns, at four windows. It prints how many calls the server
-//! refused, how many exceeded the window by the server's own count, and how many panicked, and fails
-//! unless all are 0. "No room": what is always sent does not fit, such as a result larger than the
+//! refused, how many exceeded the window by the server's own count or were more by it than was counted
+//! here, and how many panicked, and fails unless all are 0. "No room": what is always sent does not fit, such as a result larger than the
 //! window; nothing is sent then.
 
 mod messages;
@@ -32,7 +32,7 @@ use tower::{BoxError, Layer as _, Service, ServiceExt as _};
 
 use replay::local_server::LocalServer;
 use replay::tally::{Outcome, Report, Tally};
-use replay::{ANSWER, WINDOWS, runs};
+use replay::{ANSWER, Counted, WINDOWS, runs};
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -41,7 +41,8 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut report = Report::default();
     for (way, with_tools) in [("with tools", true), ("without tools", false)] {
         for window in WINDOWS {
-            let stack = stack(&server, window)?;
+            let counted = Counted::default();
+            let stack = stack(&server, window, &counted)?;
             let mut tally = Tally::default();
             for run in &runs {
                 let tools = if with_tools { messages::tools(&run.tools())? } else { Vec::new() };
@@ -51,7 +52,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
                         continue; // rig itself would not hold it
                     }
                     let call = call(history, &tools, turn % 2 == 1);
-                    let outcome = outcome(&server, &stack, call).await;
+                    let outcome = outcome(&server, &stack, &counted, call).await;
                     tally.add(format_args!("{way}, {window}: {}, turn {turn}", run.name), outcome);
                 }
             }
@@ -88,7 +89,7 @@ impl Service<AgentCall> for Checked {
 }
 
 /// The layer before rig's own client.
-fn stack(server: &LocalServer, window: i64) -> Result<Stack, Box<dyn Error>> {
+fn stack(server: &LocalServer, window: i64, counted: &Counted) -> Result<Stack, Box<dyn Error>> {
     // A proxy of the machine's has no business with 127.0.0.1.
     let client = reqwest::Client::builder().no_proxy().build()?;
     let config = OpenAIConfig::new("no-key").with_base_url(server.url());
@@ -98,6 +99,7 @@ fn stack(server: &LocalServer, window: i64) -> Result<Stack, Box<dyn Error>> {
         .budget(adapter.window().tokens(window))
         .adapter(adapter)
         .policy(Policy::tool_use())
+        .on_selection(counted.hook())
         .build()?;
     Ok(layer.layer(Checked { model: RigModel::new(model) }))
 }
@@ -109,7 +111,12 @@ fn call(history: Vec<Message>, tools: &[ToolDefinition], stream: bool) -> AgentC
     AgentCall::new(request, stream)
 }
 
-async fn outcome(server: &LocalServer, stack: &Stack, call: AgentCall) -> Outcome {
+async fn outcome(
+    server: &LocalServer,
+    stack: &Stack,
+    counted: &Counted,
+    call: AgentCall,
+) -> Outcome {
     let answered = tokio::spawn(stack.clone().oneshot(call)).await;
     let reply = match answered {
         Err(error) => return Outcome::Panicked(error.to_string()),
@@ -118,10 +125,9 @@ async fn outcome(server: &LocalServer, stack: &Stack, call: AgentCall) -> Outcom
             ContextError::FixedTokens { .. } | ContextError::Pinned { .. },
         ))) => return Outcome::NoRoom,
         Ok(Err(error)) => {
-            let refused = server.take_arrived().pop().and_then(|arrived| arrived.refused);
-            return match refused {
-                None => Outcome::Failed(error.to_string()),
-                refused => Outcome::of(refused),
+            return match Outcome::of_last(server, counted.tokens()) {
+                None | Some(Outcome::Taken) => Outcome::Failed(error.to_string()),
+                Some(outcome) => outcome,
             };
         }
     };
@@ -130,5 +136,6 @@ async fn outcome(server: &LocalServer, stack: &Stack, call: AgentCall) -> Outcom
     {
         return Outcome::Failed(error.to_string());
     }
-    Outcome::of(server.take_arrived().pop().and_then(|arrived| arrived.refused))
+    let outcome = Outcome::of_last(server, counted.tokens());
+    outcome.unwrap_or_else(|| Outcome::Failed("nothing arrived".to_owned()))
 }

@@ -131,7 +131,8 @@ impl RigAdapter {
     }
 
     /// Changes the rules of the conversation, setting by setting. Where answers to calls may stand
-    /// is rig's business and stays as it is.
+    /// is rig's business and stays as it is. With exchanges [apart](Exchanges::Apart), two answers may
+    /// come to stand in a row, and rig has to repair what is sent.
     ///
     /// ```
     /// use cupel_rig::RigAdapter;

@@ -48,8 +48,7 @@ fn assistant(part: &AssistantContent, text: &mut Brief<'_>) {
     match part {
         AssistantContent::Text(part) => text.part(&part.text),
         AssistantContent::ToolCall(call) => {
-            text.part(&call.function.name);
-            text.push("(");
+            text.call(&call.function.name);
             match &call.function.invalid_arguments {
                 Some(arguments) => text.push(arguments),
                 None => text.json(&call.function.arguments),
@@ -80,6 +79,18 @@ impl Brief<'_> {
         }
         self.begun = true;
         self.push(text);
+    }
+
+    /// The beginning of a call, on a line of its own. Whatever is cut off, the tool's name is not: errors
+    /// about room name the tool.
+    fn call(&mut self, tool: &str) {
+        if self.begun {
+            self.out.push('\n');
+        }
+        self.begun = true;
+        self.out.push_str(tool);
+        self.out.push_str(if self.ended { "(…" } else { "(" });
+        self.left = self.left.saturating_sub(tool.len() + 1);
     }
 
     fn push(&mut self, text: &str) {

@@ -6,7 +6,7 @@ use cupel_rig::{AgentCall, RigAdapter};
 use rig_core::message::AssistantContent;
 
 use crate::run::{ALL, QUESTION, Seen, agent, budget, finish, layer};
-use crate::support::model::{LocalModel, local};
+use crate::support::model::{LocalModel, call, local};
 use crate::support::words;
 
 fn never_called() -> LocalModel {
@@ -33,6 +33,23 @@ async fn pins_that_do_not_fit_are_an_error_too() {
         let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
         assert!(error.to_string().contains("inned"), "{way:?} {mode:?}: {error}");
         assert!(seen.sent.all().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_tool_whose_result_does_not_fit_is_named_whatever_was_said_before() {
+    let long = local(i64::MAX, |_| {
+        let words = AssistantContent::text("word ".repeat(40));
+        vec![words, call("c1", "read_page", serde_json::json!({ "page": 2 }))]
+    });
+    for (way, mode) in ALL {
+        let seen = Seen::default();
+        let agent = agent(way, long.clone(), layer(budget(200), &seen), &seen);
+        let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
+        let text = error.to_string();
+        let what = "the largest: the result of tool \"read_page\" called in message 2 (";
+        assert!(text.contains(what), "{way:?} {mode:?}: {text}");
+        assert!(text.contains("100 of them kept for the answer"), "{text}");
     }
 }
 

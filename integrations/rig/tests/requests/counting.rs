@@ -8,7 +8,7 @@ use rig_core::message::{
     UserContent,
 };
 
-use crate::select::{adapter, answers, calls, request};
+use crate::select::{adapter, answers, calls, request, tool_call};
 
 /// The tokens of the only message, without what a message costs.
 fn tokens_of(adapter: &RigAdapter, message: Message) -> i64 {
@@ -69,6 +69,14 @@ fn the_report_shows_the_beginning_of_a_long_message() {
     ]));
     let content = split.unwrap().candidates[1].content().to_owned();
     assert_eq!(content, "[1] assistant: look({\"at…\n[2] tool: look: not…");
+    // The tool's name is never cut off.
+    let words = AssistantContent::text("I look for it.");
+    let call = AssistantContent::ToolCall(tool_call("a"));
+    let turn = Message::Assistant(AssistantMessage::new(vec![words, call]));
+    let history = vec![Message::user("q"), turn, answers(&["a"], "nothing")];
+    let split = adapter().report_text(6).split(request(history)).unwrap();
+    let content = split.candidates[1].content();
+    assert_eq!(content, "[1] assistant: I look…\nlook(…\n[2] tool: look: …");
 }
 
 #[test]
