@@ -6,8 +6,7 @@ use std::sync::{Arc, LazyLock};
 use cupel::tokens::{Encoding, TokenCounter, shared_counter};
 use serde_json::Value;
 
-static COUNTER: LazyLock<Arc<dyn TokenCounter>> =
-    LazyLock::new(|| shared_counter(Encoding::O200k));
+static COUNTER: LazyLock<Arc<dyn TokenCounter>> = LazyLock::new(|| shared_counter(Encoding::O200k));
 
 /// The tokens of a text.
 pub fn count(text: &str) -> i64 {

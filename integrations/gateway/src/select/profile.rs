@@ -8,9 +8,7 @@ use std::task::{Context, Poll};
 use cupel::Policy;
 use cupel::layer::{CupelLayer, CupelService, Error, Selection};
 use cupel::tokens::{CachedCounter, Encoding, HeuristicCounter, TokenCounter, shared_counter};
-use cupel_json::{
-    ClaudeModels, Endpoint, JsonBody, Model, ModelWindow, Models, OpenAiAdapter,
-};
+use cupel_json::{ClaudeModels, Endpoint, JsonBody, Model, ModelWindow, Models, OpenAiAdapter};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 use tower::{Layer, Service};
 

@@ -88,24 +88,43 @@ async fn streamed_events_pass_unchanged() {
 
 #[tokio::test]
 async fn errors_have_the_protocols_shape() {
-    let server = LocalServer::start(|_| async { Reply::Status(529, "Overloaded".to_owned()) }).await;
+    let server =
+        LocalServer::start(|_| async { Reply::Status(529, "Overloaded".to_owned()) }).await;
     let mut closed = config(&server);
     closed.fail_closed = true;
     closed.limits.messages = 70;
     let gateway = Running::start(closed).await;
-    let unknown = json_of(post(&gateway, "/v1/messages", &json!({"model": "claude-99", "max_tokens": 9,
-        "messages": [{"role": "user", "content": "Hi"}]})).await).await;
-    assert_eq!((&unknown["type"], &unknown["error"]["type"]), (&json!("error"), &json!("invalid_request_error")));
+    let unknown = json_of(
+        post(
+            &gateway,
+            "/v1/messages",
+            &json!({"model": "claude-99", "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Hi"}]}),
+        )
+        .await,
+    )
+    .await;
+    assert_eq!(
+        (&unknown["type"], &unknown["error"]["type"]),
+        (&json!("error"), &json!("invalid_request_error"))
+    );
     assert!(unknown["error"]["message"].as_str().unwrap().contains("claude-99"), "{unknown}");
     let mut long = request("test-2600");
     let more = long["messages"].as_array().unwrap().clone();
     long["messages"].as_array_mut().unwrap().extend(more);
     let answer = post(&gateway, "/v1/messages", &long).await;
     assert_eq!(answer.status(), 400);
-    assert!(json_of(answer).await["error"]["message"].as_str().unwrap().contains("too_many_messages"));
+    assert!(
+        json_of(answer).await["error"]["message"].as_str().unwrap().contains("too_many_messages")
+    );
     // What the upstream says passes as it is.
-    let busy = post(&gateway, "/v1/messages", &json!({"model": "test-2600", "max_tokens": 9,
-        "messages": [{"role": "user", "content": "Hi"}]})).await;
+    let busy = post(
+        &gateway,
+        "/v1/messages",
+        &json!({"model": "test-2600", "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Hi"}]}),
+    )
+    .await;
     assert_eq!(busy.status(), 529);
     assert_eq!(json_of(busy).await["error"]["type"], "overloaded_error");
 }
