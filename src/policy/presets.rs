@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Policy;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem};
+use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::placer::{AgePlacer, Placer, UShapedPlacer};
 use crate::scorer::{
@@ -57,6 +57,11 @@ fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
     })
 }
 
+/// A preset for conversations: their turns are planned, and what is no conversation is selected.
+fn conversation(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
+    built(preset).with_plan(TurnPlan::new())
+}
+
 /// Trust of an item that says nothing about it: neither for nor against.
 const NEUTRAL_TRUST: f64 = 0.5;
 
@@ -97,7 +102,7 @@ impl Policy {
     /// - Greedy, oldest first: a conversation reads forwards, and the question comes last.
     #[must_use]
     pub fn chat() -> Self {
-        built(|| {
+        conversation(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 3.0),
                 (Arc::new(PriorityScorer), 1.0),
@@ -137,7 +142,7 @@ impl Policy {
     /// - Oldest first: a call makes sense only before its consequences.
     #[must_use]
     pub fn tool_use() -> Self {
-        built(|| {
+        conversation(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 4.0),
                 (Arc::new(kinds_for_tools()?), 4.0),
@@ -209,7 +214,7 @@ impl Policy {
     /// - Oldest first.
     #[must_use]
     pub fn long_running() -> Self {
-        built(|| {
+        conversation(|| {
             let half_life = DecayCurve::exponential(Duration::from_secs(6 * 60 * 60))?;
             let parts: Parts = vec![
                 (Arc::new(DecayScorer::new(SystemTimeProvider, half_life)), 4.0),
@@ -235,7 +240,7 @@ impl Policy {
     /// - Oldest first: causes before effects.
     #[must_use]
     pub fn debugging() -> Self {
-        built(|| {
+        conversation(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 4.0),
                 (Arc::new(FrequencyScorer), 2.0),

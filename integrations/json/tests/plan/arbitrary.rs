@@ -36,7 +36,7 @@ fn words(seed: usize, count: usize) -> String {
 }
 
 pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
-    (0_usize..60, prop::collection::vec(event(), 1..60)).prop_map(|(head, events)| {
+    (0_usize..60, prop::collection::vec(event(), 1..36)).prop_map(|(head, events)| {
         let mut messages = vec![system(&filler("rule", head + 1)), user(&words(0, 5))];
         let mut calls = vec![messages.len()];
         for (seed, event) in events.into_iter().enumerate() {

@@ -1,6 +1,7 @@
 //! What the report says of a planned call.
 
 use cupel::conversation::plan::{Broke, Part};
+use cupel::model::{Grid, TurnPlan};
 
 use crate::support::{Settings, assistant, filler, step, system, user};
 
@@ -33,7 +34,8 @@ fn every_unit_has_its_part() {
 
 #[test]
 fn the_report_says_what_a_cache_may_know_and_why_not() {
-    let settings = Settings::new(1_000);
+    let mut settings = Settings::new(1_000);
+    settings.plan = TurnPlan::new().grid(Grid::Tokens(256));
     let mut messages = vec![system("Be brief."), user("Begin.")];
     let mut reasons = Vec::new();
     for turn in 0..80 {

@@ -6,7 +6,7 @@ use cupel::gather::Source;
 use cupel::layer::{CupelLayer, Selection, TurnReport};
 use cupel::model::TurnPlan;
 use cupel::tokens::{TokenCounter, counter_fn};
-use cupel::{ContextBudget, Policy};
+use cupel::{ContextBudget, ContextItem, Policy};
 use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -72,11 +72,10 @@ impl Settings {
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
             layer = layer.source(Source::list("wiki", move |_: &JsonBody| {
-                let items = documents.iter().map(|text| {
-                    Ok::<_, cupel::CupelError>(cupel::ContextItem::new(text.as_str(), words(text))?)
-                });
+                let items =
+                    documents.iter().map(|text| ContextItem::new(text.as_str(), words(text)));
                 let items = items.collect::<Result<Vec<_>, _>>();
-                async move { Ok(items?) }
+                async move { items }
             }));
         }
         let send = service_fn(|body: JsonBody| async move {
