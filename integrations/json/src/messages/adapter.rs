@@ -166,6 +166,11 @@ impl MessagesAdapter {
                 entry.message.attributes = Some(Box::new(attributes));
             }
         }
+        // Kept behind a turn that is gone, the API would refuse them.
+        for entry in entries.iter_mut().filter(|entry| entry.message.role == Role::System) {
+            let attributes = entry.message.attributes.get_or_insert_default();
+            attributes.pinned.get_or_insert(false);
+        }
         let thinks = texts.iter().any(|json| json.contains("thinking\""));
         let mut uncounted = head.uncounted;
         let mut read: Vec<Message> = Vec::with_capacity(entries.len());

@@ -35,6 +35,10 @@ enum Content<'a> {
     Unknown,
 }
 
+/// Blocks that carry marks of the cache; thinking does not, and of others nothing is known.
+const MARKABLE: [&str; 6] =
+    ["text", "image", "document", "search_result", "tool_use", "tool_result"];
+
 /// A block of a message.
 #[derive(Debug)]
 struct Block {
@@ -152,13 +156,12 @@ impl<'a> Content<'a> {
         }
         let block = |raw: &RawValue| {
             let object = Object::parse(raw.get()).unwrap_or_default();
-            let is_thought = is(&object, "thinking") || is(&object, "redacted_thinking");
             let blank = object.text("text").is_some_and(|text| text.trim().is_empty());
             let marked = object.has("cache_control");
             Some(Block {
                 at: place(json, raw)?,
                 is_result: is(&object, "tool_result"),
-                can_be_marked: object.has("type") && !is_thought && !blank && !marked,
+                can_be_marked: MARKABLE.iter().any(|kind| is(&object, kind)) && !blank && !marked,
             })
         };
         let blocks = elements(content)?.into_iter().map(block).collect::<Option<_>>()?;

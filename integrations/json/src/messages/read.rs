@@ -40,7 +40,7 @@ fn one(meter: &ClaudeMeter, json: &str) -> Entry {
         _ => Role::User,
     };
     let mut entry = Entry::with_tokens(role, &label, MESSAGE);
-    // Instructions in the middle may only stand behind the user's turn.
+    // Instructions in the middle may only stand behind the user's turn, so they come and go with it.
     entry.message.with_previous = role == Role::System;
     entry.message.required = !matches!(&*label, "user" | "assistant" | "system");
     let Some(content) = message.raw("content") else { return entry };

@@ -9,7 +9,7 @@ use cupel_json::{Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 use tower::Layer;
 
-use crate::support::{Echo, layer, models, send};
+use crate::support::{Echo, layer, models, planned, scored, send};
 
 /// The role, text and tokens of each message, and what could not be counted.
 fn read(messages: &Value) -> (Vec<(String, String, i64)>, Vec<String>) {
@@ -111,4 +111,26 @@ fn a_call_goes_with_the_results_in_the_next_message_and_orphans_are_left_out() {
         "messages": [{"role": "assistant", "content": "I begin."}]});
     let why = send(&layer(900_000, Policy::chat()), &refused.to_string()).unwrap_err();
     assert!(why.contains("the first message must be the user's"), "{why}");
+}
+
+#[test]
+fn instructions_in_the_middle_come_and_go_with_the_turn_they_follow() {
+    let turns = |count: usize| -> Vec<Value> {
+        let turn = |at: usize| {
+            [
+                json!({"role": "user", "content": format!("Turn {at}: {}", "word ".repeat(200))}),
+                json!({"role": "system", "content": format!("Mind rule {at}.")}),
+                json!({"role": "assistant", "content": format!("Minded {at}.")}),
+            ]
+        };
+        let question = json!({"role": "user", "content": "Which rules?"});
+        (0..count).flat_map(turn).chain([question]).collect()
+    };
+    let body = json!({"model": "test-3000", "max_tokens": 9, "messages": turns(20)});
+    for policy in [planned(), scored()] {
+        let (sent, _) = send(&layer(3_000, policy), &body.to_string()).unwrap();
+        let sent = crate::local_server::messages::check(sent.json().as_bytes(), "").unwrap();
+        let kept = sent["messages"].as_array().unwrap();
+        assert!(kept.len() < 40 && kept.iter().any(|message| message["role"] == "system"));
+    }
 }
