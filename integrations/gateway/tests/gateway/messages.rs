@@ -8,11 +8,13 @@ use crate::local_server::answer::Reply;
 use crate::local_server::messages::thoughts;
 use crate::support::{Running, http, ok_server};
 
-const MODELS: [&str; 2] = ["test-2600", "test-bound-2600"];
-
 fn config(server: &LocalServer) -> Config {
     let mut config = Config::new(Upstream::new(server.url()).unwrap());
-    config.models = MODELS.map(|model| ModelRule::new(model).window(2_600)).into();
+    // The one binds thoughts to what stood before them.
+    config.models = vec![
+        ModelRule::new("test-2600").window(2_600),
+        ModelRule::new("claude-opus-5-5").at_most(2_600),
+    ];
     config
 }
 
@@ -133,7 +135,7 @@ async fn errors_have_the_protocols_shape() {
 async fn counts_go_to_the_upstream_of_the_model() {
     let (other, server) = (ok_server().await, ok_server().await);
     let mut config = Config::new(Upstream::new(other.url()).unwrap());
-    let own = Upstream::new(server.url()).unwrap().models(["test-*"]);
+    let own = Upstream::new(server.url()).unwrap().name("claude").models(["test-*"]);
     config.upstreams.push(own.key(UpstreamKey::Own(Secret::new("sk-gateway"))));
     let gateway = Running::start(config).await;
     let mut question = request("test-2600");
@@ -152,7 +154,7 @@ async fn counts_go_to_the_upstream_of_the_model() {
 async fn thoughts_that_lost_their_words_are_left_out_by_the_api_and_the_header_says_so() {
     let server = ok_server().await;
     let gateway = Running::start(config(&server)).await;
-    let mut body = request("test-bound-2600");
+    let mut body = request("claude-opus-5-5");
     let thought = thoughts::think(&json!({"messages": []}), "Hm.", None);
     let last = body["messages"].as_array().unwrap().len() - 2;
     body["messages"][last]["content"] = json!([thought, {"type": "text", "text": "On its way."}]);
@@ -172,7 +174,7 @@ async fn close_to_the_window_the_model_is_asked_for_its_own_count() {
     let unaware = Running::start(wrong.clone()).await;
     assert_eq!(post(&unaware, "/v1/messages", &request("test-2600")).await.status(), 400);
     server.take_arrived();
-    wrong.exact_from = Some(0.8);
+    wrong.exact_from = Some(0.5);
     let asks = Running::start(wrong).await;
     let answer = post(&asks, "/v1/messages", &request("test-2600")).await;
     assert_eq!(answer.status(), 200);
