@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::judging::Judging;
 use super::planning::Planning;
 use super::service::{CupelLayer, Shared};
 use super::streaming::{ProgressHook, StreamingMode};
@@ -11,7 +12,7 @@ use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
 use crate::gather::{Source, facts_of};
 use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
-use crate::policy::Policy;
+use crate::policy::{Policy, Relevance};
 use crate::scorer::Scorer;
 
 /// A setting of the layer that is missing or contradicts another.
@@ -48,6 +49,7 @@ struct Settings<Req> {
     pipeline: Option<Pipeline>,
     /// Set when it is not the policy's.
     plan: Option<Option<TurnPlan>>,
+    relevance: Option<Option<Relevance>>,
     budget: Option<Arc<dyn BudgetProvider<Req>>>,
     sources: Vec<Source<Req>>,
     hooks: Vec<Arc<dyn SelectionHook>>,
@@ -71,6 +73,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
             policy: None,
             pipeline: None,
             plan: None,
+            relevance: None,
             budget: None,
             sources: Vec::new(),
             hooks: Vec::new(),
@@ -114,6 +117,15 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// says.
     pub fn without_plan(mut self) -> Self {
         self.settings.plan = Some(None);
+        self
+    }
+
+    /// Uses the question this way, whatever the policy says; none means not at all.
+    ///
+    /// Adapters say what is [asked](super::Split::question); the judge gives candidates that have
+    /// no relevance a hint, before the selection.
+    pub fn relevance(mut self, relevance: impl Into<Option<Relevance>>) -> Self {
+        self.settings.relevance = Some(relevance.into());
         self
     }
 
@@ -201,7 +213,8 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// them stay where the adapter [counts](ContextAdapter::recounts_source_items) sources' items
     /// its own way). With what sources [promise](Source::max_score) the call leaves as soon as
     /// nothing that could still arrive would change the selection. It needs a scorer that looks at
-    /// one item alone and [`GreedySlice`](crate::GreedySlice).
+    /// one item alone, and [`GreedySlice`](crate::GreedySlice) or
+    /// [`BestFirstSlice`](crate::BestFirstSlice).
     ///
     /// A call that never has to wait for a source selects at the end: what is all there is
     /// cheaper to select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when
@@ -241,32 +254,7 @@ impl<Req> Settings<Req> {
             }
             return Ok(None);
         }
-        if let Some(name) = relative_scorer(&**pipeline.scorer()) {
-            let instead = match name.as_str() {
-                "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
-                "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
-                _ => "use scorers that look at one item alone",
-            };
-            return problem(format!(
-                "{name} compares an item with all others, so it cannot score while items arrive; \
-                 {instead}, or leave .select_while_gathering(..) out"
-            ));
-        }
-        let scorer = pipeline.scorer();
-        if scorer.depends_on_time() && scorer.freeze().is_none() {
-            return problem(format!(
-                "{} depends on time but cannot stop its clock for a request; override \
-                 Scorer::freeze, or leave .select_while_gathering(..) out",
-                scorer.name()
-            ));
-        }
-        if !pipeline.slicer().is_greedy() {
-            return problem(format!(
-                "{} needs all items at once, so it cannot select while they arrive; use \
-                 GreedySlice, or leave .select_while_gathering(..) out",
-                pipeline.slicer().name()
-            ));
-        }
+        check_streaming(pipeline)?;
         let dropped_sample = self.dropped_sample.unwrap_or(DEFAULT_DROPPED_SAMPLE);
         Ok(Some(StreamingMode { dropped_sample, on_progress: self.on_progress.take() }))
     }
@@ -309,6 +297,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         let plan = settings.policy.as_ref().and_then(|policy| policy.plan().cloned());
         let plan = settings.plan.take().unwrap_or(plan).map(TurnPlan::check).transpose();
         let plan = plan.map_err(|error| BuildError(error.to_string()))?;
+        let relevance = settings.policy.as_ref().and_then(|policy| policy.relevance().cloned());
+        let relevance = settings.relevance.take().unwrap_or(relevance);
+        if let Some(relevance) = &relevance {
+            relevance.check().map_err(|error| BuildError(error.to_string()))?;
+        }
         let pipeline = match (settings.policy.take(), settings.pipeline.take()) {
             (Some(_), Some(_)) => {
                 let problem = "both .policy(..) and .pipeline(..) are set; keep one";
@@ -321,7 +314,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
                 return Err(BuildError(problem.to_owned()));
             }
         };
+        let judging = relevance.map(|relevance| Judging::new(&relevance, &pipeline));
         let streaming = settings.streaming_mode(&pipeline)?;
+        if let (Some(judging), Some(_)) = (&judging, &streaming) {
+            check_streaming(&judging.pipeline)?;
+        }
         let budget = settings.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
@@ -331,6 +328,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             adapter,
             planning,
             pipeline,
+            judging,
             budget,
             facts: facts_of(&settings.sources),
             sources: settings.sources,
@@ -343,6 +341,38 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             streaming,
         }))
     }
+}
+
+/// Checks what selecting while gathering needs of a pipeline.
+fn check_streaming(pipeline: &Pipeline) -> Result<(), BuildError> {
+    let problem = |text: String| Err(BuildError(text));
+    if let Some(name) = relative_scorer(&**pipeline.scorer()) {
+        let instead = match name.as_str() {
+            "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
+            "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
+            _ => "use scorers that look at one item alone",
+        };
+        return problem(format!(
+            "{name} compares an item with all others, so it cannot score while items arrive; \
+             {instead}, or leave .select_while_gathering(..) out"
+        ));
+    }
+    let scorer = pipeline.scorer();
+    if scorer.depends_on_time() && scorer.freeze().is_none() {
+        return problem(format!(
+            "{} depends on time but cannot stop its clock for a request; override \
+             Scorer::freeze, or leave .select_while_gathering(..) out",
+            scorer.name()
+        ));
+    }
+    if pipeline.slicer().stream_order().is_none() {
+        return problem(format!(
+            "{} needs all items at once, so it cannot select while they arrive; use \
+             GreedySlice or BestFirstSlice, or leave .select_while_gathering(..) out",
+            pipeline.slicer().name()
+        ));
+    }
+    Ok(())
 }
 
 /// How many of the dropped items a report lists unless told otherwise.

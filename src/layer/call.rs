@@ -122,6 +122,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             source_frame_tokens,
             refused,
             uncounted,
+            question,
         } = split;
         let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
         for (field, tokens) in
@@ -144,7 +145,11 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;
         self.planned = self.plan(&mut rest, &mut candidates, whole.max_tokens());
-        let arrivals = Arrivals::new(candidates, shared.sources.len());
+        let judged = match self.planned {
+            Some(_) => None,
+            None => self.judge(&rest, &mut candidates, question.as_ref()),
+        };
+        let arrivals = Arrivals::new(candidates, shared.sources.len(), judged);
         let explanation = Explanation { limits, fixed_tokens };
         Ok(Gathering { rest, gather, arrivals, explanation, refused })
     }
@@ -193,7 +198,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         let Gathering { rest, gather, arrivals, explanation, refused } = gathering;
         drop(gather); // and its span with it
         let job = Job {
-            pipeline: self.pipeline().clone(),
+            pipeline: self.pipeline_for(&arrivals).clone(),
             facts: Arc::clone(&self.shared.facts),
             arrivals,
             budget: self.budget().clone(),

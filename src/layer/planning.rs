@@ -2,29 +2,27 @@
 
 use std::sync::Arc;
 
+use super::arrivals::Arrivals;
 use super::call::Call;
 use super::{ContextAdapter, TurnReport};
 use crate::conversation::plan::{Part, Planned, Turn};
-use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, Origin, Placed, RecallBy, ScoredItem, TurnPlan};
+use crate::model::{ContextBudget, ContextItem, Origin, Placed, RecallBy, TurnPlan};
 use crate::pipeline::Pipeline;
-use crate::relevance::{Judge, Lexical};
 use crate::scorer::ReflexiveScorer;
-use crate::slicer::{Sliced, Slicer};
+use crate::slicer::BestFirstSlice;
 
 /// How a layer plans.
 pub(super) struct Planning {
     pub(super) plan: TurnPlan,
     /// What selects from what competes for a place among the recalled.
     pub(super) pipeline: Pipeline,
-    pub(super) judge: Option<Arc<dyn Judge>>,
 }
 
 impl Planning {
     pub(super) fn new(plan: TurnPlan, pipeline: &Pipeline, streaming: bool) -> Self {
         let own = streaming || plan.recall_by == RecallBy::Policy;
         let pipeline = if own { pipeline.clone() } else { by_relevance(pipeline) };
-        Self { plan, pipeline, judge: Some(Arc::new(Lexical::new())) }
+        Self { plan, pipeline }
     }
 }
 
@@ -32,26 +30,7 @@ impl Planning {
 fn by_relevance(pipeline: &Pipeline) -> Pipeline {
     let placer = Arc::clone(pipeline.placer());
     let overflow = pipeline.overflow_strategy();
-    Pipeline::from_parts(ReflexiveScorer, BestFirst, placer, overflow)
-}
-
-/// Fills from the best score down, skipping what does not fit.
-struct BestFirst;
-
-impl Slicer for BestFirst {
-    fn slice(
-        &self,
-        items: &[ScoredItem<'_>],
-        budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
-        let mut left = budget.target_tokens();
-        let fits = |(position, item): (usize, &ScoredItem<'_>)| {
-            let fits = item.tokens() <= left && item.score() > 0.0;
-            left -= if fits { item.tokens() } else { 0 };
-            fits.then_some(position)
-        };
-        Ok(items.iter().enumerate().filter_map(fits).collect::<Vec<_>>().into())
-    }
+    Pipeline::from_parts(ReflexiveScorer, BestFirstSlice, placer, overflow)
 }
 
 /// One call's plan.
@@ -77,20 +56,21 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         turn.fixed_tokens = self.selection.fixed_tokens;
         turn.has_sources = !self.shared.sources.is_empty();
         turn.remote = !self.selection.uncounted.is_empty();
-        turn.judge = planning.judge.as_deref();
+        let judging = self.shared.judging.as_ref();
+        turn.judge = judging.map(|judging| &**judging.relevance.judge());
         let planned = self.shared.adapter.plan(rest, &turn)?;
         let conversation = planned.parts.iter().zip(&planned.tokens).zip(&planned.hints);
         for (item, ((part, tokens), hint)) in own.iter_mut().zip(conversation) {
             item.set_tokens(*tokens);
             item.set_pinned(part.is_sent());
             if let Some(hint) = hint.as_ref().filter(|_| item.future_relevance_hint().is_none()) {
-                item.set_relevance(hint.value());
+                item.set_hint(hint.clone());
             }
         }
         let others = own.get_mut(planned.parts.len()..).unwrap_or_default();
         for item in others.iter_mut().filter(|item| item.future_relevance_hint().is_none()) {
             if let Some(hint) = planned.hint(item.content(), item.tokens()) {
-                item.set_relevance(hint.value());
+                item.set_hint(hint);
             }
         }
         let pinned = own.iter().filter(|item| item.pinned()).map(ContextItem::tokens);
@@ -110,10 +90,12 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
 }
 
 impl<Req, A> Call<Req, A> {
-    /// What selects.
-    pub(super) fn pipeline(&self) -> &Pipeline {
-        let planning = self.shared.planning.as_ref().filter(|_| self.planned.is_some());
-        planning.map_or(&self.shared.pipeline, |planning| &planning.pipeline)
+    /// What selects from what has arrived.
+    pub(super) fn pipeline_for(&self, arrivals: &Arrivals) -> &Pipeline {
+        match self.shared.planning.as_ref().filter(|_| self.planned.is_some()) {
+            Some(planning) => &planning.pipeline,
+            None => self.shared.pipeline_for(arrivals),
+        }
     }
 
     /// What the selection may take.
@@ -142,7 +124,7 @@ impl PlannedCall {
     pub(super) fn accept(&self, item: &mut ContextItem) {
         if item.future_relevance_hint().is_none() {
             if let Some(hint) = self.planned.hint(item.content(), item.tokens()) {
-                item.set_relevance(hint.value());
+                item.set_hint(hint);
             }
         }
     }

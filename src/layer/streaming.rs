@@ -21,8 +21,8 @@ use crate::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice}
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// What would be selected if nothing more came: pinned items, then the others by score per
-    /// token.
+    /// What would be selected if nothing more came: pinned items, then the others in the slicer's
+    /// order.
     pub selected: Vec<ContextItem>,
     /// Their tokens together.
     pub tokens: i64,
@@ -118,7 +118,8 @@ impl Streaming {
                 (false, _) => StreamSlice::new(target),
                 (true, false) => StreamSlice::deduplicating(target),
                 (true, true) => StreamSlice::deduplicating_any_size(target),
-            },
+            }
+            .order(pipeline.slicer().stream_order().unwrap_or_default()),
             dropped: DroppedItems::new(
                 if wants_report { mode.dropped_sample } else { 0 },
                 deduplicating,

@@ -13,6 +13,7 @@
 //! With the feature `serde` a policy is also data: see the module `spec`.
 
 mod presets;
+mod relevance;
 #[cfg(feature = "serde")]
 pub mod spec;
 
@@ -21,8 +22,10 @@ use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, TurnPlan};
 use crate::pipeline::{Pipeline, PipelineBuilder};
 use crate::placer::Placer;
-use crate::scorer::Scorer;
+use crate::scorer::{Scorer, detect_cycles};
 use crate::slicer::Slicer;
+
+pub use relevance::{JudgedItems, Relevance};
 
 /// How to select, without a budget and without observers.
 ///
@@ -31,6 +34,7 @@ use crate::slicer::Slicer;
 pub struct Policy {
     pipeline: Pipeline,
     plan: Option<TurnPlan>,
+    relevance: Option<Relevance>,
 }
 
 impl Policy {
@@ -122,6 +126,7 @@ impl Pipeline {
 pub struct PolicyBuilder {
     pipeline: PipelineBuilder,
     plan: Option<TurnPlan>,
+    relevance: Option<Relevance>,
 }
 
 impl PolicyBuilder {
@@ -167,14 +172,26 @@ impl PolicyBuilder {
         self
     }
 
+    /// Sets how the question is used; it is not unless set.
+    pub fn relevance(mut self, relevance: Relevance) -> Self {
+        self.relevance = Some(relevance);
+        self
+    }
+
     /// Finishes the policy.
     ///
     /// # Errors
     ///
+    /// [`CupelError::ScorerConfig`] when the share to blend is not from 0 to 1;
     /// [`CupelError::PipelineConfig`] when the scorer, slicer or placer is missing;
     /// [`CupelError::ScorerCycle`] when a scorer is part of its own dependency graph.
     pub fn build(self) -> Result<Policy, CupelError> {
+        let pipeline = self.pipeline.build()?;
         let plan = self.plan.map(TurnPlan::check).transpose()?;
-        Ok(Policy { pipeline: self.pipeline.build()?, plan })
+        if let Some(relevance) = &self.relevance {
+            relevance.check()?;
+            relevance.scorer.iter().try_for_each(|scorer| detect_cycles(&**scorer))?;
+        }
+        Ok(Policy { pipeline, plan, relevance: self.relevance })
     }
 }

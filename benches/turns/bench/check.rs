@@ -8,10 +8,16 @@ use serde_json::Value;
 
 use crate::session::Session;
 
-static BPE: LazyLock<tiktoken_rs::CoreBPE> = LazyLock::new(|| tiktoken_rs::o200k_base().unwrap());
-static KNOWN: LazyLock<Mutex<HashMap<String, i64>>> = LazyLock::new(Mutex::default);
-
+/// Four characters to a token, in bytes of UTF-8 that begin a character; or another tokenizer than
+/// the one in use.
 fn tokens(text: &str) -> i64 {
+    if std::env::var("CUPEL_TOKENS").as_deref() != Ok("bpe") {
+        let characters = text.bytes().filter(|byte| byte & 0xc0 != 0x80).count();
+        return (characters as i64 + 3) / 4;
+    }
+    static BPE: LazyLock<tiktoken_rs::CoreBPE> =
+        LazyLock::new(|| tiktoken_rs::o200k_base().unwrap());
+    static KNOWN: LazyLock<Mutex<HashMap<String, i64>>> = LazyLock::new(Mutex::default);
     let known = KNOWN.lock().unwrap().get(text).copied();
     known.unwrap_or_else(|| {
         let tokens = BPE.encode_ordinary(text).len() as i64;

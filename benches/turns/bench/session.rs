@@ -3,14 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use cupel::tokens::{Encoding, TokenCounter, shared_counter};
+use cupel::tokens::{Encoding, TokenCounter, counter_fn, shared_counter};
 use serde_json::Value;
 
-static COUNTER: LazyLock<Arc<dyn TokenCounter>> = LazyLock::new(|| shared_counter(Encoding::O200k));
+/// How texts are counted: four characters to a token, as the tables of the data do, so that results
+/// do not depend on a vocabulary; or exactly, with `CUPEL_TOKENS=bpe`.
+pub fn counter() -> Arc<dyn TokenCounter> {
+    static COUNTER: LazyLock<Arc<dyn TokenCounter>> =
+        LazyLock::new(|| match std::env::var("CUPEL_TOKENS").as_deref() {
+            Ok("bpe") => shared_counter(Encoding::O200k),
+            _ => Arc::new(counter_fn("characters / 4", |text: &str| {
+                i64::try_from(text.chars().count().div_ceil(4)).unwrap_or(i64::MAX)
+            })),
+        });
+    Arc::clone(&COUNTER)
+}
 
 /// The tokens of a text.
 pub fn count(text: &str) -> i64 {
-    COUNTER.count(text)
+    counter().count(text)
 }
 
 /// One message of a run.

@@ -11,7 +11,7 @@ use futures::future::{Ready, ready};
 use serde_json::Value;
 use tower::{Layer, Service, ServiceExt};
 
-use crate::session::Session;
+use crate::session::{Session, counter};
 
 /// What one call sent.
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl Layered {
         let seen = Arc::new(Mutex::new(None));
         let note = Arc::clone(&seen);
         let layer = CupelLayer::<JsonBody, _>::builder()
-            .adapter(OpenAiAdapter::new())
+            .adapter(OpenAiAdapter::new().counter(counter()))
             .policy(policy)
             .budget(ContextBudget::builder(window).build().unwrap())
             .on_selection(move |selection: &Selection| {

@@ -3,11 +3,13 @@
 use std::ops::RangeInclusive;
 
 use chrono::{SubsecRound as _, Utc};
+use cupel::conversation::Role;
+use cupel::relevance::Language;
 
 use crate::digest::{MessageDigest, append_digest, message_digest};
 use crate::error::ArchiveError;
 use crate::message::Message;
-use crate::names;
+use crate::{index, names, original};
 
 /// Messages to append, and how.
 ///
@@ -57,7 +59,7 @@ impl Append {
         self
     }
 
-    pub(crate) fn prepare(self) -> Result<Prepared, ArchiveError> {
+    pub(crate) fn prepare(self, language: Language) -> Result<Prepared, ArchiveError> {
         let Self { mut messages, key, history } = self;
         if let Some(key) = &key {
             names::checked("key", key)?;
@@ -76,7 +78,7 @@ impl Append {
             message.time.get_or_insert(now);
         }
         let digests = messages.iter().map(|it| message_digest(it.role, &it.content)).collect();
-        Ok(Prepared { history: history.min(messages.len()), messages, digests, key })
+        Ok(Prepared { history: history.min(messages.len()), messages, digests, key, language })
     }
 }
 
@@ -119,6 +121,39 @@ pub(crate) struct Prepared {
     pub(crate) digests: Vec<MessageDigest>,
     pub(crate) key: Option<Key>,
     pub(crate) history: usize,
+    pub(crate) language: Language,
+}
+
+/// What an index and the originals hold of a message.
+pub(crate) struct Indexed<'a> {
+    /// The words, with spaces between.
+    pub(crate) words: String,
+    /// The digests of texts that can be asked for, each with its text where that is not all of the
+    /// message.
+    pub(crate) originals: Vec<([u8; 16], Option<&'a str>)>,
+}
+
+impl Prepared {
+    /// What an index and the originals hold of one of the messages.
+    pub(crate) fn indexed<'a>(&self, message: &'a Message) -> Indexed<'a> {
+        let mut originals: Vec<([u8; 16], Option<&str>)> = Vec::new();
+        if message.role == Role::Tool {
+            originals.push((original::digest(&message.content), None));
+        }
+        for text in &message.originals {
+            let digest = original::digest(text);
+            if !originals.iter().any(|(known, _)| *known == digest) {
+                originals.push((digest, (*text != message.content).then_some(text.as_str())));
+            }
+        }
+        Indexed { words: index::words_of(&message.content, self.language), originals }
+    }
+
+    /// How many bytes of text there are, all in all.
+    pub(crate) fn bytes(messages: &[Message]) -> usize {
+        let texts = |it: &Message| it.originals.iter().map(String::len).sum::<usize>();
+        messages.iter().map(|it| it.content.len() + texts(it)).sum()
+    }
 }
 
 #[derive(Debug)]

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cupel::relevance::{Language, Lexical};
+
 use crate::address::{Address, redacted};
+use crate::append::{Append, Prepared};
 use crate::error::ArchiveError;
 use crate::names;
 use crate::namespace::Namespace;
@@ -36,6 +39,7 @@ pub struct Archive {
 /// What all handles share.
 pub(crate) struct Shared {
     pub(crate) store: Store,
+    pub(crate) language: Language,
     address: Address,
     timeout: Duration,
 }
@@ -56,6 +60,7 @@ pub(crate) struct Options {
     /// How long one call may take.
     pub(crate) timeout: Duration,
     pub(crate) connections: u32,
+    pub(crate) language: Option<Language>,
 }
 
 impl Archive {
@@ -78,6 +83,7 @@ impl Archive {
             lock_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(30),
             connections: 8,
+            language: None,
         };
         ArchiveBuilder { address: address.into(), options }
     }
@@ -131,6 +137,13 @@ impl ArchiveBuilder {
         self
     }
 
+    /// The language whose endings do not matter in a search. The first one that is set stays with
+    /// the archive; English unless it is set.
+    pub fn language(mut self, language: Language) -> Self {
+        self.options.language = Some(language);
+        self
+    }
+
     /// Opens the archive.
     ///
     /// # Errors
@@ -141,12 +154,29 @@ impl ArchiveBuilder {
         let store = Store::open(&address, &self.options)
             .await
             .map_err(|error| error.without(address.secret()))?;
-        let shared = Shared { store, address, timeout: self.options.timeout };
+        let language = store.language(self.options.language).await;
+        let language = language.map_err(|error| error.without(address.secret()))?;
+        let shared = Shared { store, language, address, timeout: self.options.timeout };
         Ok(Archive { shared: Arc::new(shared) })
     }
 }
 
 impl Shared {
+    /// Who ranks what is found.
+    pub(crate) fn judge(&self) -> Lexical {
+        Lexical::in_language(self.language)
+    }
+
+    /// Checks an append. What would hold the executor for long is done elsewhere.
+    pub(crate) async fn prepare(&self, append: Append) -> Result<Prepared, ArchiveError> {
+        let language = self.language;
+        if Prepared::bytes(&append.messages) < 1 << 18 {
+            return append.prepare(language);
+        }
+        let prepared = tokio::task::spawn_blocking(move || append.prepare(language)).await;
+        prepared.unwrap_or_else(|error| Err(ArchiveError::corrupt("append", error)))
+    }
+
     /// Does something with the database within the time that a call may take.
     pub(crate) async fn within<T>(
         &self,

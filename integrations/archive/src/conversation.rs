@@ -8,6 +8,7 @@ use crate::error::ArchiveError;
 use crate::message::Stored;
 use crate::namespace::Namespace;
 use crate::page::Page;
+use crate::search::{self, Found, Search};
 
 /// The handle to one conversation; see [`Namespace::conversation`].
 #[derive(Debug, Clone)]
@@ -42,8 +43,8 @@ impl Conversation {
     ///
     /// [`ArchiveError::KeyReused`], a text that is too long, or whatever the database says.
     pub async fn append(&self, append: impl Into<Append>) -> Result<Appended, ArchiveError> {
-        let prepared = append.into().prepare()?;
         let shared = &self.namespace.shared;
+        let prepared = shared.prepare(append.into()).await?;
         let append = shared.store.append(&self.namespace.name, &self.name, &prepared);
         shared.within("append", append).await
     }
@@ -66,6 +67,33 @@ impl Conversation {
         let shared = &self.namespace.shared;
         let read = shared.store.page(&self.namespace.name, &self.name, page);
         shared.within("read", read).await
+    }
+
+    /// The messages that belong to a question, the best first; what stands next to them is found
+    /// with them. A question without any telling word finds nothing.
+    ///
+    /// ```
+    /// use cupel_archive::{Archive, Message};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), cupel_archive::ArchiveError> {
+    /// # let archive = Archive::open("sqlite::memory:").await?;
+    /// let conversation = archive.namespace("acme")?.conversation("thread-1")?;
+    /// let said = ["I am allergic to nuts.", "Noted.", "And what is the weather like?"];
+    /// conversation.append(said.map(Message::user)).await?;
+    /// let found = conversation.search("What am I allergic to?").await?;
+    /// assert_eq!(found[0].stored.message.content, "I am allergic to nuts.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says.
+    pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<Found>, ArchiveError> {
+        let (namespace, search) = (&self.namespace, search.into());
+        let found = search::search(&namespace.shared, &namespace.name, Some(&self.name), &search);
+        namespace.shared.within("search", found).await
     }
 
     /// Takes the last message back and returns it. Its number is not given again.

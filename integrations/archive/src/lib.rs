@@ -33,11 +33,18 @@ mod conversation;
 mod digest;
 mod erase;
 mod error;
+mod index;
 mod message;
 mod names;
 mod namespace;
+pub mod original;
 mod overlap;
 mod page;
+pub mod record;
+#[cfg(feature = "rig")]
+mod rig;
+mod search;
+pub mod source;
 mod store;
 
 pub use append::{Append, Appended};
@@ -48,9 +55,11 @@ pub use error::{ArchiveError, Failure};
 pub use message::{Message, Stored};
 pub use namespace::Namespace;
 pub use page::Page;
+pub use search::{Found, Search};
 
-/// Who speaks, as the core says it.
+/// Who speaks, and what is asked, as the core says it.
 pub use cupel::conversation::Role;
+pub use cupel::relevance::{Language, Question};
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, SubsecRound as _, Utc};
 use cupel::ContextKind;
 use cupel::conversation::Role;
-use cupel::tokens::{HeuristicCounter, TokenCounter as _};
+use cupel::tokens::{TokenCounter as _, counter_for_model};
 
 /// A message to archive: who speaks, its text, and what else shall come back with it.
 ///
@@ -45,7 +45,8 @@ impl Message {
     /// A message of this role.
     pub fn new(role: Role, content: impl Into<String>) -> Self {
         let content = content.into();
-        let tokens = HeuristicCounter.count(&content);
+        // The process's own counter, which counts a text once however often it comes by.
+        let tokens = counter_for_model("").count(&content);
         Self::counted(role, content, tokens)
     }
 

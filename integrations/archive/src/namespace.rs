@@ -8,7 +8,8 @@ use crate::archive::Shared;
 use crate::conversation::Conversation;
 use crate::erase::Erased;
 use crate::error::ArchiveError;
-use crate::names;
+use crate::search::{self, Found, Search};
+use crate::{names, original};
 
 /// The handle to one tenant's conversations; see [`Archive::namespace`](crate::Archive::namespace).
 ///
@@ -54,6 +55,34 @@ impl Namespace {
     ) -> Result<Vec<String>, ArchiveError> {
         let list = self.shared.store.conversations(&self.name, after.unwrap_or_default(), limit);
         self.shared.within("list conversations", list).await
+    }
+
+    /// The messages of all conversations that belong to a question, the best first; see
+    /// [`Conversation::search`].
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says.
+    pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<Found>, ArchiveError> {
+        let search = search.into();
+        let found = search::search(&self.shared, &self.name, None, &search);
+        self.shared.within("search", found).await
+    }
+
+    /// The text that has a [key](crate::original::key): a tool's result, or another
+    /// [original](crate::Message::originals), of any conversation of this tenant. None for what is
+    /// no key, too.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says.
+    pub async fn original(&self, key: &str) -> Result<Option<String>, ArchiveError> {
+        const FIND: &str = "find an original";
+        let Some(digest) = original::digest_of_key(key) else { return Ok(None) };
+        let found = self.shared.store.original(&self.name, &digest);
+        let found = self.shared.within(FIND, found).await?;
+        let text = found.map(String::from_utf8).transpose();
+        text.map_err(|error| ArchiveError::corrupt(FIND, error))
     }
 
     /// Erases the messages that were written before `time`, with all that was kept about them.

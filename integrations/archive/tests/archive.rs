@@ -6,6 +6,8 @@ mod support;
 
 #[path = "archive/auto_traits.rs"]
 mod auto_traits;
+#[path = "archive/erased_files.rs"]
+mod erased_files;
 #[path = "archive/erasing.rs"]
 mod erasing;
 #[path = "archive/history.rs"]
@@ -14,7 +16,20 @@ mod history;
 mod keys;
 #[path = "archive/opening.rs"]
 mod opening;
+#[path = "archive/originals.rs"]
+mod originals;
+#[path = "archive/recording.rs"]
+mod recording;
+#[cfg(feature = "rig")]
+#[path = "archive/rig_memory.rs"]
+mod rig_memory;
+#[path = "archive/searching.rs"]
+mod searching;
+#[path = "archive/sources.rs"]
+mod sources;
 #[path = "archive/storing.rs"]
 mod storing;
+#[path = "archive/tenants.rs"]
+mod tenants;
 #[path = "archive/writers.rs"]
 mod writers;

@@ -1,12 +1,15 @@
 //! Messages to candidates and back.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use cupel::ContextItem;
 use cupel::conversation::plan::{Planned, Quotation, Turn};
-use cupel::conversation::{Answers, Arranged, Attributes, Conversation, Message, Role, Rules};
+use cupel::conversation::{
+    Answers, Arranged, Attributes, Conversation, Message, Role, Rules, bare_text, question,
+};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
 use cupel::tokens::{Encoding, TokenCounter, load_in_background, shared_counter};
@@ -244,6 +247,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let write = |index: usize, content: &mut String| {
             content.push_str(read.get(index).map_or("", |message: &Message| &message.text));
         };
+        let question = question(&read, write);
         let mut conversation = Conversation::with_texts(&read, &rules, write)?;
         let refused = conversation.take_refused();
         let candidates = conversation.take_candidates();
@@ -261,6 +265,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
         split.uncounted = uncounted;
+        split.question = question;
         Ok(split)
     }
 
@@ -311,6 +316,15 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
     fn quoted_tokens(&self, rest: &Self::Rest, source: &str, item: &ContextItem) -> i64 {
         let text = self.template.item_text(item);
         Quotation::source_tokens(source, &text, rest.meter.counter())
+    }
+
+    fn text<'a>(
+        &'a self,
+        _: &'a Self::Rest,
+        _: usize,
+        item: &'a ContextItem,
+    ) -> Option<Cow<'a, str>> {
+        Some(bare_text(item.content()))
     }
 
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {

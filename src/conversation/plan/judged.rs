@@ -35,18 +35,11 @@ impl Conversation {
             .collect();
         let verdict = judge.and_then(|judge| self.verdict(planned, &earlier, judge, texts));
         let count = earlier.len().max(1) as f64;
-        let t: f64 = std::env::var("T").ok().and_then(|t| t.parse().ok()).unwrap_or(0.0);
-        let best = verdict.iter().flat_map(|verdict| &verdict.hints).map(Hint::value);
-        let floor = best.filter(|value| *value <= 1.0).fold(LEAST, f64::max) * t;
         for (rank, unit) in earlier.into_iter().enumerate() {
             let hint = verdict.as_ref().and_then(|verdict| verdict.hints.get(rank));
             let believed = hint.filter(|hint| (LEAST..=1.0).contains(&hint.value())).cloned();
             let newest_first = || Hint::new(LEAST * (rank + 1) as f64 / count);
-            let hint = match (&verdict, believed) {
-                (_, Some(hint)) if hint.value() >= floor => hint,
-                (None, _) => newest_first(),
-                _ => Hint::new(0.0),
-            };
+            let hint = believed.unwrap_or_else(newest_first);
             planned.hints.get_mut(unit).into_iter().for_each(|slot| *slot = Some(hint.clone()));
         }
         planned.later = Later(verdict);

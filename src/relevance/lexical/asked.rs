@@ -108,7 +108,7 @@ impl Asked {
 }
 
 /// The beginning and the end of a long text, or all of it.
-fn ends(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn ends(text: &str) -> impl Iterator<Item = &str> {
     let bound = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let (head, tail) = if text.len() <= 2 * MOST_BYTES {
         (Some(text), None)

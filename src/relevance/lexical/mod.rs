@@ -1,6 +1,7 @@
 //! The built-in judge: it compares words.
 
 mod asked;
+mod corpus;
 mod marks;
 mod neighbours;
 mod score;
@@ -14,6 +15,7 @@ use hashbrown::HashMap;
 
 use super::{Candidate, Hint, Judge, Language, Question, Verdict};
 use asked::Asked;
+pub use corpus::Corpus;
 use score::{Matches, Scorer, Statistics};
 use terms::{Terms, terms_of};
 

@@ -93,12 +93,22 @@ pub(super) fn each_term(
     found: &mut dyn FnMut(Term, &str, Range<usize>),
 ) {
     let folding = Folding::new(language);
+    each_piece(text, &mut |piece, word, at| found(folding.term(&piece), word, at));
+}
+
+/// Calls `found` for each term as a text, with its word: for what must mean the same elsewhere.
+pub(super) fn each_folded(text: &str, language: Language, found: &mut dyn FnMut(String, &str)) {
+    let folding = Folding::new(language);
+    each_piece(text, &mut |piece, word, _| found(folding.folded(&piece), word));
+}
+
+fn each_piece(text: &str, found: &mut dyn FnMut(Piece<'_>, &str, Range<usize>)) {
     let mut part = |range: Range<usize>| {
         let Some(part) = text.get(range.clone()) else { return };
         pieces(part, &mut |piece, at| {
             let at = range.start + at.start..range.start + at.end;
             let word = text.get(at.clone()).unwrap_or_default();
-            found(folding.term(&piece), word, at);
+            found(piece, word, at);
         });
     };
     if text.len() <= 2 * MOST_BYTES {
@@ -141,10 +151,9 @@ impl Folding {
 
     fn term(&self, piece: &Piece<'_>) -> Term {
         match piece {
+            // Words are looked up, since finding their endings takes long.
             Piece::Word(word) => self.word(word),
-            // Folded like words, but with their endings: a stem of a name is no name.
-            Piece::Whole(word) => self.hash(&unmarked(&lower(word))),
-            Piece::Signs(signs) => self.hash(&unmarked(&lower(signs))),
+            Piece::Whole(_) | Piece::Signs(_) => self.hash(&self.folded(piece)),
         }
     }
 
@@ -173,10 +182,23 @@ impl Folding {
     }
 
     fn stem(&self, word: &str) -> Term {
+        self.hash(&self.stem_text(word))
+    }
+
+    fn stem_text(&self, word: &str) -> String {
         let folded = lower(word);
         match self.language.stemmer() {
-            Some(stemmer) => self.hash(&unmarked(&stemmer.stem(&folded))),
-            None => self.hash(&unmarked(&folded)),
+            Some(stemmer) => unmarked(&stemmer.stem(&folded)),
+            None => unmarked(&folded),
+        }
+    }
+
+    fn folded(&self, piece: &Piece<'_>) -> String {
+        match piece {
+            Piece::Word(word) => self.stem_text(word),
+            // Folded like words, but with their endings: a stem of a name is no name.
+            Piece::Whole(word) => unmarked(&lower(word)),
+            Piece::Signs(signs) => unmarked(&lower(signs)),
         }
     }
 

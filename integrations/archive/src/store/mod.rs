@@ -5,6 +5,7 @@ mod postgres;
 mod row;
 mod sqlite;
 
+use cupel::relevance::Language;
 use postgres::PostgresStore;
 use sqlite::SqliteStore;
 
@@ -15,6 +16,7 @@ use crate::erase::Erased;
 use crate::error::ArchiveError;
 use crate::message::Stored;
 use crate::page::Page;
+use crate::search::{Hits, Place, Search, Text};
 
 /// One of the databases.
 #[derive(Debug)]
@@ -100,6 +102,49 @@ impl Store {
         before: i64,
     ) -> Result<Erased, ArchiveError> {
         either!(self, store => store.expire(namespace, before))
+    }
+
+    pub(crate) async fn hits(
+        &self,
+        namespace: &str,
+        conversation: Option<&str>,
+        words: &[Option<String>],
+        search: &Search,
+    ) -> Result<Hits, ArchiveError> {
+        either!(self, store => store.hits(namespace, conversation, words, search))
+    }
+
+    pub(crate) async fn texts(
+        &self,
+        namespace: &str,
+        places: &[Place],
+    ) -> Result<Vec<Text>, ArchiveError> {
+        either!(self, store => store.texts(namespace, places))
+    }
+
+    pub(crate) async fn original(
+        &self,
+        namespace: &str,
+        digest: &[u8],
+    ) -> Result<Option<Vec<u8>>, ArchiveError> {
+        either!(self, store => store.original(namespace, digest))
+    }
+
+    /// The language of the index: what was set first stays.
+    pub(crate) async fn language(
+        &self,
+        wanted: Option<Language>,
+    ) -> Result<Language, ArchiveError> {
+        let first = wanted.unwrap_or_default();
+        let kept = either!(self, store => store.language(first.name()))?;
+        let kept = kept.parse().map_err(|error| ArchiveError::corrupt("open", error))?;
+        match wanted {
+            Some(wanted) if wanted != kept => Err(ArchiveError::argument(
+                "language",
+                format!("got {wanted}, but the archive's words are kept in {kept}"),
+            )),
+            _ => Ok(kept),
+        }
     }
 
     pub(crate) async fn scrub(&self) -> Result<(), ArchiveError> {

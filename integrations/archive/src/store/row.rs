@@ -67,3 +67,8 @@ pub(super) fn metadata_text(message: &Message) -> Result<Option<String>, Archive
 pub(super) fn micros(message: &Message) -> i64 {
     message.time.map_or(0, |time| time.timestamp_micros())
 }
+
+/// A list for a statement that takes it apart again.
+pub(super) fn json_list<T: serde::Serialize>(list: &[T]) -> Result<String, ArchiveError> {
+    serde_json::to_string(list).map_err(|error| ArchiveError::argument("list", error.to_string()))
+}

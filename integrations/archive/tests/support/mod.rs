@@ -1,5 +1,7 @@
 //! Databases for tests: a file, or a database of a real server.
 
+#![allow(dead_code, unused_macros)] // not every test needs all of it
+
 pub(crate) mod postgres;
 
 use cupel_archive::{Archive, ArchiveBuilder};

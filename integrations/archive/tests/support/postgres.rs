@@ -81,9 +81,22 @@ impl Server {
 
     /// Starts the process and waits until it answers.
     pub(crate) fn run(&self) {
-        let keep = r#""$0" -D "$1/data" -k "$1" -p "$2" -c listen_addresses=127.0.0.1 -c max_connections=200 \
-            -c shared_buffers=64MB $3 >"$1/log" 2>&1 & server=$!
-            while read -r signal; do kill "-$signal" $server; done
+        let until = Instant::now() + Duration::from_secs(60);
+        while !self.try_run() {
+            assert!(Instant::now() < until, "no answer: {}", self.log());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Starts the process. It may refuse while processes of a server that was killed are still there.
+    fn try_run(&self) -> bool {
+        // The keeper is the server's parent, so that nobody who is dead seems to be alive.
+        let keep = r#"
+            "$0" -D "$1/data" -k "$1" -p "$2" -c listen_addresses=127.0.0.1 -c max_connections=200 \
+                -c shared_buffers=64MB >"$1/log" 2>&1 & server=$!
+            while read -r word; do
+                kill -KILL $server; wait $server; exit 0
+            done
             kill -INT $server; wait $server; rm -rf "$1""#;
         let mut keeper = self
             .command("sh")
@@ -91,7 +104,6 @@ impl Server {
             .arg(self.bin.join("postgres"))
             .arg(&self.folder)
             .arg(self.port.to_string())
-            .arg("")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -99,28 +111,29 @@ impl Server {
             .unwrap();
         let pipe = keeper.stdin.take();
         *self.running.lock().unwrap() = Some(Running { keeper, pipe });
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_secs(30);
         while !self.answers() {
-            assert!(Instant::now() < until, "no answer: {}", self.log());
-            std::thread::sleep(Duration::from_millis(50));
+            let refused = self.log().contains("FATAL:  ") && !self.log().contains("starting up");
+            if refused || Instant::now() > until {
+                self.kill();
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
+        true
     }
 
-    /// Kills the server and all its processes at once, as a crash of the machine would.
+    /// Kills the server and all its processes, as they are.
     pub(crate) fn kill(&self) {
         let Some(mut running) = self.running.lock().unwrap().take() else { return };
         let pid = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap_or_default();
-        let pid = pid.lines().next().unwrap_or_default().to_owned();
-        let children = children(&pid);
-        // The keeper first, or it would remove the folder.
-        running.keeper.kill().unwrap();
-        running.keeper.wait().unwrap();
-        for pid in std::iter::once(pid).chain(children) {
+        let children = children(pid.lines().next().unwrap_or_default());
+        let mut pipe = running.pipe.take().unwrap();
+        let _ = pipe.write_all(b"KILL\n");
+        for pid in children {
             let _ = Command::new("kill").args(["-KILL", &pid]).output();
         }
-        while self.answers() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        running.keeper.wait().unwrap();
     }
 
     /// Stops the server in order, and keeps its folder.

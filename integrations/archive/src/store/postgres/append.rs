@@ -4,9 +4,10 @@ use sqlx::Transaction;
 use sqlx::postgres::Postgres;
 
 use super::{PostgresStore, alone_with_name};
-use crate::append::{Appended, Prepared};
+use crate::append::{Appended, Indexed, Prepared};
 use crate::digest::{MessageDigest, name_digest};
 use crate::error::ArchiveError;
+use crate::index::{conversation_word, namespace_word};
 use crate::message::{Message, role_number};
 use crate::overlap;
 use crate::store::row::{During as _, metadata_text, micros};
@@ -43,12 +44,14 @@ impl PostgresStore {
         let known = known(&mut transaction, id, append).await?;
         let mut rows = Rows::default();
         let mut number = next;
+        let scope = format!("{} {}", namespace_word(namespace), conversation_word(id));
         for (message, digest) in append.messages.iter().zip(&append.digests).skip(known) {
             if rows.is_full(message) {
                 rows.insert(&mut transaction, id).await?;
                 rows = Rows::default();
             }
             rows.push(number, message, digest)?;
+            rows.index(number, append.indexed(message), &scope);
             number += 1;
         }
         rows.insert(&mut transaction, id).await?;
@@ -86,6 +89,11 @@ struct Rows<'a> {
     metadata: Vec<Option<String>>,
     wires: Vec<Option<&'a [u8]>>,
     contents: Vec<&'a [u8]>,
+    /// The words of each message, with spaces between.
+    terms: Vec<String>,
+    original_numbers: Vec<i64>,
+    original_digests: Vec<Vec<u8>>,
+    originals: Vec<Option<&'a [u8]>>,
 }
 
 impl<'a> Rows<'a> {
@@ -117,6 +125,17 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
+    fn index(&mut self, number: i64, indexed: Indexed<'a>, scope: &str) {
+        self.bytes += indexed.words.len();
+        self.terms.push(format!("{scope} {}", indexed.words));
+        for (digest, text) in indexed.originals {
+            self.bytes += text.map_or(0, str::len);
+            self.original_numbers.push(number);
+            self.original_digests.push(digest.to_vec());
+            self.originals.push(text.map(str::as_bytes));
+        }
+    }
+
     /// Inserts the rows and counts them, in one round trip.
     async fn insert(
         &self,
@@ -130,9 +149,13 @@ impl<'a> Rows<'a> {
                  SET next = next + $2, messages = messages + $2, oldest = least(oldest, $3)
                  WHERE id = $1)
              INSERT INTO cupel_messages
-                 (conversation, number, role, kind, tokens, time, digest, metadata, wire, content)
-             SELECT $1, row.* FROM unnest($4::bigint[], $5::smallint[], $6::text[], $7::bigint[],
-                 $8::bigint[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[]) AS row",
+                 (conversation, number, role, kind, tokens, time, digest, metadata, wire, content,
+                  terms)
+             SELECT $1, number, role, kind, tokens, time, digest, metadata, wire, content,
+                    array_to_tsvector(string_to_array(rtrim(terms), ' '))
+             FROM unnest($4::bigint[], $5::smallint[], $6::text[], $7::bigint[], $8::bigint[],
+                         $9::bytea[], $10::text[], $11::bytea[], $12::bytea[], $13::text[])
+               AS row (number, role, kind, tokens, time, digest, metadata, wire, content, terms)",
         )
         .bind(conversation)
         .bind(i64::try_from(self.numbers.len()).unwrap_or(i64::MAX))
@@ -146,6 +169,21 @@ impl<'a> Rows<'a> {
         .bind(&self.metadata)
         .bind(&self.wires)
         .bind(&self.contents)
+        .bind(&self.terms)
+        .execute(&mut **transaction)
+        .await
+        .during(APPEND)?;
+        if self.originals.is_empty() {
+            return Ok(());
+        }
+        sqlx::query(
+            "INSERT INTO cupel_originals (conversation, number, digest, content)
+             SELECT $1, row.* FROM unnest($2::bigint[], $3::bytea[], $4::bytea[]) AS row",
+        )
+        .bind(conversation)
+        .bind(&self.original_numbers)
+        .bind(&self.original_digests)
+        .bind(&self.originals)
         .execute(&mut **transaction)
         .await
         .during(APPEND)?;

@@ -35,6 +35,12 @@ impl PostgresStore {
         .during(POP)?;
         let Some(row) = row else { return Ok(None) };
         let popped = stored(&row)?;
+        sqlx::query("DELETE FROM cupel_originals WHERE conversation = $1 AND number = $2")
+            .bind(id)
+            .bind(popped.number)
+            .execute(&mut *transaction)
+            .await
+            .during(POP)?;
         sqlx::query("UPDATE cupel_conversations SET messages = messages - 1 WHERE id = $1")
             .bind(id)
             .execute(&mut *transaction)
@@ -143,7 +149,7 @@ impl PostgresStore {
     /// Lets the server clear what no transaction sees any more, instead of waiting until it does so
     /// by itself. It warns, and does not fail, where the role does not own the tables.
     async fn vacuum(&self) -> Result<(), ArchiveError> {
-        sqlx::query("VACUUM (SKIP_LOCKED) cupel_messages, cupel_appends, cupel_conversations")
+        sqlx::query("VACUUM (SKIP_LOCKED) cupel_messages, cupel_originals, cupel_appends, cupel_conversations")
             .execute(&self.pool)
             .await
             .during(ERASE)?;
@@ -154,6 +160,7 @@ impl PostgresStore {
     pub(crate) async fn scrub(&self) -> Result<(), ArchiveError> {
         for rewrite in [
             "VACUUM (FULL) cupel_messages",
+            "VACUUM (FULL) cupel_originals",
             "VACUUM (FULL) cupel_appends",
             "VACUUM (FULL) cupel_conversations",
         ] {
@@ -169,6 +176,15 @@ async fn erase_messages(
     conversation: i64,
     before: i64,
 ) -> Result<u64, ArchiveError> {
+    sqlx::query(
+        "DELETE FROM cupel_originals o USING cupel_messages m
+         WHERE o.conversation = $1 AND m.conversation = $1 AND m.number = o.number AND m.time < $2",
+    )
+    .bind(conversation)
+    .bind(before)
+    .execute(&mut **transaction)
+    .await
+    .during(ERASE)?;
     let erased = sqlx::query("DELETE FROM cupel_messages WHERE conversation = $1 AND time < $2")
         .bind(conversation)
         .bind(before)

@@ -38,6 +38,11 @@ impl PostgresStore {
     }
 
     async fn migrate(&self) -> Result<(), ArchiveError> {
+        // Most of the time there is nothing to do, and nobody to wait for.
+        let found = self.version().await?;
+        if found > 0 && migrate::left(found, STEPS)?.is_empty() {
+            return Ok(());
+        }
         let mut transaction = self.begin(MIGRATE).await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)")
             .bind(MIGRATION_LOCK)
@@ -70,6 +75,39 @@ impl PostgresStore {
                 .during(MIGRATE)?;
         }
         transaction.commit().await.during(MIGRATE)
+    }
+
+    /// The version of the tables; 0 where there are none.
+    async fn version(&self) -> Result<i64, ArchiveError> {
+        let there: i64 = sqlx::query_scalar("SELECT count(to_regclass('cupel_schema'))")
+            .fetch_one(&self.pool)
+            .await
+            .during(MIGRATE)?;
+        if there == 0 {
+            return Ok(0);
+        }
+        sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM cupel_schema")
+            .fetch_one(&self.pool)
+            .await
+            .during(MIGRATE)
+    }
+
+    /// The language that was set first.
+    pub(crate) async fn language(&self, wanted: &str) -> Result<String, ArchiveError> {
+        const KEPT: &str = "SELECT value FROM cupel_settings WHERE name = 'language'";
+        let kept = sqlx::query_scalar(KEPT).fetch_optional(&self.pool).await.during(OPEN)?;
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        sqlx::query(
+            "INSERT INTO cupel_settings (name, value) VALUES ('language', $1)
+             ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(wanted)
+        .execute(&self.pool)
+        .await
+        .during(OPEN)?;
+        sqlx::query_scalar(KEPT).fetch_one(&self.pool).await.during(OPEN)
     }
 }
 

@@ -27,8 +27,11 @@ pub(super) const STEPS: &[Step] = &[&[
         metadata TEXT,
         wire BYTEA,
         content BYTEA NOT NULL,
+        terms TSVECTOR,
         PRIMARY KEY (conversation, number)
     )",
+    // Without its list of what is to be indexed later, which every search would have to read.
+    "CREATE INDEX cupel_messages_terms ON cupel_messages USING gin (terms) WITH (fastupdate = off)",
     r#"CREATE TABLE cupel_appends (
         conversation BIGINT NOT NULL,
         key TEXT COLLATE "C" NOT NULL,
@@ -37,6 +40,18 @@ pub(super) const STEPS: &[Step] = &[&[
         count BIGINT NOT NULL,
         PRIMARY KEY (conversation, key)
     )"#,
+    "CREATE TABLE cupel_originals (
+        conversation BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        digest BYTEA NOT NULL,
+        content BYTEA
+    )",
+    "CREATE INDEX cupel_originals_message ON cupel_originals (conversation, number)",
+    "CREATE INDEX cupel_originals_digest ON cupel_originals (digest)",
+    "CREATE TABLE cupel_settings (
+        name TEXT PRIMARY KEY,
+        value TEXT NOT NULL
+    )",
     "CREATE TABLE cupel_retired (
         name BYTEA PRIMARY KEY,
         next BIGINT NOT NULL

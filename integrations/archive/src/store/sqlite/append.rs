@@ -7,7 +7,8 @@ use super::{SqliteStore, row_number};
 use crate::append::{Appended, Prepared};
 use crate::digest::{MessageDigest, name_digest};
 use crate::error::ArchiveError;
-use crate::message::role_number;
+use crate::index::namespace_word;
+use crate::message::{Message, role_number};
 use crate::overlap;
 use crate::store::row::{During as _, metadata_text, micros};
 
@@ -58,6 +59,7 @@ impl SqliteStore {
             .execute(&mut *transaction)
             .await
             .during(APPEND)?;
+            index(&mut transaction, namespace, row_number(id, number)?, append, message).await?;
             oldest = oldest.min(micros(message));
             number += 1;
         }
@@ -90,6 +92,35 @@ impl SqliteStore {
         transaction.commit().await.during(APPEND)?;
         Ok(appended)
     }
+}
+
+/// Puts a message's words into the index, and its originals where they are found.
+async fn index(
+    transaction: &mut Transaction<'_, Sqlite>,
+    namespace: &str,
+    id: i64,
+    append: &Prepared,
+    message: &Message,
+) -> Result<(), ArchiveError> {
+    let indexed = append.indexed(message);
+    if !indexed.words.is_empty() {
+        sqlx::query("INSERT INTO cupel_terms (rowid, terms) VALUES (?1, ?2)")
+            .bind(id)
+            .bind(format!("{} {}", namespace_word(namespace), indexed.words))
+            .execute(&mut **transaction)
+            .await
+            .during(APPEND)?;
+    }
+    for (digest, text) in indexed.originals {
+        sqlx::query("INSERT INTO cupel_originals (message, digest, content) VALUES (?1, ?2, ?3)")
+            .bind(id)
+            .bind(digest.as_slice())
+            .bind(text.map(str::as_bytes))
+            .execute(&mut **transaction)
+            .await
+            .during(APPEND)?;
+    }
+    Ok(())
 }
 
 /// The conversation's id and its next number; it is made where there is none.

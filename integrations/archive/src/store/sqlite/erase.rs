@@ -42,6 +42,12 @@ impl SqliteStore {
         .await
         .during(POP)?;
         let popped = stored(&row)?;
+        for statement in [
+            "DELETE FROM cupel_terms WHERE rowid = ?1",
+            "DELETE FROM cupel_originals WHERE message = ?1",
+        ] {
+            sqlx::query(statement).bind(last).execute(&mut *transaction).await.during(POP)?;
+        }
         sqlx::query("UPDATE cupel_conversations SET messages = messages - 1 WHERE id = ?1 >> 32")
             .bind(last)
             .execute(&mut *transaction)
@@ -179,6 +185,20 @@ async fn erase_messages(
     conversation: i64,
     before: i64,
 ) -> Result<u64, ArchiveError> {
+    for statement in [
+        "DELETE FROM cupel_terms WHERE rowid IN (
+             SELECT id FROM cupel_messages WHERE id >= ?1 AND id < ?2 AND time < ?3)",
+        "DELETE FROM cupel_originals WHERE message IN (
+             SELECT id FROM cupel_messages WHERE id >= ?1 AND id < ?2 AND time < ?3)",
+    ] {
+        sqlx::query(statement)
+            .bind(row_number(conversation, 0)?)
+            .bind(row_number(conversation + 1, 0)?)
+            .bind(before)
+            .execute(&mut **transaction)
+            .await
+            .during(ERASE)?;
+    }
     let erased = sqlx::query("DELETE FROM cupel_messages WHERE id >= ?1 AND id < ?2 AND time < ?3")
         .bind(row_number(conversation, 0)?)
         .bind(row_number(conversation + 1, 0)?)

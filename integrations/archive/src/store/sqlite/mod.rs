@@ -5,6 +5,7 @@ mod erase;
 mod open;
 mod read;
 mod schema;
+mod search;
 
 use std::time::Duration;
 

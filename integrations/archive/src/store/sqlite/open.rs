@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use sqlx::Connection as _;
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
 };
 
 use super::SqliteStore;
@@ -29,7 +31,7 @@ impl SqliteStore {
             .pragma("temp_store", "MEMORY");
         let Some(path) = path else {
             // Every connection would have a database of its own.
-            let one = pool(connect.in_memory(true), 1, options).await?;
+            let one = pool(connect.in_memory(true), 1, options, false).await?;
             let store = Self { write: one.clone(), read: one, lock_timeout: options.lock_timeout };
             store.migrate().await?;
             return Ok(store);
@@ -40,9 +42,9 @@ impl SqliteStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
-        let write = pool(connect.clone(), 1, options).await?;
+        let write = pool(connect.clone(), 1, options, true).await?;
         let readers = options.connections.saturating_sub(1).max(1);
-        let read = pool(connect.pragma("query_only", "ON"), readers, options).await?;
+        let read = pool(connect.pragma("query_only", "ON"), readers, options, false).await?;
         let store = Self { write, read, lock_timeout: options.lock_timeout };
         store.migrate().await?;
         Ok(store)
@@ -50,6 +52,11 @@ impl SqliteStore {
 
     /// Serialised across processes by the file's own lock.
     async fn migrate(&self) -> Result<(), ArchiveError> {
+        // Most of the time there is nothing to do, and nobody to wait for.
+        let found = self.version().await?;
+        if found > 0 && migrate::left(found, STEPS)?.is_empty() {
+            return Ok(());
+        }
         let mut transaction = self.begin(MIGRATE).await?;
         let there: i64 = sqlx::query_scalar(
             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'cupel_schema'",
@@ -79,12 +86,48 @@ impl SqliteStore {
         }
         transaction.commit().await.during(MIGRATE)
     }
+
+    /// The version of the tables; 0 where there are none.
+    async fn version(&self) -> Result<i64, ArchiveError> {
+        let there: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'cupel_schema'",
+        )
+        .fetch_one(&self.write)
+        .await
+        .during(MIGRATE)?;
+        if there == 0 {
+            return Ok(0);
+        }
+        sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM cupel_schema")
+            .fetch_one(&self.write)
+            .await
+            .during(MIGRATE)
+    }
+
+    /// The language that was set first.
+    pub(crate) async fn language(&self, wanted: &str) -> Result<String, ArchiveError> {
+        const KEPT: &str = "SELECT value FROM cupel_settings WHERE name = 'language'";
+        let kept = sqlx::query_scalar(KEPT).fetch_optional(&self.write).await.during(OPEN)?;
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        sqlx::query(
+            "INSERT INTO cupel_settings (name, value) VALUES ('language', ?1)
+             ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(wanted)
+        .execute(&self.write)
+        .await
+        .during(OPEN)?;
+        sqlx::query_scalar(KEPT).fetch_one(&self.write).await.during(OPEN)
+    }
 }
 
 async fn pool(
     connect: SqliteConnectOptions,
     connections: u32,
     options: &Options,
+    writes: bool,
 ) -> Result<SqlitePool, ArchiveError> {
     let until = Instant::now() + options.lock_timeout;
     loop {
@@ -96,6 +139,7 @@ async fn pool(
             .max_lifetime(None)
             // There is no network that could lose it.
             .test_before_acquire(false)
+            .after_release(move |connection, _| Box::pin(usable(connection, writes)))
             .connect_with(connect.clone())
             .await
             .during(OPEN);
@@ -107,6 +151,16 @@ async fn pool(
             other => return other,
         }
     }
+}
+
+/// Whether a connection can be used again. When the disk is full SQLite ends a transaction by itself,
+/// and the driver goes on believing in it.
+async fn usable(connection: &mut SqliteConnection, writes: bool) -> Result<bool, sqlx::Error> {
+    if writes {
+        // What was to be rolled back is, once this is answered.
+        connection.ping().await?;
+    }
+    Ok(!(writes && connection.is_in_transaction()))
 }
 
 /// Makes the file before SQLite does, readable by its owner only. The files beside it get the same

@@ -34,6 +34,23 @@ pub(super) const STEPS: &[Step] = &[&[
         count INTEGER NOT NULL,
         PRIMARY KEY (conversation, key)
     ) STRICT, WITHOUT ROWID",
+    "CREATE TABLE cupel_originals (
+        message INTEGER NOT NULL,
+        digest BLOB NOT NULL,
+        content BLOB
+    ) STRICT",
+    "CREATE INDEX cupel_originals_message ON cupel_originals (message)",
+    "CREATE INDEX cupel_originals_digest ON cupel_originals (digest)",
+    // Words without their places, which nobody asks for; each is letters, digits and underscores.
+    r#"CREATE VIRTUAL TABLE cupel_terms USING fts5 (
+        terms, detail = none, columnsize = 0, tokenize = "ascii tokenchars '_'"
+    )"#,
+    // What is deleted leaves the index's own tables at once, and not with some later merge.
+    "INSERT INTO cupel_terms (cupel_terms, rank) VALUES ('secure-delete', 1)",
+    "CREATE TABLE cupel_settings (
+        name TEXT PRIMARY KEY,
+        value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID",
     "CREATE TABLE cupel_retired (
         name BLOB PRIMARY KEY,
         next INTEGER NOT NULL

@@ -1,0 +1,58 @@
+//! Conversations that look like some: frequent words and rare ones.
+
+use cupel_archive::{Append, Archive, Message};
+
+use crate::common::random::Random;
+
+pub(crate) const IN_EACH: usize = 100;
+const WORDS: usize = 20_000;
+
+/// A word by its rank.
+fn word(rank: usize) -> String {
+    let consonants = b"bdfgklmnprstvz";
+    let vowels = b"aeiou";
+    let mut rank = rank + 70;
+    let mut word = String::new();
+    while rank > 0 {
+        word.push(char::from(consonants[rank % consonants.len()]));
+        rank /= consonants.len();
+        word.push(char::from(vowels[rank % vowels.len()]));
+        rank /= vowels.len();
+    }
+    word
+}
+
+/// A word that is the rarer, the more there are of its kind.
+fn any_word(random: &mut Random) -> String {
+    let share = random.unit();
+    word(((WORDS as f64).powf(share) - 1.0) as usize)
+}
+
+/// A message of about 40 words.
+pub(crate) fn text(random: &mut Random) -> String {
+    let words = 20 + random.below(40);
+    let words: Vec<String> = (0..words).map(|_| any_word(random)).collect();
+    words.join(" ")
+}
+
+/// A question of five words, as rare or frequent as those of the messages.
+pub(crate) fn question(random: &mut Random) -> String {
+    (0..5).map(|_| any_word(random)).collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn name(conversation: usize) -> String {
+    format!("conversation {conversation}")
+}
+
+/// Fills an archive and returns how many conversations it has.
+pub(crate) async fn fill(archive: &Archive, messages: usize) -> usize {
+    let tenant = archive.namespace("bench").unwrap();
+    let mut random = Random(42);
+    let conversations = messages / IN_EACH;
+    for number in 0..conversations {
+        let texts: Vec<String> = (0..IN_EACH).map(|_| text(&mut random)).collect();
+        let conversation = tenant.conversation(name(number)).unwrap();
+        conversation.append(Append::new(texts.into_iter().map(Message::user))).await.unwrap();
+    }
+    conversations
+}

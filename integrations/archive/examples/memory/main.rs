@@ -1,0 +1,56 @@
+//! An assistant that is asked in a new process about what was said in an earlier one.
+//!
+//! ```sh
+//! cargo run -p tower-cupel-archive --example memory
+//! ```
+//!
+//! The first process has a long conversation, archives every turn, and ends. The second one knows
+//! nothing but the address of the archive: it is asked about the conversation's beginning, and a
+//! layer brings what belongs to the question into a window of 160 tokens. The model is a small
+//! program that repeats what it was sent, and is labelled as one. No key, no network.
+//!
+//! The archive is a file in the temporary folder. `CUPEL_ARCHIVE=postgres://user@host/database`
+//! takes a PostgreSQL server instead.
+
+#![allow(clippy::print_stdout)]
+
+mod ask;
+mod said;
+mod tell;
+
+use std::process::Command;
+
+use cupel::gather::BoxError;
+use cupel_archive::Archive;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), BoxError> {
+    let mut arguments = std::env::args().skip(1);
+    match (arguments.next().as_deref(), arguments.next()) {
+        (Some("tell"), Some(address)) => tell::tell(&Archive::open(&address).await?).await,
+        (Some("ask"), Some(address)) => ask::ask(&Archive::open(&address).await?).await,
+        (None, _) => both_processes().await,
+        (Some(other), _) => Err(format!("got {other:?}, expected no arguments").into()),
+    }
+}
+
+async fn both_processes() -> Result<(), BoxError> {
+    let file = std::env::temp_dir().join(format!("cupel-memory-{}.db", std::process::id()));
+    let set = std::env::var("CUPEL_ARCHIVE").ok();
+    let address = set.clone().unwrap_or_else(|| format!("sqlite://{}", file.display()));
+    for part in ["tell", "ask"] {
+        let status =
+            Command::new(std::env::current_exe()?).args([part, address.as_str()]).status()?;
+        if !status.success() {
+            return Err(format!("the process that should {part} ended with {status}").into());
+        }
+    }
+    let archive = Archive::open(&address).await?;
+    let erased = archive.namespace(said::TENANT)?.forget_all().await?;
+    println!("\n{} messages forgotten again.", erased.messages);
+    archive.close().await;
+    if set.is_none() {
+        std::fs::remove_file(file)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! The first process: a conversation whose turns are archived.
+
+use cupel::gather::BoxError;
+use cupel_archive::record::{RecordLayer, Recorder, Turn, whole};
+use cupel_archive::{Archive, Message};
+use tower::{Layer as _, Service, ServiceExt, service_fn};
+
+use crate::said;
+
+pub(crate) async fn tell(archive: &Archive) -> Result<(), BoxError> {
+    let conversation = archive.namespace(said::TENANT)?.conversation(said::THREAD)?;
+    conversation.forget().await?;
+    let recorder = Recorder::new();
+    let thread = conversation.clone();
+    let layer = RecordLayer::new(
+        recorder.clone(),
+        whole(
+            move |(said, _): &(String, String)| {
+                Some(Turn::new(thread.clone(), [Message::user(said.as_str())]))
+            },
+            |answer: &String| vec![Message::assistant(answer.as_str())],
+        ),
+    );
+    // Stands for a model: the answer is written beside the question.
+    let model = service_fn(async |(_, answer): (String, String)| Ok::<_, BoxError>(answer));
+    let mut assistant = layer.layer(model);
+    let told = said::TURNS.map(|(said, answer)| (said.to_owned(), answer.to_owned()));
+    for turn in told.into_iter().chain(said::small_talk()) {
+        assistant.ready().await?.call(turn).await?;
+        // The queue is short, and an example types faster than a person.
+        recorder.flush().await;
+    }
+    println!(
+        "Process {}: had a conversation, archived {} messages, dropped {}.",
+        std::process::id(),
+        recorder.written(),
+        recorder.dropped()
+    );
+    archive.close().await;
+    Ok(())
+}

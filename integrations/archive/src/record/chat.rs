@@ -1,0 +1,217 @@
+//! Transcripts of OpenAI's Chat Completions, in whatever types they are written.
+
+use std::fmt;
+use std::pin::Pin;
+
+use cupel::conversation::Role;
+use futures::stream::Stream;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::stream::{Listener, RecordedStream};
+use super::transcript::{OpenTurn, Transcript, Turn};
+use crate::conversation::Conversation;
+use crate::message::Message;
+
+/// The messages of a Chat Completions request, but its instructions, which belong to the program
+/// and not to the conversation. Each keeps its JSON as [`Message::wire`].
+#[must_use]
+pub fn chat_messages(request: &Value) -> Vec<Message> {
+    let messages = request.get("messages").and_then(Value::as_array);
+    messages.into_iter().flatten().filter_map(message).collect()
+}
+
+/// One message; none for instructions and what has no role that is known.
+fn message(value: &Value) -> Option<Message> {
+    let role = match value.get("role")?.as_str()? {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" | "function" => Role::Tool,
+        _ => return None,
+    };
+    let mut text = content(value.get("content"));
+    let calls = value.get("tool_calls").and_then(Value::as_array);
+    for call in calls.into_iter().flatten() {
+        let part = |name: &str| call.pointer(&format!("/function/{name}")).and_then(Value::as_str);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(part("name").unwrap_or("tool"));
+        text.push('(');
+        text.push_str(part("arguments").unwrap_or_default());
+        text.push(')');
+    }
+    Some(Message::new(role, text).wire(value.to_string()))
+}
+
+/// The text of a message's content: parts that are no text are named.
+fn content(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let part = |part: &Value| {
+                let text = part.get("text").or_else(|| part.get("refusal")).and_then(Value::as_str);
+                let kind = part.get("type").and_then(Value::as_str).unwrap_or("part");
+                text.map_or_else(|| format!("[{kind}]"), str::to_owned)
+            };
+            parts.iter().map(part).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Archives calls of Chat Completions: requests and responses of any types that are written as the
+/// API's JSON, such as async-openai's, answered whole or as a stream of chunks.
+///
+/// ```
+/// use cupel_archive::Archive;
+/// use cupel_archive::record::{Chat, RecordLayer, Recorder};
+/// use serde_json::Value;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), cupel_archive::ArchiveError> {
+/// let tenant = Archive::open("sqlite::memory:").await?.namespace("acme")?;
+/// let chat = Chat::new(move |request: &Value| {
+///     tenant.conversation(request.get("user")?.as_str()?).ok()
+/// });
+/// let layer = RecordLayer::new(Recorder::new(), chat);
+/// # let _ = layer;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Chat<F> {
+    conversation_of: F,
+}
+
+impl<F> Chat<F> {
+    /// Archives each call in the conversation that a function names; none where it names none.
+    pub fn new<Req>(conversation_of: F) -> Self
+    where
+        F: Fn(&Req) -> Option<Conversation> + Send + Sync,
+    {
+        Self { conversation_of }
+    }
+
+    fn turn_of<Req: Serialize>(&self, request: &Req) -> Option<Turn>
+    where
+        F: Fn(&Req) -> Option<Conversation>,
+    {
+        let conversation = (self.conversation_of)(request)?;
+        let request = serde_json::to_value(request).ok()?;
+        Some(Turn::new(conversation, chat_messages(&request)))
+    }
+}
+
+impl<F> fmt::Debug for Chat<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chat")
+    }
+}
+
+impl<F, Req, Res> Transcript<Req, Res> for Chat<F>
+where
+    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
+    Req: Serialize,
+    Res: Serialize,
+{
+    fn turn(&self, request: &Req) -> Option<Turn> {
+        self.turn_of(request)
+    }
+
+    fn record(&self, response: Res, turn: OpenTurn) -> Res {
+        let answer = serde_json::to_value(&response).ok();
+        let answer = answer.as_ref().and_then(|answer| answer.pointer("/choices/0/message"));
+        if let Some(answer) = answer.and_then(message) {
+            turn.answered([answer]);
+        }
+        response
+    }
+}
+
+/// The same for answers that are streamed; see [`Chat::streamed`].
+pub struct StreamedChat<F>(Chat<F>);
+
+impl<F> Chat<F> {
+    /// Archives calls that are answered by a boxed stream of chunks.
+    pub fn streamed(self) -> StreamedChat<F> {
+        StreamedChat(self)
+    }
+}
+
+impl<F> fmt::Debug for StreamedChat<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StreamedChat")
+    }
+}
+
+/// A boxed stream of chunks, as clients give it.
+type Chunks<T, E> = Pin<Box<dyn Stream<Item = Result<T, E>> + Send>>;
+
+impl<F, Req, T, E> Transcript<Req, Chunks<T, E>> for StreamedChat<F>
+where
+    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
+    Req: Serialize,
+    T: Serialize + 'static,
+    E: 'static,
+{
+    fn turn(&self, request: &Req) -> Option<Turn> {
+        self.0.turn_of(request)
+    }
+
+    fn record(&self, response: Chunks<T, E>, turn: OpenTurn) -> Chunks<T, E> {
+        Box::pin(RecordedStream::new(response, turn, ChatChunks::default()))
+    }
+}
+
+/// Puts an answer together from its chunks.
+#[derive(Debug, Default)]
+struct ChatChunks {
+    text: String,
+    /// Name and arguments of each tool call, by its index.
+    calls: Vec<(Value, String, String)>,
+    finished: bool,
+}
+
+impl<T: Serialize> Listener<T> for ChatChunks {
+    fn heard(&mut self, chunk: &T) {
+        let Ok(chunk) = serde_json::to_value(chunk) else { return };
+        let Some(choice) = chunk.pointer("/choices/0") else { return };
+        self.finished |= choice.get("finish_reason").is_some_and(|reason| !reason.is_null());
+        let Some(delta) = choice.get("delta") else { return };
+        self.text.push_str(delta.get("content").and_then(Value::as_str).unwrap_or_default());
+        let calls = delta.get("tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            let index = call.get("index").and_then(Value::as_u64).unwrap_or_default();
+            let Ok(index) = usize::try_from(index.min(1_024)) else { continue };
+            while self.calls.len() <= index {
+                self.calls.push(Default::default());
+            }
+            let Some((id, name, arguments)) = self.calls.get_mut(index) else { continue };
+            let part =
+                |part: &str| call.pointer(&format!("/function/{part}")).and_then(Value::as_str);
+            if let Some(known) = call.get("id").filter(|id| !id.is_null()) {
+                *id = known.clone();
+            }
+            name.push_str(part("name").unwrap_or_default());
+            arguments.push_str(part("arguments").unwrap_or_default());
+        }
+    }
+
+    fn answer(self) -> Option<Vec<Message>> {
+        if !self.finished {
+            return None;
+        }
+        let mut answer = serde_json::json!({ "role": "assistant", "content": self.text });
+        if !self.calls.is_empty() {
+            let call = |(id, name, arguments): (Value, String, String)| {
+                serde_json::json!({
+                    "id": id, "type": "function",
+                    "function": { "name": name, "arguments": arguments }
+                })
+            };
+            let calls = self.calls.into_iter().map(call).collect();
+            answer.as_object_mut()?.insert("tool_calls".to_owned(), calls);
+        }
+        message(&answer).map(|message| vec![message])
+    }
+}

@@ -1,0 +1,100 @@
+//! What of a request and its response is archived.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::queue::Recorder;
+use crate::append::Append;
+use crate::conversation::Conversation;
+use crate::message::Message;
+
+/// Reads a request, and sees to it that its answer is archived.
+pub trait Transcript<Req, Res>: Send + Sync {
+    /// The conversation of a request and the history it brings; none for one that is not archived.
+    fn turn(&self, request: &Req) -> Option<Turn>;
+
+    /// Takes the response of a call that succeeded and gives it back. A whole answer is handed to
+    /// [`OpenTurn::answered`] at once, a stream when it has ended.
+    fn record(&self, response: Res, turn: OpenTurn) -> Res;
+}
+
+/// A request's conversation and the messages it brings.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Turn {
+    conversation: Conversation,
+    history: Vec<Message>,
+}
+
+impl Turn {
+    /// The conversation and all messages of the request, in order. Those that are archived already
+    /// are [recognised](Append::history).
+    pub fn new(conversation: Conversation, history: impl IntoIterator<Item = Message>) -> Self {
+        Self { conversation, history: history.into_iter().collect() }
+    }
+}
+
+/// A call that was made and is not answered to its end yet. Dropped without an answer, nothing of
+/// it is archived; the next request brings the question again.
+#[must_use]
+pub struct OpenTurn {
+    recorder: Recorder,
+    turn: Turn,
+}
+
+impl OpenTurn {
+    pub(super) fn new(recorder: Recorder, turn: Turn) -> Self {
+        Self { recorder, turn }
+    }
+
+    /// Archives the turn with its answer, as soon as its place in the queue comes.
+    pub fn answered(self, answer: impl IntoIterator<Item = Message>) {
+        let Turn { conversation, history } = self.turn;
+        let known = history.len();
+        let append = Append::new(history.into_iter().chain(answer)).history(known);
+        self.recorder.enqueue(conversation, append);
+    }
+}
+
+impl fmt::Debug for OpenTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenTurn").field("conversation", &self.turn.conversation).finish()
+    }
+}
+
+/// A transcript of two functions, for answers that come whole; see [`whole`].
+pub struct Whole<T, A, Req, Res> {
+    turn_of: T,
+    answer_of: A,
+    types: PhantomData<fn(&Req, &Res)>,
+}
+
+/// A transcript of two functions: the turn of a request, and the messages of a whole answer.
+pub fn whole<T, A, Req, Res>(turn_of: T, answer_of: A) -> Whole<T, A, Req, Res>
+where
+    T: Fn(&Req) -> Option<Turn> + Send + Sync,
+    A: Fn(&Res) -> Vec<Message> + Send + Sync,
+{
+    Whole { turn_of, answer_of, types: PhantomData }
+}
+
+impl<T, A, Req, Res> Transcript<Req, Res> for Whole<T, A, Req, Res>
+where
+    T: Fn(&Req) -> Option<Turn> + Send + Sync,
+    A: Fn(&Res) -> Vec<Message> + Send + Sync,
+{
+    fn turn(&self, request: &Req) -> Option<Turn> {
+        (self.turn_of)(request)
+    }
+
+    fn record(&self, response: Res, turn: OpenTurn) -> Res {
+        turn.answered((self.answer_of)(&response));
+        response
+    }
+}
+
+impl<T, A, Req, Res> fmt::Debug for Whole<T, A, Req, Res> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Whole")
+    }
+}

@@ -1,0 +1,117 @@
+//! Searching by a question.
+//!
+//! The database's index says which messages have the question's words; how rare each word is in what
+//! is searched decides which few hundred are read, and the core's lexical judge ranks these, with
+//! the statistics of what was searched and nothing else. Neighbours of a hit are read with it: an
+//! answer stands next to what it answers.
+
+mod hits;
+mod rank;
+
+use cupel::relevance::Question;
+
+pub(crate) use hits::{Hits, Place};
+pub(crate) use rank::Text;
+
+use crate::archive::Shared;
+use crate::error::ArchiveError;
+use crate::index;
+use crate::message::Stored;
+
+/// A message that was found.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Found {
+    /// The conversation it belongs to.
+    pub conversation: String,
+    /// The message and its number.
+    pub stored: Stored,
+    /// How close it is to the question, above 0 and below 1, by itself and by its neighbours.
+    pub relevance: f64,
+    /// The words of the question that it has, the most telling first. A neighbour of what was found
+    /// may have none.
+    pub words: Vec<String>,
+}
+
+/// What to search for, and how much of it to read.
+///
+/// ```
+/// use cupel_archive::Search;
+///
+/// let search = Search::new("Why was my card charged twice?").limit(20);
+/// # let _ = search;
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Search {
+    pub(crate) question: Question,
+    pub(crate) limit: usize,
+    pub(crate) read: usize,
+    pub(crate) before: Option<i64>,
+    pub(crate) except: Option<String>,
+}
+
+impl Search {
+    /// The most words of a question that the index is asked for: the rarest decide anyway.
+    pub(crate) const MOST_WORDS: usize = 48;
+
+    /// Searches for what belongs to a question.
+    pub fn new(question: impl Into<Question>) -> Self {
+        Self { question: question.into(), limit: 10, read: 300, before: None, except: None }
+    }
+
+    /// Returns at most this many messages, the best first; 10 unless set.
+    pub fn limit(mut self, messages: usize) -> Self {
+        self.limit = messages;
+        self
+    }
+
+    /// Reads and judges at most this many of the messages that the index finds; 300 unless set.
+    pub fn read(mut self, messages: usize) -> Self {
+        self.read = messages.clamp(1, 10_000);
+        self
+    }
+
+    /// Searches a conversation in front of this number, such as that of the first message which
+    /// the model is sent anyway.
+    pub fn before(mut self, number: i64) -> Self {
+        self.before = Some(number);
+        self
+    }
+
+    /// Leaves out this conversation when all of a namespace are searched.
+    pub fn except(mut self, conversation: impl Into<String>) -> Self {
+        self.except = Some(conversation.into());
+        self
+    }
+}
+
+impl<Q: Into<Question>> From<Q> for Search {
+    fn from(question: Q) -> Self {
+        Self::new(question)
+    }
+}
+
+/// Searches one conversation of a namespace, or all.
+pub(crate) async fn search(
+    shared: &Shared,
+    namespace: &str,
+    conversation: Option<&str>,
+    search: &Search,
+) -> Result<Vec<Found>, ArchiveError> {
+    let judge = shared.judge();
+    let mut asked = judge.asked_terms(&search.question);
+    asked.truncate(Search::MOST_WORDS);
+    // In the judge's order, since the statistics go back to it; a term that no index holds has none.
+    let words: Vec<Option<String>> = asked.iter().map(|term| index::word(term)).collect();
+    if words.iter().all(Option::is_none) || search.limit == 0 {
+        return Ok(Vec::new());
+    }
+    let hits = shared.store.hits(namespace, conversation, &words, search).await?;
+    let places = hits.best(search.read);
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let texts = shared.store.texts(namespace, &places).await?;
+    Ok(rank::ranked(&judge, search, &hits, texts))
+}

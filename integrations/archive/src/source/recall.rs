@@ -1,0 +1,144 @@
+//! What belongs to the question, as a source.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cupel::gather::{BoxError, Source};
+use cupel::relevance::Question;
+
+use super::item::{built, item};
+use crate::conversation::Conversation;
+use crate::error::ArchiveError;
+use crate::search::{Found, Search};
+
+type ConversationOf<Req> = dyn Fn(&Req) -> Option<Conversation> + Send + Sync;
+type QuestionOf<Req> = dyn Fn(&Req) -> Option<Question> + Send + Sync;
+
+/// Recalls what belongs to a request's question, the best first.
+///
+/// Each item has its relevance as a hint, so that it competes with everything else by the layer's
+/// scorer. What the source promises about its items lets a layer that
+/// [selects while gathering](cupel::layer::CupelLayerBuilder::select_while_gathering) leave before
+/// the archive has answered, when nothing it could say would change the selection.
+///
+/// See the [module](super) for an example.
+#[must_use]
+pub struct Recall<Req> {
+    conversation_of: Arc<ConversationOf<Req>>,
+    question_of: Arc<QuestionOf<Req>>,
+    scope: Scope,
+    limit: usize,
+    least_tokens: i64,
+    ceiling: f64,
+}
+
+/// Where it is looked for.
+#[derive(Debug, Clone, Copy)]
+enum Scope {
+    Conversation,
+    Others,
+    Namespace,
+}
+
+impl<Req> Recall<Req> {
+    /// Recalls from the conversation of a request. A request without one, or without a question,
+    /// gets nothing.
+    pub fn new(
+        conversation_of: impl Fn(&Req) -> Option<Conversation> + Send + Sync + 'static,
+        question_of: impl Fn(&Req) -> Option<Question> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            conversation_of: Arc::new(conversation_of),
+            question_of: Arc::new(question_of),
+            scope: Scope::Conversation,
+            limit: 50,
+            least_tokens: 1,
+            ceiling: 1.0,
+        }
+    }
+
+    /// Recalls from all conversations of the namespace instead of one.
+    pub fn everywhere(mut self) -> Self {
+        self.scope = Scope::Namespace;
+        self
+    }
+
+    /// Recalls from all conversations of the namespace but the request's own, which is in the
+    /// request anyway.
+    pub fn elsewhere(mut self) -> Self {
+        self.scope = Scope::Others;
+        self
+    }
+
+    /// Brings at most this many messages; 50 unless set.
+    pub fn limit(mut self, messages: usize) -> Self {
+        self.limit = messages;
+        self
+    }
+
+    /// Leaves out messages of fewer tokens, and promises that none is smaller; 1 unless set.
+    pub fn least_tokens(mut self, tokens: i64) -> Self {
+        self.least_tokens = tokens.max(1);
+        self
+    }
+
+    /// Weighs what is recalled against other sources: hints are multiplied by this; 1 unless set.
+    ///
+    /// Where the layer's scorer is the hint alone, the source can promise it as well:
+    /// `.source("recall").max_score(0.4)`.
+    pub fn ceiling(mut self, score: f64) -> Self {
+        self.ceiling = if score.is_nan() { 1.0 } else { score.clamp(0.0, 1.0) };
+        self
+    }
+
+    /// The source. It promises that no score is above 1, which holds for every scorer that is a mean of
+    /// others, and no item below the [least tokens](Self::least_tokens).
+    pub fn source(self, name: impl Into<Arc<str>>) -> Source<Req>
+    where
+        Req: 'static,
+    {
+        let (ceiling, least_tokens) = (self.ceiling, self.least_tokens);
+        let source = Source::list(name, move |request: &Req| {
+            let asked = (self.conversation_of)(request).zip((self.question_of)(request));
+            let (scope, limit) = (self.scope, self.limit);
+            async move {
+                let Some((conversation, question)) = asked else {
+                    return Ok::<_, BoxError>(Vec::new());
+                };
+                let found = recalled(&conversation, question, scope, limit).await?;
+                let items = found.into_iter().filter_map(|found| {
+                    let enough = found.stored.message.tokens >= least_tokens;
+                    let item = enough.then(|| item(&found.conversation, found.stored)).flatten()?;
+                    Some(item.future_relevance_hint(found.relevance * ceiling))
+                });
+                built(items)
+            }
+        });
+        source.max_score(1.0).min_tokens(least_tokens)
+    }
+}
+
+async fn recalled(
+    conversation: &Conversation,
+    question: Question,
+    scope: Scope,
+    limit: usize,
+) -> Result<Vec<Found>, ArchiveError> {
+    let search = Search::new(question).limit(limit);
+    match scope {
+        Scope::Conversation => conversation.search(search).await,
+        Scope::Namespace => conversation.namespace().search(search).await,
+        Scope::Others => conversation.namespace().search(search.except(conversation.name())).await,
+    }
+}
+
+impl<Req> fmt::Debug for Recall<Req> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recall")
+            .field("scope", &self.scope)
+            .field("limit", &self.limit)
+            .field("least_tokens", &self.least_tokens)
+            .field("ceiling", &self.ceiling)
+            .finish_non_exhaustive()
+    }
+}
