@@ -56,6 +56,12 @@ pub struct StreamReport {
     pub dropped: DroppedCounts,
 }
 
+/// Items whose scores take no longer than this, in nanoseconds, are looked at when they arrive.
+const SOON_SCORED: u64 = 200_000;
+
+/// How many items may wait to be looked at while more is read.
+const MOST_WAITING: usize = 16_384;
+
 /// One call's selection under way.
 ///
 /// An item's [`Sequence`] says which list it is of, and where it stands there; list 0 is the
@@ -139,7 +145,12 @@ impl Streaming {
             self.waiting.push_back((Sequence::new(list as u32, *length), item));
             *length += 1;
         }
-        self.score_some();
+        // What takes long waits until all that is ready has been read, or a source would be late
+        // for it; but it does not pile up without end.
+        let waiting = self.waiting.len();
+        if self.cost.of(waiting) <= SOON_SCORED || waiting > MOST_WAITING {
+            self.score_some();
+        }
     }
 
     /// How many items there still is something to do about.
