@@ -1,11 +1,14 @@
 //! Messages of Anthropic's API to candidates and back.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use cupel::ContextItem;
 use cupel::conversation::plan::{Planned, Quotation, Turn};
-use cupel::conversation::{Answers, Attributes, Conversation, Exchanges, Message, Role, Rules};
+use cupel::conversation::{
+    Answers, Attributes, Conversation, Exchanges, Message, Role, Rules, bare_text, question,
+};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Split};
 use cupel::tokens::TokenCounter;
@@ -182,6 +185,7 @@ impl MessagesAdapter {
         let write = |index: usize, content: &mut String| {
             content.push_str(read.get(index).map_or("", |message| &message.text));
         };
+        let question = question(&read, write);
         let mut conversation = Conversation::with_texts(&read, rules, write)?;
         let refused = conversation.take_refused();
         let candidates = conversation.take_candidates();
@@ -199,6 +203,7 @@ impl MessagesAdapter {
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
         split.uncounted = uncounted;
+        split.question = question;
         Ok(split)
     }
 }
@@ -264,7 +269,7 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         let context = match asked {
             Some(at) => conversation.quotation(&arranged, &texts).map(|text| (at, text)),
             None if arranged.retrieved.is_empty() => None,
-            None => question(&read, &arranged.kept).map(|at| {
+            None => last_words(&read, &arranged.kept).map(|at| {
                 let items = arranged.retrieved.iter().map(|placed| &placed.item);
                 (at, self.template.render(items))
             }),
@@ -316,6 +321,10 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         rest.conversation.withdrawn(placed)
     }
 
+    fn text<'a>(&'a self, _: &'a Rest, _: usize, item: &'a ContextItem) -> Option<Cow<'a, str>> {
+        Some(bare_text(item.content()))
+    }
+
     fn source_item_tokens(&self, rest: &Rest, item: &ContextItem) -> i64 {
         let [_, separator, _] = self.template.frame();
         let text = self.template.item_text(item);
@@ -330,7 +339,7 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
 
 /// The message that what sources gave is put into: the user's last words, or the last message of
 /// theirs that is sent at all.
-fn question(read: &[Message], kept: &[usize]) -> Option<usize> {
+fn last_words(read: &[Message], kept: &[usize]) -> Option<usize> {
     let last = |test: &dyn Fn(&Message) -> bool| {
         kept.iter().rev().copied().find(|at| read.get(*at).is_some_and(test))
     };

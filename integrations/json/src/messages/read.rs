@@ -50,16 +50,15 @@ fn one(meter: &ClaudeMeter, json: &str) -> Entry {
         return entry;
     }
     let blocks = elements(content).unwrap_or_default();
-    let mut own_words = blocks.is_empty();
     for (at, raw) in blocks.into_iter().enumerate() {
         let block = Object::parse(raw.get()).unwrap_or_default();
-        own_words |= !is(&block, "tool_result");
         let is_thought = is(&block, "thinking") || is(&block, "redacted_thinking");
         entry.reasoning |= at == 0 && is_thought;
         entry.add_tokens(BLOCK);
         add(meter, &mut entry, &block, raw);
     }
-    if role == Role::User && !own_words {
+    // Whatever stands beside results, the question that they serve came before.
+    if role == Role::User && !entry.message.answers.is_empty() {
         entry.message.role = Role::Tool;
     }
     entry

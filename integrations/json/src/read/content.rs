@@ -103,7 +103,7 @@ pub(crate) fn user_text(json: &str) -> Option<String> {
         parts.iter().filter_map(|part| part.text("text")).map(Into::into).collect();
     // In Anthropic's Messages the results of tools come as a user's, too.
     let is_result = |part: &Object<'_>| part.text("type").is_some_and(|kind| kind == "tool_result");
-    if texts.is_empty() && parts.iter().any(is_result) {
+    if parts.iter().any(is_result) {
         return None;
     }
     Some(texts.join("\n"))
