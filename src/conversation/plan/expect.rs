@@ -74,7 +74,9 @@ pub(super) fn compare(
         && before.beside == now.beside
         && (before.step == Step::Whole) == (now.step == Step::Whole)
         && before.excerpt == now.excerpt
-        && before.squeeze == now.squeeze;
+        && before.squeeze == now.squeeze
+        // Within one exchange what was recalled stands before its steps.
+        && (before.question != now.question || before.share == now.share);
     let broke = match (before.step, now.step) {
         _ if same_run => None,
         (Step::Whole, _) => Some(Broke::Outgrown),

@@ -35,12 +35,12 @@ impl Marks {
         let mut marks = Self::default();
         for field in ["tools", "system"] {
             let raw = request.raw(field).map_or("", |raw| raw.get());
-            marks.add(0, raw, |value| value.as_array().cloned().unwrap_or_default());
+            marks.add(0, raw, Some);
         }
         let mut last = 0;
         for (at, json) in sent.enumerate() {
             last = at + 1;
-            marks.add(last, json, |value| value["content"].as_array().cloned().unwrap_or_default());
+            marks.add(last, json, |value| value.get("content"));
         }
         if let Some(control) = request.object("cache_control") {
             marks.automatic = true;
@@ -49,16 +49,17 @@ impl Marks {
         marks
     }
 
-    fn add(&mut self, place: usize, json: &str, blocks: impl Fn(&Value) -> Vec<Value>) {
+    fn add(&mut self, place: usize, json: &str, blocks: impl Fn(&Value) -> Option<&Value>) {
         if !json.contains("\"cache_control\"") {
             return;
         }
         let value = serde_json::from_str(json).unwrap_or_default();
-        for block in blocks(&value) {
-            let inner = block["content"].as_array().cloned().unwrap_or_default();
-            for control in inner.iter().chain([&block]).map(|block| &block["cache_control"]) {
-                if control.is_object() {
-                    self.note(place, control["ttl"] == "1h");
+        let list =
+            |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+        for block in list(blocks(&value)) {
+            for part in list(block.get("content")).iter().chain([&block]) {
+                if let Some(control) = part.get("cache_control").and_then(Value::as_object) {
+                    self.note(place, control.get("ttl").is_some_and(|ttl| ttl == "1h"));
                 }
             }
         }
