@@ -35,12 +35,12 @@ impl Marks {
         let mut marks = Self::default();
         for field in ["tools", "system"] {
             let raw = request.raw(field).map_or("", |raw| raw.get());
-            marks.add(0, raw, Some);
+            marks.add(0, raw, false);
         }
         let mut last = 0;
         for (at, json) in sent.enumerate() {
             last = at + 1;
-            marks.add(last, json, |value| value.get("content"));
+            marks.add(last, json, true);
         }
         if let Some(control) = request.object("cache_control") {
             marks.automatic = true;
@@ -49,14 +49,16 @@ impl Marks {
         marks
     }
 
-    fn add(&mut self, place: usize, json: &str, blocks: impl Fn(&Value) -> Option<&Value>) {
+    /// Adds those of a list of blocks, or of a message's content.
+    fn add(&mut self, place: usize, json: &str, is_message: bool) {
         if !json.contains("\"cache_control\"") {
             return;
         }
-        let value = serde_json::from_str(json).unwrap_or_default();
+        let value: Value = serde_json::from_str(json).unwrap_or_default();
+        let blocks = if is_message { value.get("content") } else { Some(&value) };
         let list =
             |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-        for block in list(blocks(&value)) {
+        for block in list(blocks) {
             for part in list(block.get("content")).iter().chain([&block]) {
                 if let Some(control) = part.get("cache_control").and_then(Value::as_object) {
                     self.note(place, control.get("ttl").is_some_and(|ttl| ttl == "1h"));
@@ -162,12 +164,14 @@ fn with_head_marked(json: &str, control: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::value::RawValue;
+
     use super::*;
 
     fn marks(json: &str) -> Marks {
         let request = Object::parse(json).unwrap();
         let messages = request.array("messages").unwrap_or_default();
-        Marks::read(&request, messages.into_iter().map(|message| message.get()))
+        Marks::read(&request, messages.into_iter().map(RawValue::get))
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Held<'_> {
 
     fn think(&self, step: usize, seen: &Value, exchange: &Exchange) -> Vec<Value> {
         let wanted = exchange.thinks[step % exchange.thinks.len()];
-        if !wanted && !(self.case.manual && step == 0) {
+        if !(wanted || self.case.manual && step == 0) {
             return Vec::new();
         }
         let first = thoughts::think(seen, "Hm.", None);
