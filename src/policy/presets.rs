@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::{Policy, Relevance};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem, TurnPlan};
+use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem};
 use crate::pipeline::Pipeline;
 use crate::placer::{AgePlacer, Placer, UShapedPlacer};
 use crate::relevance::Lexical;
@@ -73,11 +73,6 @@ fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
     })
 }
 
-/// A preset for conversations: their turns are planned, and what is no conversation is selected.
-fn conversation(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
-    built(preset).with_plan(TurnPlan::new())
-}
-
 /// Trust of an item that says nothing about it: neither for nor against.
 const NEUTRAL_TRUST: f64 = 0.5;
 
@@ -129,7 +124,7 @@ impl Policy {
     /// for a message that the caller marked.
     #[must_use]
     pub fn chat() -> Self {
-        conversation(|| {
+        built(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 3.0),
                 (Arc::new(PriorityScorer), 1.0),
@@ -178,7 +173,7 @@ impl Policy {
     /// the state of the work is what the newest outputs say; priority 2.
     #[must_use]
     pub fn tool_use() -> Self {
-        conversation(|| {
+        built(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 4.0),
                 (Arc::new(kinds_for_tools()?), 4.0),
@@ -277,7 +272,7 @@ impl Policy {
     /// what is equally relevant.
     #[must_use]
     pub fn long_running() -> Self {
-        conversation(|| {
+        built(|| {
             let half_life = DecayCurve::exponential(Duration::from_secs(6 * 60 * 60))?;
             let parts: Parts = vec![
                 (Arc::new(DecayScorer::new(SystemTimeProvider, half_life.clone())), 4.0),
@@ -311,7 +306,7 @@ impl Policy {
     /// for what the failures have in common.
     #[must_use]
     pub fn debugging() -> Self {
-        conversation(|| {
+        built(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 4.0),
                 (Arc::new(FrequencyScorer), 2.0),
