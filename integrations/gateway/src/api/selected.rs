@@ -51,6 +51,8 @@ pub(super) async fn answer(
     let sent = full(selected.body.clone());
     let parts = &with_beta(parts, selected.beta);
     let open = Open::begin(shared, route::name(endpoint), selected, &caller, started);
+    #[cfg(feature = "archive")]
+    let open = open.said(&caller, &held.bytes);
     let answer = match shared.client.send(&target, parts, sent).await {
         Ok(answer) => answer,
         Err(refusal) => {

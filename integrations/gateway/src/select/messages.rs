@@ -48,5 +48,8 @@ pub(super) fn layer(
     for retriever in &config.sources {
         builder = builder.source(source::source(retriever, client));
     }
+    for source in &config.code_sources {
+        builder = builder.source(source.clone());
+    }
     Ok(builder.build()?.layer(Echo))
 }
