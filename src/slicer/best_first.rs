@@ -31,7 +31,7 @@ impl Slicer for BestFirstSlice {
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
     ) -> Result<Sliced, CupelError> {
-        Ok(fill(items, budget, |scored| scored.score()))
+        Ok(fill(items, budget, score))
     }
 
     fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
@@ -54,6 +54,10 @@ impl Slicer for BestFirstSlice {
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
     }
+}
+
+fn score(scored: &ScoredItem<'_>) -> f64 {
+    scored.score()
 }
 
 /// Positions by score, the highest first, equal ones in their given order.
