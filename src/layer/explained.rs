@@ -107,7 +107,7 @@ mod tests {
         let included =
             items.iter().map(|item| IncludedItem::new(item.clone(), 1.0, InclusionReason::Pinned));
         let report = SelectionReport::new(Vec::new(), included.collect(), Vec::new(), Vec::new());
-        let plan = TurnReport::new(&planned, parts, 4_000).finish(30, 0);
+        let plan = TurnReport::new(planned, parts, 4_000).finish(30, 0);
         let selection = Selection { report, plan: Some(Box::new(plan)), ..Selection::empty() };
 
         let explanation = selection.explain();
