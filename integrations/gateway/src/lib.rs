@@ -1,7 +1,7 @@
 //! Context selection in front of any client, in any language: [`cupel`]'s layer as an HTTP gateway.
 //!
-//! Only the base address changes in a client. Requests of Chat Completions and the Responses API are
-//! fitted to the model's window; everything else passes byte for byte. The binary is
+//! Only the base address changes in a client. Requests of Chat Completions, the Responses API and
+//! Anthropic's Messages are fitted to the model's window; everything else passes byte for byte. The binary is
 //! `cupel-gateway`; as a library it is a [`Gateway`] over a [`Config`]:
 //!
 //! ```no_run
@@ -22,6 +22,8 @@ mod calls;
 mod config;
 mod gateway;
 mod guard;
+#[cfg(feature = "archive")]
+mod memory;
 mod page;
 mod proxy;
 mod select;
@@ -30,7 +32,7 @@ mod source;
 mod tenant;
 
 pub use config::{
-    Config, Count, Limits, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
+    Config, Count, Limits, Memory, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
 };
 pub use gateway::{Gateway, Unusable};
 pub use page::random as random_token;

@@ -1,6 +1,7 @@
 //! What a gateway is told: where to listen, whom to ask, what fits, and how much is too much.
 
 mod limits;
+mod memory;
 mod models;
 mod page;
 mod read;
@@ -11,8 +12,11 @@ mod upstream;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use cupel::Policy;
+use cupel::gather::Source;
+use cupel_json::JsonBody;
 
 pub use limits::Limits;
+pub use memory::Memory;
 pub(crate) use models::fits;
 pub use models::{Count, ModelRule};
 pub use page::Page;
@@ -51,6 +55,10 @@ pub struct Config {
     /// The window of models that nothing is known about; without it their requests pass as they
     /// came.
     pub unknown_window: Option<i64>,
+    /// From which share of a window on `/v1/messages/count_tokens` is asked for the model's own count
+    /// of a request, which is fitted again if it turns out to be too long; never unless set. Only for
+    /// Anthropic's Messages, whose tokenizer is not public.
+    pub exact_from: Option<f64>,
     /// Refuses what cannot be fitted or read, instead of sending it as it came.
     pub fail_closed: bool,
     /// How much is too much.
@@ -59,6 +67,10 @@ pub struct Config {
     pub keys: Vec<Secret>,
     /// Retrievers that are asked for every request.
     pub sources: Vec<Retriever>,
+    /// Sources in code, for programs that serve a gateway of their own.
+    pub code_sources: Vec<Source<JsonBody>>,
+    /// Memory across conversations.
+    pub memory: Option<Memory>,
     /// The key of the hash that tells tenants apart; gateways that share it know the same tenants.
     pub tenant_secret: Option<Secret>,
     /// The page of recent calls.
@@ -77,10 +89,13 @@ impl Config {
             policy: Policy::chat(),
             at_most: None,
             unknown_window: None,
+            exact_from: None,
             fail_closed: false,
             limits: Limits::default(),
             keys: Vec::new(),
             sources: Vec::new(),
+            code_sources: Vec::new(),
+            memory: None,
             tenant_secret: None,
             page: Page::default(),
         }
@@ -109,6 +124,18 @@ impl Config {
                     "upstreams[{index}].name: there is another {:?}, expected a name of its own",
                     upstream.name
                 ));
+            }
+        }
+        if self.memory.is_some() {
+            if cfg!(not(feature = "archive")) {
+                let message = "archive: this gateway was built without it, expected a build with \
+                               --features archive";
+                problems.push(message.to_owned());
+            }
+            if self.tenant_secret.is_none() {
+                let message = "tenant_secret: missing; without it an archive would know nobody \
+                               again after a restart";
+                problems.push(message.to_owned());
             }
         }
         problems

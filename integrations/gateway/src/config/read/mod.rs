@@ -1,6 +1,7 @@
 //! A configuration from a file: everything that is wrong with it is listed, with its path.
 
 mod limits;
+mod memory;
 mod mistakes;
 mod models;
 mod page;
@@ -94,6 +95,7 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let hosts = fields.or("hosts", Vec::new());
     let at_most: Option<i64> = fields.maybe("at_most");
     let unknown_window: Option<i64> = fields.maybe("unknown_window");
+    let exact_from: Option<f64> = fields.maybe("exact_from");
     let fail_closed = fields.or("fail_closed", false);
     let upstreams = fields.take("upstreams");
     let models = fields.take("models");
@@ -102,6 +104,7 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let keys = fields.take("keys");
     let page = fields.take("page");
     let sources = fields.take("sources");
+    let archive = fields.take("archive");
     let tenant_secret = fields.take("tenant_secret");
     fields.close();
 
@@ -115,6 +118,10 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     for (key, tokens) in [("at_most", at_most), ("unknown_window", unknown_window)] {
         mistakes.positive(&root.key(key), tokens);
     }
+    if let Some(share) = exact_from.filter(|share| !(0.0..=1.0).contains(share)) {
+        let message = format!("is {share}, expected a share of the window from 0 to 1");
+        mistakes.add(&root.key("exact_from"), message);
+    }
     let upstreams = upstreams::read(upstreams, &root.key("upstreams"), environment, mistakes);
     let models = models::read(models, &root.key("models"), mistakes);
     let limits = limits::read(limits, &root.key("limits"), mistakes);
@@ -127,6 +134,8 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let keys = keys.collect();
     let page = page::read(page, &root.key("page"), mistakes);
     let sources = sources::read(sources, &root.key("sources"), environment, mistakes);
+    let memory =
+        archive.and_then(|tree| memory::read(tree, &root.key("archive"), environment, mistakes));
     let tenant_secret = tenant_secret
         .and_then(|tree| secrets::read(tree, &root.key("tenant_secret"), environment, mistakes));
 
@@ -139,12 +148,14 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
         hosts,
         at_most,
         unknown_window,
+        exact_from,
         fail_closed,
         models,
         limits,
         keys,
         page,
         sources,
+        memory,
         tenant_secret,
         ..config
     })
