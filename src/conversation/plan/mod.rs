@@ -155,7 +155,7 @@ impl Conversation {
         if turn.remote {
             expected = Expected { broke: Some(Broke::Unknown), ..Expected::default() };
         }
-        let planned = self.follow(now, &units, turn, faded, expected, texts);
+        let planned = self.follow(&now, &units, turn, faded, expected, texts);
         Some(self.planned.insert(Box::new(planned)))
     }
 
@@ -180,7 +180,7 @@ impl Conversation {
 
     fn follow(
         &self,
-        decision: Decision,
+        decision: &Decision,
         units: &[Unit],
         turn: &Turn<'_>,
         faded: i64,
@@ -204,12 +204,12 @@ impl Conversation {
         };
         let mut text = String::new();
         for (number, (unit, members)) in units.iter().zip(self.all_members()).enumerate() {
-            let part = part(number, unit, &decision);
+            let part = part(number, unit, decision);
             let tokens = if part.is_sent() {
                 let limit = match part {
                     _ if planned.whole || unit.stays => i64::MAX,
                     _ if number < decision.faded_to && number >= decision.cut => faded,
-                    _ => self.limit(&decision, number, members),
+                    _ => self.limit(decision, number, members),
                 };
                 self.shorten(members, limit, turn.plan.hash, texts, &mut planned)
             } else if share == 0 || part == Part::Dropped {
