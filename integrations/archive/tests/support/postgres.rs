@@ -197,6 +197,13 @@ impl Server {
         self.folder.join("data")
     }
 
+    /// Gives a folder to the server's user.
+    pub(crate) fn give(&self, folder: &Path) {
+        if let Some((uid, gid)) = self.user {
+            chown(folder, Some(uid), Some(gid)).unwrap();
+        }
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
