@@ -85,7 +85,8 @@ pub use pipeline::{Pipeline, PipelineBuilder};
 pub use placer::{AgePlacer, ChronologicalPlacer, Placer, UShapedPlacer};
 #[cfg(feature = "serde")]
 pub use policy::spec::{PolicySpec, PolicySpecError, ScorerRegistry};
-pub use policy::{Policy, PolicyBuilder};
+pub use policy::{Policy, PolicyBuilder, Relevance};
+pub use relevance::{Judge, Lexical, Question};
 pub use scorer::{
     AgeScorer, CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
     FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
@@ -93,8 +94,9 @@ pub use scorer::{
     TimeProvider,
 };
 pub use slicer::{
-    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice,
-    KnapsackSlice, QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced, Slicer,
+    BestFirstSlice, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice,
+    GreedySlice, KnapsackSlice, QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced,
+    Slicer,
 };
 
 /// The README's examples are tests too.

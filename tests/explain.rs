@@ -14,6 +14,8 @@ mod of_the_layer;
 mod page;
 #[path = "explain/reading.rs"]
 mod reading;
+#[path = "explain/relevance.rs"]
+mod relevance;
 #[path = "explain/score_parts.rs"]
 mod score_parts;
 #[path = "explain/secrets.rs"]

@@ -17,6 +17,7 @@ mod round_trip;
 mod values;
 
 use chrono::DateTime;
+use cupel::relevance::{Candidate, Hint, Question, judge_fn};
 use cupel::{ContextItem, FixedTimeProvider, Scorer, ScorerRegistry};
 use serde_json::{Value, json};
 
@@ -35,7 +36,11 @@ fn registry() -> ScorerRegistry {
     let registry = ScorerRegistry::new(FixedTimeProvider::new(now));
     let registry = registry.register("brevity", Brevity).unwrap();
     // A built-in scorer may have a house name too.
-    registry.register("newest first", cupel::RecencyScorer).unwrap()
+    let registry = registry.register("newest first", cupel::RecencyScorer).unwrap();
+    let letters = judge_fn("letters", |question: &Question, candidate: &Candidate<'_>| {
+        Hint::new(if candidate.text.contains(question.text()) { 1.0 } else { 0.0 })
+    });
+    registry.register_judge("letters", letters).unwrap()
 }
 
 /// Valid specs that together have every type and every key.
@@ -92,6 +97,7 @@ fn samples() -> Vec<Value> {
     ]);
     let slicers = [
         json!({ "type": "greedy" }),
+        json!({ "type": "best_first" }),
         json!({ "type": "knapsack", "bucket_size": 10, "widen_buckets": true }),
         json!({
             "type": "quota", "quotas": quotas,
@@ -125,7 +131,18 @@ fn samples() -> Vec<Value> {
         .chain([json!({
             "scorer": { "type": "scaled", "scorer": { "type": "custom", "name": "newest first" } },
             "slicer": { "type": "greedy" }, "placer": { "type": "u_shaped" },
-            "overflow": "throw", "deduplication": true
+            "overflow": "throw", "deduplication": true,
+            "relevance": { "type": "custom", "name": "letters", "blend": 0.25 }
+        })])
+        .chain([json!({
+            "scorer": { "type": "recency" },
+            "slicer": { "type": "greedy" }, "placer": { "type": "age" },
+            "overflow": "truncate", "deduplication": true,
+            "relevance": {
+                "type": "lexical", "language": "german", "blend": 0.0,
+                "scorers": [{ "type": "reflexive", "weight": 3 }, { "type": "age", "weight": 1 }],
+                "slicer": { "type": "best_first" }
+            }
         })])
         .collect()
 }

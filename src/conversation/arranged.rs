@@ -127,6 +127,13 @@ impl Conversation {
         std::mem::take(&mut self.candidates)
     }
 
+    /// The messages that a candidate stands for, by index.
+    #[must_use]
+    pub fn messages_of(&self, candidate: usize) -> &[usize] {
+        let members = self.units.get(candidate).and_then(|unit| self.members.get(unit.clone()));
+        members.unwrap_or_default()
+    }
+
     /// Takes out what must not be sent, for [`Split::refused`](crate::layer::Split::refused).
     pub fn take_refused(&mut self) -> Vec<Refused> {
         std::mem::take(&mut self.refused)

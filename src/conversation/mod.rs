@@ -33,6 +33,7 @@
 //! ```
 
 mod arranged;
+mod asked;
 mod attributes;
 mod message;
 mod pairing;
@@ -40,6 +41,7 @@ mod rules;
 mod unit;
 
 pub use arranged::{Arranged, Conversation};
+pub use asked::{bare_text, question};
 pub use attributes::Attributes;
 pub use message::{Message, Role};
 pub use rules::{Answers, Exchanges, Rules};

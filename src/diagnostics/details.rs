@@ -1,5 +1,6 @@
 //! What a report can say about an item beyond its score and its reason.
 
+use crate::model::ContextItem;
 use crate::scorer::ScoreParts;
 
 /// More about an included or excluded item. Each part is there only when it was asked for, or when
@@ -18,4 +19,12 @@ pub struct ItemDetails {
     /// The part of a conversation's plan that the item is in, by name.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub part: Option<String>,
+}
+
+impl ItemDetails {
+    /// What the item itself says; none when that is nothing.
+    pub(crate) fn of(item: &ContextItem) -> Option<Box<Self>> {
+        let matched_words: Vec<String> = item.matched_words().map(str::to_owned).collect();
+        (!matched_words.is_empty()).then(|| Box::new(Self { matched_words, ..Self::default() }))
+    }
 }

@@ -3,6 +3,7 @@
 use super::{ExclusionReason, InclusionReason, ItemDetails, TraceEvent};
 use crate::model::{ContextItem, CountRequirementShortfall};
 use crate::order;
+use crate::relevance::RelevanceReport;
 use crate::scorer::Scorer;
 
 /// What a run selected, what it left out, and why.
@@ -44,6 +45,9 @@ pub struct SelectionReport {
     /// Kinds whose required count could not be met.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub count_requirement_shortfalls: Vec<CountRequirementShortfall>,
+    /// What became of the question, where there was one.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub relevance: Option<RelevanceReport>,
 }
 
 impl SelectionReport {
@@ -66,6 +70,7 @@ impl SelectionReport {
             included,
             excluded,
             count_requirement_shortfalls,
+            relevance: None,
         };
         report.sort_excluded();
         report
@@ -119,10 +124,10 @@ pub struct IncludedItem {
 }
 
 impl IncludedItem {
-    /// A selected item without details.
+    /// A selected item, with the words of the question that it has.
     #[must_use]
     pub fn new(item: ContextItem, score: f64, reason: InclusionReason) -> Self {
-        Self { item, score, reason, details: None }
+        Self { details: ItemDetails::of(&item), item, score, reason }
     }
 }
 
@@ -143,9 +148,9 @@ pub struct ExcludedItem {
 }
 
 impl ExcludedItem {
-    /// An item that was left out, without details.
+    /// An item that was left out, with the words of the question that it has.
     #[must_use]
     pub fn new(item: ContextItem, score: f64, reason: ExclusionReason) -> Self {
-        Self { item, score, reason, details: None }
+        Self { details: ItemDetails::of(&item), item, score, reason }
     }
 }

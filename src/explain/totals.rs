@@ -1,5 +1,7 @@
 //! What the items of a report add up to, and where the window goes.
 
+use foldhash::HashMap;
+
 use super::Explanation;
 use crate::diagnostics::SelectionReport;
 use crate::model::ContextItem;
@@ -20,22 +22,18 @@ pub(super) fn groups<'a>(
     name: impl Fn(&'a ContextItem) -> &'a str,
 ) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
+    let mut numbers: HashMap<String, usize> = HashMap::default();
     let included = report.included.iter().map(|entry| (&entry.item, true));
     let excluded = report.excluded.iter().map(|entry| (&entry.item, false));
-    let mut last = 0;
     for (item, selected) in included.chain(excluded) {
         let name = name(item);
-        // Neighbours are often of one kind.
-        let known = match groups.get(last) {
-            Some(group) if group.name == name => Some(last),
-            _ => groups.iter().position(|group| group.name == name),
-        };
-        last = known.unwrap_or(groups.len());
-        if known.is_none() {
+        // Kinds and sources are the same whatever their case.
+        let number = *numbers.entry(name.to_ascii_lowercase()).or_insert(groups.len());
+        if number == groups.len() {
             let name = name.to_owned();
             groups.push(Group { name, candidates: 0, offered: 0, selected: 0, tokens: 0 });
         }
-        if let Some(group) = groups.get_mut(last) {
+        if let Some(group) = groups.get_mut(number) {
             group.candidates += 1;
             group.offered = group.offered.saturating_add(item.tokens());
             if selected {

@@ -1,10 +1,13 @@
 //! How candidates come out of a request and go back in.
 
+use std::borrow::Cow;
+
 use auto_impl::auto_impl;
 use futures::future::BoxFuture;
 
 use crate::gather::BoxError;
 use crate::model::{ContextItem, Placed, Refused};
+use crate::relevance::Question;
 
 /// Takes the candidates out of a request and puts the selected ones back.
 ///
@@ -88,6 +91,17 @@ pub trait ContextAdapter<Req>: Send + Sync {
         Vec::new()
     }
 
+    /// The whole text of one of the request's candidates, by its index, where the item's content is
+    /// not that: a judge of relevance reads it. None by default, which means the content.
+    fn text<'a>(
+        &'a self,
+        rest: &'a Self::Rest,
+        index: usize,
+        item: &'a ContextItem,
+    ) -> Option<Cow<'a, str>> {
+        None
+    }
+
     /// What a source's item costs once [`join`](Self::join) has written it into the request.
     ///
     /// Sources count their text; only the adapter knows what is written around it. The item is
@@ -127,6 +141,8 @@ pub struct Split<Rest> {
     ///
     /// [`Selection::uncounted`]: super::Selection::uncounted
     pub uncounted: Vec<String>,
+    /// What is asked, where that is known: a policy's [judge](crate::policy::Relevance) goes by it.
+    pub question: Option<Question>,
 }
 
 impl<Rest> Split<Rest> {
@@ -139,6 +155,7 @@ impl<Rest> Split<Rest> {
             source_frame_tokens: 0,
             refused: Vec::new(),
             uncounted: Vec::new(),
+            question: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use super::streaming::{Streaming, StreamingMode};
 use super::{ContextAdapter, ContextError};
 use crate::gather::{Gather, Sink};
 use crate::model::ContextItem;
+use crate::relevance::{Judged, RelevanceReport};
 
 /// The candidates so far.
 pub(super) struct Arrivals {
@@ -17,13 +18,29 @@ pub(super) struct Arrivals {
     /// Set once a layer that selects while gathering has to wait for a source; then the lists are
     /// empty.
     pub(super) streaming: Option<Box<Streaming>>,
+    /// What the judge said; none without a question.
+    judged: Option<Box<Judged>>,
 }
 
 impl Arrivals {
-    pub(super) fn new(mut own: Vec<ContextItem>, sources: usize) -> Self {
+    pub(super) fn new(
+        mut own: Vec<ContextItem>,
+        sources: usize,
+        judged: Option<Box<Judged>>,
+    ) -> Self {
         // A handle from an earlier call's source may be what this request is made of.
         own.iter_mut().for_each(|item| item.set_gathered(false));
-        Self { own, lists: vec![Vec::new(); sources], streaming: None }
+        Self { own, lists: vec![Vec::new(); sources], streaming: None, judged }
+    }
+
+    /// Whether candidates were judged by a question.
+    pub(super) fn is_asked(&self) -> bool {
+        self.judged.as_ref().is_some_and(|judged| judged.report.asked)
+    }
+
+    /// What became of the question.
+    pub(super) fn relevance(&self) -> Option<&RelevanceReport> {
+        self.judged.as_ref().map(|judged| &judged.report)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -70,7 +87,7 @@ impl Arrivals {
     fn stream<Req, A: ContextAdapter<Req>>(&mut self, mode: &StreamingMode, call: &Call<Req, A>) {
         if self.streaming.is_none() {
             let mut streaming = Streaming::new(
-                &call.shared.pipeline,
+                call.shared.pipeline_for(self),
                 mode,
                 Arc::clone(&call.shared.facts),
                 call.selection.budget.clone(),
@@ -101,6 +118,9 @@ impl<F: Fn(&ContextItem) -> i64> Sink for Intake<'_, F> {
         for item in &mut items {
             item.set_tokens((self.count)(item));
             item.set_gathered(true);
+            if let Some(judged) = &mut self.arrivals.judged {
+                judged.further(item);
+            }
         }
         if let Some(streaming) = &mut self.arrivals.streaming {
             streaming.take_all(source + 1, items);

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::judging::Judging;
 use super::service::{CupelLayer, Shared};
 use super::streaming::{ProgressHook, StreamingMode};
 use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
 use crate::gather::{Source, facts_of};
 use crate::pipeline::Pipeline;
-use crate::policy::Policy;
+use crate::policy::{Policy, Relevance};
 use crate::scorer::Scorer;
 
 /// A setting of the layer that is missing or contradicts another.
@@ -44,6 +45,8 @@ pub struct CupelLayerBuilder<Req, A> {
 struct Settings<Req> {
     policy: Option<Policy>,
     pipeline: Option<Pipeline>,
+    /// Set when it is not the policy's.
+    relevance: Option<Option<Relevance>>,
     budget: Option<Arc<dyn BudgetProvider<Req>>>,
     sources: Vec<Source<Req>>,
     hooks: Vec<Arc<dyn SelectionHook>>,
@@ -66,6 +69,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
         let settings = Settings {
             policy: None,
             pipeline: None,
+            relevance: None,
             budget: None,
             sources: Vec::new(),
             hooks: Vec::new(),
@@ -96,6 +100,15 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// Selects with a pipeline, for instance one with an overflow observer.
     pub fn pipeline(mut self, pipeline: Pipeline) -> Self {
         self.settings.pipeline = Some(pipeline);
+        self
+    }
+
+    /// Uses the question this way, whatever the policy says; none means not at all.
+    ///
+    /// Adapters say what is [asked](super::Split::question); the judge gives candidates that have
+    /// no relevance a hint, before the selection.
+    pub fn relevance(mut self, relevance: impl Into<Option<Relevance>>) -> Self {
+        self.settings.relevance = Some(relevance.into());
         self
     }
 
@@ -183,7 +196,8 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// them stay where the adapter [counts](ContextAdapter::recounts_source_items) sources' items
     /// its own way). With what sources [promise](Source::max_score) the call leaves as soon as
     /// nothing that could still arrive would change the selection. It needs a scorer that looks at
-    /// one item alone and [`GreedySlice`](crate::GreedySlice).
+    /// one item alone, and [`GreedySlice`](crate::GreedySlice) or
+    /// [`BestFirstSlice`](crate::BestFirstSlice).
     ///
     /// A call that never has to wait for a source selects at the end: what is all there is
     /// cheaper to select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when
@@ -223,32 +237,7 @@ impl<Req> Settings<Req> {
             }
             return Ok(None);
         }
-        if let Some(name) = relative_scorer(&**pipeline.scorer()) {
-            let instead = match name.as_str() {
-                "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
-                "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
-                _ => "use scorers that look at one item alone",
-            };
-            return problem(format!(
-                "{name} compares an item with all others, so it cannot score while items arrive; \
-                 {instead}, or leave .select_while_gathering(..) out"
-            ));
-        }
-        let scorer = pipeline.scorer();
-        if scorer.depends_on_time() && scorer.freeze().is_none() {
-            return problem(format!(
-                "{} depends on time but cannot stop its clock for a request; override \
-                 Scorer::freeze, or leave .select_while_gathering(..) out",
-                scorer.name()
-            ));
-        }
-        if !pipeline.slicer().is_greedy() {
-            return problem(format!(
-                "{} needs all items at once, so it cannot select while they arrive; use \
-                 GreedySlice, or leave .select_while_gathering(..) out",
-                pipeline.slicer().name()
-            ));
-        }
+        check_streaming(pipeline)?;
         let dropped_sample = self.dropped_sample.unwrap_or(DEFAULT_DROPPED_SAMPLE);
         Ok(Some(StreamingMode { dropped_sample, on_progress: self.on_progress.take() }))
     }
@@ -288,6 +277,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
     pub fn build(self) -> Result<CupelLayer<Req, A>, BuildError> {
         let Self { adapter, mut settings } = self;
         settings.check_sources()?;
+        let relevance = settings.policy.as_ref().and_then(|policy| policy.relevance().cloned());
+        let relevance = settings.relevance.take().unwrap_or(relevance);
+        if let Some(relevance) = &relevance {
+            relevance.check().map_err(|error| BuildError(error.to_string()))?;
+        }
         let pipeline = match (settings.policy.take(), settings.pipeline.take()) {
             (Some(_), Some(_)) => {
                 let problem = "both .policy(..) and .pipeline(..) are set; keep one";
@@ -300,7 +294,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
                 return Err(BuildError(problem.to_owned()));
             }
         };
+        let judging = relevance.map(|relevance| Judging::new(&relevance, &pipeline));
         let streaming = settings.streaming_mode(&pipeline)?;
+        if let (Some(judging), Some(_)) = (&judging, &streaming) {
+            check_streaming(&judging.pipeline)?;
+        }
         let budget = settings.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
@@ -308,6 +306,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         Ok(CupelLayer::new(Shared {
             adapter,
             pipeline,
+            judging,
             budget,
             facts: facts_of(&settings.sources),
             sources: settings.sources,
@@ -320,6 +319,38 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             streaming,
         }))
     }
+}
+
+/// Checks what selecting while gathering needs of a pipeline.
+fn check_streaming(pipeline: &Pipeline) -> Result<(), BuildError> {
+    let problem = |text: String| Err(BuildError(text));
+    if let Some(name) = relative_scorer(&**pipeline.scorer()) {
+        let instead = match name.as_str() {
+            "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
+            "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
+            _ => "use scorers that look at one item alone",
+        };
+        return problem(format!(
+            "{name} compares an item with all others, so it cannot score while items arrive; \
+             {instead}, or leave .select_while_gathering(..) out"
+        ));
+    }
+    let scorer = pipeline.scorer();
+    if scorer.depends_on_time() && scorer.freeze().is_none() {
+        return problem(format!(
+            "{} depends on time but cannot stop its clock for a request; override \
+             Scorer::freeze, or leave .select_while_gathering(..) out",
+            scorer.name()
+        ));
+    }
+    if pipeline.slicer().stream_order().is_none() {
+        return problem(format!(
+            "{} needs all items at once, so it cannot select while they arrive; use \
+             GreedySlice or BestFirstSlice, or leave .select_while_gathering(..) out",
+            pipeline.slicer().name()
+        ));
+    }
+    Ok(())
 }
 
 /// How many of the dropped items a report lists unless told otherwise.

@@ -107,8 +107,15 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         let gather = (!shared.sources.is_empty())
             .then(|| Box::new(Gather::open(&shared.sources, &request, shared.gather_deadline)));
         let split = shared.adapter.split(request).map_err(ContextError::Adapter)?;
-        let Split { candidates, fixed_tokens, rest, source_frame_tokens, refused, uncounted } =
-            split;
+        let Split {
+            mut candidates,
+            fixed_tokens,
+            rest,
+            source_frame_tokens,
+            refused,
+            uncounted,
+            question,
+        } = split;
         let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
         for (field, tokens) in
             [("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)]
@@ -129,7 +136,8 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         self.selection.fixed_tokens = fixed_tokens;
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;
-        let arrivals = Arrivals::new(candidates, shared.sources.len());
+        let judged = self.judge(&rest, &mut candidates, question.as_ref());
+        let arrivals = Arrivals::new(candidates, shared.sources.len(), judged);
         let explanation = Explanation { limits, fixed_tokens };
         Ok(Gathering { rest, gather, arrivals, explanation, refused })
     }
@@ -178,7 +186,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         let Gathering { rest, gather, arrivals, explanation, refused } = gathering;
         drop(gather); // and its span with it
         let job = Job {
-            pipeline: self.shared.pipeline.clone(),
+            pipeline: self.shared.pipeline_for(&arrivals).clone(),
             facts: Arc::clone(&self.shared.facts),
             arrivals,
             budget: self.selection.budget.clone(),

@@ -50,6 +50,7 @@ mod explained;
 mod ext;
 mod future;
 mod hook;
+mod judging;
 mod observe;
 mod pinned;
 mod request;

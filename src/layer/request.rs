@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{ContextAdapter, Origin, Placed, Split};
 use crate::error::CupelError;
 use crate::gather::BoxError;
-use crate::model::{ContextItem, Fold};
+use crate::model::{ContextItem, ContextKind, Fold};
+use crate::relevance::Question;
 
 /// Items to select from, and a payload that passes through untouched.
 ///
@@ -31,6 +32,7 @@ pub struct ContextRequest<T> {
     pub payload: T,
     units: Vec<Unit>,
     fixed_tokens: i64,
+    question: Option<Question>,
 }
 
 /// One candidate: an item, or several that stay together.
@@ -70,7 +72,7 @@ impl Unit {
 impl<T> ContextRequest<T> {
     /// A request without items.
     pub fn new(payload: T) -> Self {
-        Self { payload, units: Vec::new(), fixed_tokens: 0 }
+        Self { payload, units: Vec::new(), fixed_tokens: 0, question: None }
     }
 
     /// Adds an item.
@@ -111,6 +113,23 @@ impl<T> ContextRequest<T> {
         self
     }
 
+    /// Sets what is asked, for a policy that uses it. Unless set, it is the last item, if that is a
+    /// pinned message.
+    pub fn question(mut self, question: impl Into<Question>) -> Self {
+        self.question = Some(question.into());
+        self
+    }
+
+    /// What is asked.
+    fn asked(&self) -> Option<Question> {
+        let last = || {
+            let last = self.units.last()?.items().last()?;
+            let is_question = last.pinned() && *last.kind() == ContextKind::message();
+            is_question.then(|| Question::new(last.shared_content()))
+        };
+        self.question.clone().or_else(last)
+    }
+
     /// The items, those of units one by one: after the layer, the selection in its final order.
     pub fn items(&self) -> impl Iterator<Item = &ContextItem> {
         self.units.iter().flat_map(Unit::items)
@@ -146,8 +165,11 @@ impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
     type Rest = ContextRequest<T>;
 
     fn split(&self, mut request: ContextRequest<T>) -> Result<Split<Self::Rest>, BoxError> {
+        let question = request.asked();
         let candidates = request.units.iter_mut().filter_map(Unit::candidate).collect();
-        Ok(Split::new(candidates, request.fixed_tokens, request))
+        let mut split = Split::new(candidates, request.fixed_tokens, request);
+        split.question = question;
+        Ok(split)
     }
 
     fn recounts_source_items(&self) -> bool {

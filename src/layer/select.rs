@@ -92,6 +92,7 @@ impl Job {
             ..
         } = self;
         let wants_report = watchers.want_report();
+        let relevance = arrivals.relevance().filter(|_| wants_report).cloned();
         let mut chosen = match arrivals.streaming {
             Some(streaming) => streaming.finish(watchers, explanation)?,
             None => {
@@ -119,6 +120,7 @@ impl Job {
                 }
             }
         };
+        chosen.report.relevance = relevance;
         if wants_report && !refused.is_empty() {
             add_refused(&mut chosen.report, refused);
         }

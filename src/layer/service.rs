@@ -11,6 +11,7 @@ use tower::{Layer, Service};
 use super::call::Call;
 use super::cost::Cost;
 use super::future::{ReportedFuture, ResponseFuture};
+use super::judging::Judging;
 use super::select::Job;
 use super::streaming::StreamingMode;
 use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
@@ -21,6 +22,8 @@ use crate::pipeline::Pipeline;
 pub(super) struct Shared<Req, A> {
     pub(super) adapter: A,
     pub(super) pipeline: Pipeline,
+    /// Set when the question is used.
+    pub(super) judging: Option<Judging>,
     pub(super) budget: Arc<dyn BudgetProvider<Req>>,
     pub(super) sources: Vec<Source<Req>>,
     pub(super) facts: Arc<[SourceFacts]>,

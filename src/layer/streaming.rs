@@ -21,8 +21,8 @@ use crate::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice}
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// What would be selected if nothing more came: pinned items, then the others by score per
-    /// token.
+    /// What would be selected if nothing more came: pinned items, then the others in the slicer's
+    /// order.
     pub selected: Vec<ContextItem>,
     /// Their tokens together.
     pub tokens: i64,
@@ -55,6 +55,12 @@ pub struct StreamReport {
     /// How many were left out, and why; the report lists the best of them.
     pub dropped: DroppedCounts,
 }
+
+/// Items whose scores take no longer than this, in nanoseconds, are looked at when they arrive.
+const SOON_SCORED: u64 = 200_000;
+
+/// How many items may wait to be looked at while more is read.
+const MOST_WAITING: usize = 16_384;
 
 /// One call's selection under way.
 ///
@@ -118,7 +124,8 @@ impl Streaming {
                 (false, _) => StreamSlice::new(target),
                 (true, false) => StreamSlice::deduplicating(target),
                 (true, true) => StreamSlice::deduplicating_any_size(target),
-            },
+            }
+            .order(pipeline.slicer().stream_order().unwrap_or_default()),
             dropped: DroppedItems::new(
                 if wants_report { mode.dropped_sample } else { 0 },
                 deduplicating,
@@ -138,7 +145,12 @@ impl Streaming {
             self.waiting.push_back((Sequence::new(list as u32, *length), item));
             *length += 1;
         }
-        self.score_some();
+        // What takes long waits until all that is ready has been read, or a source would be late
+        // for it; but it does not pile up without end.
+        let waiting = self.waiting.len();
+        if self.cost.of(waiting) <= SOON_SCORED || waiting > MOST_WAITING {
+            self.score_some();
+        }
     }
 
     /// How many items there still is something to do about.

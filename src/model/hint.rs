@@ -37,6 +37,12 @@ impl Hint {
         self
     }
 
+    /// The same words with another value.
+    pub(crate) fn with_value(mut self, value: f64) -> Self {
+        self.value = value;
+        self
+    }
+
     /// From 0, not at all, to 1.
     #[must_use]
     pub fn value(&self) -> f64 {

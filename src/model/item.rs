@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, Utc};
 
-use super::{ContextKind, ContextSource};
+use super::{ContextKind, ContextSource, Hint};
 use crate::error::CupelError;
 
 /// Seeded once a process, so that nobody can prepare contents that collide.
@@ -20,9 +20,9 @@ static CONTENT_HASHER: LazyLock<foldhash::fast::RandomState> =
 /// and never copies text. Two handles are the *same item* when they share that data
 /// ([`ContextItem::same`]); `==` compares all fields.
 ///
-/// The token count and the pin belong to the handle. The layer may report the same item with the
-/// tokens it takes in the request, or without the pin of an optional source; such handles are not
-/// equal to the one it was given.
+/// The token count, the pin and what a judge says belong to the handle. The layer may report the same item with the
+/// tokens it takes in the request, without the pin of an optional source, or with a relevance; such
+/// handles are not equal to the one it was given.
 ///
 /// ```
 /// use cupel::{ContextItem, ContextKind, ContextSource};
@@ -50,6 +50,8 @@ pub struct ContextItem {
     /// A hash of the content, with the lowest bits replaced by flags.
     hash_and_flags: u64,
     fields: Arc<Fields>,
+    /// What a judge says, which counts instead of the item's own relevance signal.
+    judged: Option<Arc<Hint>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +94,7 @@ impl ContextItem {
             tokens: self.tokens,
             pinned: self.pinned(),
             gathered: self.is_gathered(),
+            judged: self.judged.clone(),
             fields: Fields::clone(&self.fields),
         }
     }
@@ -161,10 +164,37 @@ impl ContextItem {
         self.fields.timestamp
     }
 
-    /// The caller's relevance signal, conventionally in `[0.0, 1.0]`.
+    /// The relevance signal, conventionally in `[0.0, 1.0]`: a judge's, or else the caller's.
     #[must_use]
     pub fn future_relevance_hint(&self) -> Option<f64> {
-        self.fields.future_relevance_hint
+        match &self.judged {
+            Some(hint) => Some(hint.value()),
+            None => self.fields.future_relevance_hint,
+        }
+    }
+
+    /// The same item with what a judge says about it.
+    ///
+    /// ```
+    /// use cupel::ContextItem;
+    /// use cupel::relevance::Hint;
+    ///
+    /// let item = ContextItem::new("Refunded on Monday.", 5)?;
+    /// let judged = item.clone().with_hint(Hint::new(0.8).with_words(["refund"]));
+    /// assert_eq!(judged.future_relevance_hint(), Some(0.8));
+    /// assert_eq!(judged.matched_words().collect::<Vec<_>>(), ["refund"]);
+    /// assert!(ContextItem::same(&item, &judged));
+    /// # Ok::<(), cupel::CupelError>(())
+    /// ```
+    #[must_use]
+    pub fn with_hint(mut self, hint: Hint) -> Self {
+        self.set_hint(hint);
+        self
+    }
+
+    /// The words of the question that a judge found in it, the most telling first.
+    pub fn matched_words(&self) -> impl Iterator<Item = &str> {
+        self.judged.iter().flat_map(|hint| hint.words())
     }
 
     /// Whether the item is always included, without being scored or sliced.
@@ -189,6 +219,11 @@ impl ContextItem {
         self.tokens = tokens;
     }
 
+    /// Sets what a judge says; the handle stays one of the same item.
+    pub(crate) fn set_hint(&mut self, hint: Hint) {
+        self.judged = Some(Arc::new(hint));
+    }
+
     /// Notes whether a source gave this handle.
     pub(crate) fn set_gathered(&mut self, gathered: bool) {
         self.hash_and_flags =
@@ -211,6 +246,7 @@ impl PartialEq for ContextItem {
         self.tokens == other.tokens
             // Where a handle came from is no field of the item.
             && self.hash_and_flags | GATHERED == other.hash_and_flags | GATHERED
+            && self.judged == other.judged
             && (Self::same(self, other) || self.fields == other.fields)
     }
 }
@@ -226,7 +262,7 @@ impl fmt::Debug for ContextItem {
             .field("tags", &self.fields.tags)
             .field("metadata", &self.fields.metadata)
             .field("timestamp", &self.fields.timestamp)
-            .field("future_relevance_hint", &self.fields.future_relevance_hint)
+            .field("future_relevance_hint", &self.future_relevance_hint())
             .field("pinned", &self.pinned())
             .field("original_tokens", &self.fields.original_tokens)
             .finish()
@@ -240,6 +276,7 @@ pub struct ContextItemBuilder {
     tokens: i64,
     pinned: bool,
     gathered: bool,
+    judged: Option<Arc<Hint>>,
     pub(super) fields: Fields,
 }
 
@@ -253,6 +290,7 @@ impl ContextItemBuilder {
             tokens,
             pinned: false,
             gathered: false,
+            judged: None,
             fields: Fields {
                 content: content.into(),
                 kind: ContextKind::default(),
@@ -331,6 +369,7 @@ impl ContextItemBuilder {
     #[inline]
     pub fn future_relevance_hint(mut self, hint: f64) -> Self {
         self.fields.future_relevance_hint = Some(hint);
+        self.judged = None;
         self
     }
 
@@ -367,6 +406,7 @@ impl ContextItemBuilder {
             tokens: self.tokens,
             hash_and_flags: (hash & !FLAGS) | flags,
             fields: Arc::new(self.fields),
+            judged: self.judged,
         })
     }
 }

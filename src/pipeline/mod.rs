@@ -121,6 +121,18 @@ impl Pipeline {
         }
     }
 
+    /// The same pipeline with another scorer or slicer, where one is given.
+    pub(crate) fn with_parts(
+        &self,
+        scorer: Option<Arc<dyn Scorer>>,
+        slicer: Option<Arc<dyn Slicer>>,
+    ) -> Self {
+        let mut pipeline = self.clone();
+        scorer.into_iter().for_each(|scorer| pipeline.scorer = scorer);
+        slicer.into_iter().for_each(|slicer| pipeline.slicer = slicer);
+        pipeline
+    }
+
     /// Selects from `items` what fits `budget`, in presentation order.
     ///
     /// # Errors

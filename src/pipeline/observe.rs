@@ -155,8 +155,17 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     }
 
     fn details(&self, scored: ScoredItem<'_>) -> Option<Box<ItemDetails>> {
-        let key = (scored.item().address(), scored.score().to_bits());
-        self.score_parts.as_ref()?.get(&key).cloned()
+        if !self.items {
+            return None;
+        }
+        let mut details = ItemDetails::of(scored.item());
+        if let Some(all) = &self.score_parts {
+            let key = (scored.item().address(), scored.score().to_bits());
+            if let Some(parts) = all.get(&key) {
+                details.get_or_insert_default().score.clone_from(&parts.score);
+            }
+        }
+        details
     }
 
     pub(super) fn scored(&mut self, scores: &[f64]) {

@@ -13,6 +13,7 @@
 //! With the feature `serde` a policy is also data: see the module `spec`.
 
 mod presets;
+mod relevance;
 #[cfg(feature = "serde")]
 pub mod spec;
 
@@ -21,8 +22,10 @@ use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
 use crate::pipeline::{Pipeline, PipelineBuilder};
 use crate::placer::Placer;
-use crate::scorer::Scorer;
+use crate::scorer::{Scorer, detect_cycles};
 use crate::slicer::Slicer;
+
+pub use relevance::{JudgedItems, Relevance};
 
 /// How to select, without a budget and without observers.
 ///
@@ -30,6 +33,7 @@ use crate::slicer::Slicer;
 #[derive(Debug, Clone)]
 pub struct Policy {
     pipeline: Pipeline,
+    relevance: Option<Relevance>,
 }
 
 impl Policy {
@@ -100,6 +104,7 @@ impl Pipeline {
 #[must_use = "a policy exists only after build()"]
 pub struct PolicyBuilder {
     pipeline: PipelineBuilder,
+    relevance: Option<Relevance>,
 }
 
 impl PolicyBuilder {
@@ -139,13 +144,25 @@ impl PolicyBuilder {
         self
     }
 
+    /// Sets how the question is used; it is not unless set.
+    pub fn relevance(mut self, relevance: Relevance) -> Self {
+        self.relevance = Some(relevance);
+        self
+    }
+
     /// Finishes the policy.
     ///
     /// # Errors
     ///
+    /// [`CupelError::ScorerConfig`] when the share to blend is not from 0 to 1;
     /// [`CupelError::PipelineConfig`] when the scorer, slicer or placer is missing;
     /// [`CupelError::ScorerCycle`] when a scorer is part of its own dependency graph.
     pub fn build(self) -> Result<Policy, CupelError> {
-        Ok(Policy { pipeline: self.pipeline.build()? })
+        let pipeline = self.pipeline.build()?;
+        if let Some(relevance) = &self.relevance {
+            relevance.check()?;
+            relevance.scorer.iter().try_for_each(|scorer| detect_cycles(&**scorer))?;
+        }
+        Ok(Policy { pipeline, relevance: self.relevance })
     }
 }

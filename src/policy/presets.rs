@@ -2,22 +2,28 @@
 //!
 //! Weights are relative: only their ratios matter. All presets truncate rather than fail, since a
 //! preset should never be the reason a call is not made.
+//!
+//! Those for conversations also say how to select when there is a question. Then relevance decides
+//! and the rest breaks ties, and the budget is filled from the best score down: on conversations
+//! whose answers are known (`cargo bench --bench evidence`) that keeps several times the evidence,
+//! and every further point of weight on age costs some of it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Policy;
+use super::{Policy, Relevance};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem};
 use crate::pipeline::Pipeline;
 use crate::placer::{AgePlacer, Placer, UShapedPlacer};
+use crate::relevance::Lexical;
 use crate::scorer::{
     AgeScorer, CompositeScorer, DecayCurve, DecayScorer, FrequencyScorer, KindScorer,
     MetadataTrustScorer, PriorityScorer, RecencyScorer, ReflexiveScorer, Scorer,
     SystemTimeProvider,
 };
 use crate::slicer::{
-    CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice, QuotaSet, QuotaSlice,
+    BestFirstSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice, QuotaSet, QuotaSlice,
     ScarcityBehavior, Sliced, Slicer,
 };
 
@@ -32,6 +38,15 @@ fn preset(
     let scorer = CompositeScorer::new(parts)?;
     let policy = Policy::builder().scorer(scorer).slicer(slicer).placer(placer);
     policy.overflow_strategy(OverflowStrategy::Truncate).build()
+}
+
+impl Policy {
+    /// Adds what is different when there is a question.
+    fn asked(mut self, parts: Parts, slicer: impl Slicer + 'static) -> Result<Self, CupelError> {
+        let scorer = CompositeScorer::new(parts)?;
+        self.relevance = Some(Relevance::new(Lexical::new()).scorer(scorer).slicer(slicer));
+        Ok(self)
+    }
 }
 
 /// Answers every selection with an error.
@@ -53,6 +68,7 @@ fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
             AgePlacer,
             OverflowStrategy::Truncate,
         ),
+        relevance: None,
     })
 }
 
@@ -71,10 +87,13 @@ fn kinds_for_tools() -> Result<KindScorer, CupelError> {
 }
 
 /// At least `count` tool outputs, however they score, as far as they fit, and no upper limit.
-fn at_least_tool_outputs(count: usize) -> Result<FillSlice, CupelError> {
+fn at_least_tool_outputs(
+    count: usize,
+    inner: impl Slicer + 'static,
+) -> Result<FillSlice, CupelError> {
     let slicer = CountQuotaSlice::new(
         vec![CountQuotaEntry::new(ContextKind::tool_output(), count, usize::MAX)?],
-        GreedySlice,
+        inner,
         ScarcityBehavior::Degrade,
     )?;
     // Where they use up the budget, items that cost nothing are still to be had.
@@ -82,8 +101,11 @@ fn at_least_tool_outputs(count: usize) -> Result<FillSlice, CupelError> {
 }
 
 /// Shares of the budget for kinds; what a kind cannot use of its own goes to the others.
-fn shares<const N: usize>(quotas: [(ContextKind, f64, f64); N]) -> Result<FillSlice, CupelError> {
-    Ok(FillSlice::new(QuotaSlice::new(QuotaSet::new(quotas)?, GreedySlice)))
+fn shares<const N: usize>(
+    quotas: &[(ContextKind, f64, f64); N],
+    inner: impl Slicer + 'static,
+) -> Result<FillSlice, CupelError> {
+    Ok(FillSlice::new(QuotaSlice::new(QuotaSet::new(quotas.clone())?, inner)))
 }
 
 impl Policy {
@@ -94,6 +116,11 @@ impl Policy {
     /// - Priority 1: enough to lift a message the caller marked above its close neighbours.
     /// - Kind 1: memories and tool outputs get ahead of small talk of the same age.
     /// - Greedy, oldest first: a conversation reads forwards, and the question comes last.
+    ///
+    /// With a question: relevance 20, the best first, so that a retrieved document or an old message
+    /// that answers is not pushed out by small talk; age 1, so that of equally relevant messages the
+    /// newer one is sent, and the newest fill what is left; priority 2 and kind 1 as before, enough
+    /// for a message that the caller marked.
     #[must_use]
     pub fn chat() -> Self {
         built(|| {
@@ -102,7 +129,13 @@ impl Policy {
                 (Arc::new(PriorityScorer), 1.0),
                 (Arc::new(KindScorer::default()), 1.0),
             ];
-            preset(parts, GreedySlice, AgePlacer)
+            let asked: Parts = vec![
+                (Arc::new(ReflexiveScorer), 20.0),
+                (Arc::new(AgeScorer), 1.0),
+                (Arc::new(PriorityScorer), 2.0),
+                (Arc::new(KindScorer::default()), 1.0),
+            ];
+            preset(parts, GreedySlice, AgePlacer)?.asked(asked, BestFirstSlice)
         })
     }
 
@@ -134,6 +167,9 @@ impl Policy {
     /// - At least 2 tool outputs, as far as they fit: the current result and the one it is
     ///   compared with.
     /// - Oldest first: a call makes sense only before its consequences.
+    ///
+    /// With a question: relevance 20, the best first; age 3 and kind 2, more than in a chat, since
+    /// the state of the work is what the newest outputs say; priority 2.
     #[must_use]
     pub fn tool_use() -> Self {
         built(|| {
@@ -142,7 +178,14 @@ impl Policy {
                 (Arc::new(kinds_for_tools()?), 4.0),
                 (Arc::new(PriorityScorer), 2.0),
             ];
-            preset(parts, at_least_tool_outputs(2)?, AgePlacer)
+            let asked: Parts = vec![
+                (Arc::new(ReflexiveScorer), 20.0),
+                (Arc::new(AgeScorer), 3.0),
+                (Arc::new(kinds_for_tools()?), 2.0),
+                (Arc::new(PriorityScorer), 2.0),
+            ];
+            preset(parts, at_least_tool_outputs(2, GreedySlice)?, AgePlacer)?
+                .asked(asked, at_least_tool_outputs(2, BestFirstSlice)?)
         })
     }
 
@@ -155,6 +198,9 @@ impl Policy {
     ///   output), messages at most 25 %: talk must not push code out. What a kind cannot use of
     ///   its share, others fill.
     /// - Best at both ends.
+    ///
+    /// With a question, what has no hint of its own gets one, the best come first, and relevance
+    /// counts 8: what the reviewer asks about outweighs the order of the files.
     #[must_use]
     pub fn code_review() -> Self {
         built(|| {
@@ -164,12 +210,19 @@ impl Policy {
                 (Arc::new(KindScorer::default()), 2.0),
                 (Arc::new(RecencyScorer), 1.0),
             ];
-            let slicer = shares([
+            let asked: Parts = vec![
+                (Arc::new(ReflexiveScorer), 8.0),
+                (Arc::new(PriorityScorer), 3.0),
+                (Arc::new(KindScorer::default()), 1.0),
+                (Arc::new(RecencyScorer), 1.0),
+            ];
+            let quotas = [
                 (ContextKind::document(), 50.0, 100.0),
                 (ContextKind::tool_output(), 15.0, 100.0),
                 (ContextKind::message(), 0.0, 25.0),
-            ])?;
-            preset(parts, slicer, UShapedPlacer)
+            ];
+            preset(parts, shares(&quotas, GreedySlice)?, UShapedPlacer)?
+                .asked(asked, shares(&quotas, BestFirstSlice)?)
         })
     }
 
@@ -181,6 +234,9 @@ impl Policy {
     /// - Documents get at least 60 %, messages at most 20 %: enough for the question and the last
     ///   exchange. What a kind cannot use of its share, others fill.
     /// - Best at both ends.
+    ///
+    /// With a question, passages without a hint of their own get one, the best come first, and
+    /// relevance counts 18: what most passages share says little about one question.
     #[must_use]
     pub fn document_qa() -> Self {
         built(|| {
@@ -189,11 +245,15 @@ impl Policy {
                 (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 1.0),
                 (Arc::new(FrequencyScorer), 1.0),
             ];
-            let slicer = shares([
-                (ContextKind::document(), 60.0, 100.0),
-                (ContextKind::message(), 0.0, 20.0),
-            ])?;
-            preset(parts, slicer, UShapedPlacer)
+            let asked: Parts = vec![
+                (Arc::new(ReflexiveScorer), 18.0),
+                (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 1.0),
+                (Arc::new(FrequencyScorer), 1.0),
+            ];
+            let quotas =
+                [(ContextKind::document(), 60.0, 100.0), (ContextKind::message(), 0.0, 20.0)];
+            preset(parts, shares(&quotas, GreedySlice)?, UShapedPlacer)?
+                .asked(asked, shares(&quotas, BestFirstSlice)?)
         })
     }
 
@@ -206,20 +266,28 @@ impl Policy {
     /// - Memories get at least 10 %, so that what the agent chose to remember is always there;
     ///   messages at most 60 %. What a kind cannot use of its share, others fill.
     /// - Oldest first.
+    ///
+    /// With a question: relevance 20, the best first; decay 2, priority 3 and kind 1 decide among
+    /// what is equally relevant.
     #[must_use]
     pub fn long_running() -> Self {
         built(|| {
             let half_life = DecayCurve::exponential(Duration::from_secs(6 * 60 * 60))?;
             let parts: Parts = vec![
-                (Arc::new(DecayScorer::new(SystemTimeProvider, half_life)), 4.0),
+                (Arc::new(DecayScorer::new(SystemTimeProvider, half_life.clone())), 4.0),
                 (Arc::new(PriorityScorer), 3.0),
                 (Arc::new(KindScorer::default()), 3.0),
             ];
-            let slicer = shares([
-                (ContextKind::memory(), 10.0, 100.0),
-                (ContextKind::message(), 0.0, 60.0),
-            ])?;
-            preset(parts, slicer, AgePlacer)
+            let asked: Parts = vec![
+                (Arc::new(ReflexiveScorer), 20.0),
+                (Arc::new(DecayScorer::new(SystemTimeProvider, half_life)), 2.0),
+                (Arc::new(PriorityScorer), 3.0),
+                (Arc::new(KindScorer::default()), 1.0),
+            ];
+            let quotas =
+                [(ContextKind::memory(), 10.0, 100.0), (ContextKind::message(), 0.0, 60.0)];
+            preset(parts, shares(&quotas, GreedySlice)?, AgePlacer)?
+                .asked(asked, shares(&quotas, BestFirstSlice)?)
         })
     }
 
@@ -232,6 +300,9 @@ impl Policy {
     /// - At least 3 tool outputs, as far as they fit: the failure, the attempt before, and the one
     ///   that worked.
     /// - Oldest first: causes before effects.
+    ///
+    /// With a question: relevance 20, the best first; age 3 and kind 2 as for tools, and frequency 1,
+    /// for what the failures have in common.
     #[must_use]
     pub fn debugging() -> Self {
         built(|| {
@@ -241,7 +312,14 @@ impl Policy {
                 (Arc::new(ReflexiveScorer), 2.0),
                 (Arc::new(kinds_for_tools()?), 2.0),
             ];
-            preset(parts, at_least_tool_outputs(3)?, AgePlacer)
+            let asked: Parts = vec![
+                (Arc::new(ReflexiveScorer), 20.0),
+                (Arc::new(AgeScorer), 3.0),
+                (Arc::new(FrequencyScorer), 1.0),
+                (Arc::new(kinds_for_tools()?), 2.0),
+            ];
+            preset(parts, at_least_tool_outputs(3, GreedySlice)?, AgePlacer)?
+                .asked(asked, at_least_tool_outputs(3, BestFirstSlice)?)
         })
     }
 }

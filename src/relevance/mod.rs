@@ -28,6 +28,7 @@
 //!
 //! A judge of your own needs one method; [`judge_fn`] makes one of a function.
 
+mod apply;
 mod common;
 mod judge;
 mod judge_fn;
@@ -36,6 +37,8 @@ mod lexical;
 mod question;
 
 pub use crate::model::Hint;
+pub(crate) use apply::Judged;
+pub use apply::RelevanceReport;
 pub use judge::{Candidate, Judge, Verdict};
 pub use judge_fn::{JudgeFn, judge_fn};
 pub use language::Language;

@@ -133,6 +133,10 @@ macro_rules! count_slicer {
         }
 
         impl Slicer for $Slicer {
+            fn filling_order(&self) -> crate::slicer::StreamOrder {
+                self.$inner.filling_order()
+            }
+
             fn slice(
                 &self,
                 items: &[ScoredItem<'_>],

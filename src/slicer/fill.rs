@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::best_first::by_score;
 use super::greedy::by_density;
 use super::quota::percent_of;
-use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer};
+use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, StreamOrder};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, KindMap, ScoredItem};
 
@@ -12,8 +13,9 @@ use crate::model::{ContextBudget, KindMap, ScoredItem};
 ///
 /// A [`QuotaSlice`](crate::QuotaSlice) shares the whole budget out among the kinds there are: a
 /// kind whose items are too large for its share keeps it, unused. Around it, this slicer goes
-/// through everything left out, most score per token first, and takes what fits the rest of the
-/// budget and the cap of its kind. So nothing is left out that would still fit.
+/// through everything left out, most score per token first (or the best first, where the other
+/// slicer fills so), and takes what fits the rest of the budget and the cap of its kind. So nothing
+/// is left out that would still fit.
 ///
 /// ```
 /// use cupel::{
@@ -110,7 +112,11 @@ impl Slicer for FillSlice {
             }
         }
         // One pass is enough: neither the rest nor any room grows.
-        for position in by_density(items) {
+        let order = match self.inner.filling_order() {
+            StreamOrder::Density => by_density(items),
+            StreamOrder::Score => by_score(items),
+        };
+        for position in order {
             let position = position as usize;
             let Some(scored) = items.get(position).filter(|_| taken.get(position) == Some(&false))
             else {
@@ -135,6 +141,10 @@ impl Slicer for FillSlice {
 
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
+    }
+
+    fn filling_order(&self) -> StreamOrder {
+        self.inner.filling_order()
     }
 
     fn quotas(&self) -> Vec<KindQuota> {

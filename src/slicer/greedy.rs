@@ -1,6 +1,6 @@
 //! Takes items by score per token until the budget is full.
 
-use super::{Monotonicity, PreparedSlice, Sliced, Slicer};
+use super::{Monotonicity, PreparedSlice, Sliced, Slicer, StreamOrder};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 use crate::order;
@@ -39,38 +39,12 @@ impl Slicer for GreedySlice {
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
     ) -> Result<Sliced, CupelError> {
-        if items.is_empty() || budget.target_tokens() <= 0 {
-            return Ok(Sliced::default());
-        }
-        let left = Left::count(items);
-        let mut by_density = order::Ranking::new(
-            items.iter().map(|scored| density(scored.score(), scored.tokens())),
-        );
-        let mut filling = Filling::new(items, budget, left);
-        let mut count = left.likely_selected(filling.remaining);
-        while let Some(best) = by_density.next_best(count) {
-            best.into_iter().for_each(|position| filling.take(position));
-            if filling.is_full() {
-                break;
-            }
-            count = count.saturating_mul(2);
-        }
-        Ok(Sliced::from(filling.selected))
+        let by = |scored: &ScoredItem<'_>| density(scored.score(), scored.tokens());
+        Ok(fill(items, budget, by))
     }
 
     fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-        let by_density = by_density(items);
-        let left = Left::count(items);
-        Box::new(move |budget| {
-            let mut filling = Filling::new(items, budget, left);
-            if filling.remaining > 0 {
-                let _ = by_density.iter().all(|&position| {
-                    filling.take(position);
-                    !filling.is_full()
-                });
-            }
-            Ok(Sliced::from(filling.selected))
-        })
+        prepare_fill(items, by_density(items))
     }
 
     fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
@@ -81,6 +55,10 @@ impl Slicer for GreedySlice {
         true
     }
 
+    fn stream_order(&self) -> Option<StreamOrder> {
+        Some(StreamOrder::Density)
+    }
+
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::Monotonic
     }
@@ -88,6 +66,44 @@ impl Slicer for GreedySlice {
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
     }
+}
+
+/// Takes whatever fits, from the highest value of `by` down.
+pub(super) fn fill(
+    items: &[ScoredItem<'_>],
+    budget: &ContextBudget,
+    by: impl Fn(&ScoredItem<'_>) -> f64,
+) -> Sliced {
+    if items.is_empty() || budget.target_tokens() <= 0 {
+        return Sliced::default();
+    }
+    let left = Left::count(items);
+    let mut ranking = order::Ranking::new(items.iter().map(by));
+    let mut filling = Filling::new(items, budget, left);
+    let mut count = left.likely_selected(filling.remaining);
+    while let Some(best) = ranking.next_best(count) {
+        best.into_iter().for_each(|position| filling.take(position));
+        if filling.is_full() {
+            break;
+        }
+        count = count.saturating_mul(2);
+    }
+    Sliced::from(filling.selected)
+}
+
+/// Takes whatever fits in this order, for one budget after another.
+pub(super) fn prepare_fill<'s>(items: &'s [ScoredItem<'s>], order: Vec<u32>) -> PreparedSlice<'s> {
+    let left = Left::count(items);
+    Box::new(move |budget| {
+        let mut filling = Filling::new(items, budget, left);
+        if filling.remaining > 0 {
+            let _ = order.iter().all(|&position| {
+                filling.take(position);
+                !filling.is_full()
+            });
+        }
+        Ok(Sliced::from(filling.selected))
+    })
 }
 
 /// A budget being filled.

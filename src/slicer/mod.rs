@@ -34,6 +34,7 @@
 //! A position that is out of range or named twice makes the pipeline return
 //! [`CupelError::Contract`].
 
+mod best_first;
 mod count;
 mod count_knapsack;
 mod count_quota;
@@ -52,6 +53,7 @@ use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ExclusionReason, ScoredItem};
 
 pub use crate::model::CountRequirementShortfall;
+pub use best_first::BestFirstSlice;
 pub use count::{CountQuotaEntry, ScarcityBehavior};
 pub use count_knapsack::CountConstrainedKnapsackSlice;
 pub use count_quota::CountQuotaSlice;
@@ -60,7 +62,8 @@ pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
 pub use stream::{
-    Sequence, StreamBounds, StreamContent, StreamItem, StreamPush, StreamSelection, StreamSlice,
+    Sequence, StreamBounds, StreamContent, StreamItem, StreamOrder, StreamPush, StreamSelection,
+    StreamSlice,
 };
 
 /// What a slicer decided.
@@ -206,7 +209,18 @@ pub trait Slicer: Send + Sync {
         1
     }
 
-    /// Whether this is a [`GreedySlice`], the one slicer that can select while items arrive.
+    /// The order in which a [`StreamSlice`] selects what this slicer does while items arrive; none
+    /// when nothing can.
+    fn stream_order(&self) -> Option<StreamOrder> {
+        None
+    }
+
+    /// Which items this slicer, or the innermost one that fills for it, takes first.
+    fn filling_order(&self) -> StreamOrder {
+        self.stream_order().unwrap_or_default()
+    }
+
+    /// Whether this is a [`GreedySlice`].
     fn is_greedy(&self) -> bool {
         false
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer};
+use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, StreamOrder};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, KindMap, ScoredItem};
@@ -286,6 +286,10 @@ impl Slicer for QuotaSlice {
 
     fn monotonicity(&self) -> Monotonicity {
         Monotonicity::NonMonotonic
+    }
+
+    fn filling_order(&self) -> StreamOrder {
+        self.inner.filling_order()
     }
 
     fn quotas(&self) -> Vec<KindQuota> {

@@ -101,11 +101,12 @@ pub use bounds::StreamBounds;
 pub use contents::StreamContent;
 use dedup::Deduplication;
 use item::Key;
-pub use item::{Sequence, StreamItem, StreamPush, StreamSelection};
+pub use item::{Sequence, StreamItem, StreamOrder, StreamPush, StreamSelection};
 use reach::ReachRule;
 use tree::Tree;
 
-/// Selects what [`GreedySlice`](crate::GreedySlice) would, from items that arrive one by one.
+/// Selects what [`GreedySlice`](crate::GreedySlice) would, or
+/// [`BestFirstSlice`](crate::BestFirstSlice), from items that arrive one by one.
 ///
 /// At any moment [`selection`](Self::selection) is what a batch selects from everything that has
 /// arrived, in the same order, however the streams interleave. Memory is for the items that can
@@ -135,7 +136,29 @@ impl<P> StreamSlice<P> {
     pub fn new(budget: i64) -> Self {
         let budget = budget.max(0);
         let rule = Rule::Plain(ReachRule::new(budget.unsigned_abs()));
-        Self { budget, kept: Tree::new(), rule }
+        Self { budget, kept: Tree::new(StreamOrder::default()), rule }
+    }
+
+    /// Sets which items come first: those with most score per token unless set. What has arrived
+    /// before is put in the new order, so set it before anything arrives.
+    ///
+    /// ```
+    /// use cupel::slicer::{Sequence, StreamItem, StreamOrder, StreamSlice};
+    ///
+    /// let mut slice = StreamSlice::new(100).order(StreamOrder::Score);
+    /// assert!(slice.push(StreamItem::new(0.5, 20, Sequence::new(0, 0), "dense")).is_kept());
+    /// assert!(slice.push(StreamItem::new(0.9, 90, Sequence::new(0, 1), "best")).is_kept());
+    /// assert_eq!(slice.selection().map(|item| item.payload).collect::<Vec<_>>(), ["best"]);
+    /// ```
+    #[must_use]
+    pub fn order(mut self, order: StreamOrder) -> Self {
+        let arrived = self.clear();
+        self.kept = Tree::new(order);
+        for item in arrived {
+            // Nothing is lost that could have been selected: whoever sets an order sets it first.
+            let _ = self.push(item);
+        }
+        self
     }
 
     /// A slice that keeps one of several items with equal content, as a pipeline does: the one
@@ -181,7 +204,11 @@ impl<P> StreamSlice<P> {
     }
 
     fn with_deduplication(budget: i64, rule: Deduplication<P>) -> Self {
-        Self { budget: budget.max(0), kept: Tree::new(), rule: Rule::Deduplicating(rule) }
+        Self {
+            budget: budget.max(0),
+            kept: Tree::new(StreamOrder::default()),
+            rule: Rule::Deduplicating(rule),
+        }
     }
 
     /// Takes an item in, and hands back what is out for good.
@@ -218,7 +245,7 @@ impl<P> StreamSlice<P> {
         i64::try_from(left).unwrap_or(self.budget)
     }
 
-    /// Everything that is kept, selected or not, by score per token.
+    /// Everything that is kept, selected or not, in order.
     pub fn live(&self) -> impl Iterator<Item = &StreamItem<P>> {
         self.kept.iter().map(|entry| &entry.item)
     }
@@ -273,9 +300,10 @@ impl<P> StreamSlice<P> {
     }
 
     fn clear(&mut self) -> Vec<StreamItem<P>> {
-        let all = std::mem::replace(&mut self.kept, Tree::new()).into_items();
+        let order = self.kept.order();
+        let all = std::mem::replace(&mut self.kept, Tree::new(order)).into_items();
         if let Rule::Deduplicating(rule) = &mut self.rule {
-            rule.forget(&all);
+            rule.forget(order, &all);
         }
         all
     }
@@ -309,7 +337,7 @@ impl<P> StreamSlice<P> {
         }
         // No item that may come stands further in front, where there is most room, and none is
         // smaller. If that one does not fit, none does, and what does not fit changes nothing.
-        let first = stream.first_key(self.budget);
+        let first = stream.first_key(self.budget, self.kept.order());
         let left = self.kept.remaining_before(&first, self.budget.unsigned_abs());
         left < stream.fewest_tokens() && !self.may_replace_selected(stream)
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use cupel::{
-    AgePlacer, ChronologicalPlacer, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
-    CountQuotaSlice, FillSlice, GreedySlice, KnapsackSlice, Placer, QuotaSet, QuotaSlice,
-    ScarcityBehavior, Slicer, UShapedPlacer,
+    AgePlacer, BestFirstSlice, ChronologicalPlacer, ContextKind, CountConstrainedKnapsackSlice,
+    CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice, KnapsackSlice, Placer, QuotaSet,
+    QuotaSlice, ScarcityBehavior, Slicer, UShapedPlacer,
 };
 
 use super::build::Failure;
@@ -17,6 +17,7 @@ use super::document::View;
 pub(crate) fn slicer(kind: &str, config: Option<&View<'_>>) -> Result<Arc<dyn Slicer>, Failure> {
     Ok(match kind {
         "greedy" => Arc::new(GreedySlice),
+        "best_first" => Arc::new(BestFirstSlice),
         "fill" => Arc::new(FillSlice::new(inner(needed(config)?)?)),
         "knapsack" => Arc::new(knapsack(config)?),
         "quota" => {

@@ -120,3 +120,30 @@ fn nothing_in_the_page_comes_from_elsewhere() {
         assert!(found.is_empty(), "{address}: {found:?}");
     }
 }
+
+#[test]
+fn ten_thousand_kinds_are_a_list_too() {
+    let included = (0..10_000).map(|number| {
+        let kind = cupel::ContextKind::new(format!("Kind{number}")).unwrap();
+        let item = ContextItem::builder("x", 1).kind(kind).build().unwrap();
+        IncludedItem::new(item, 0.5, InclusionReason::Scored)
+    });
+    let report = SelectionReport::new(Vec::new(), included.collect(), Vec::new(), Vec::new());
+    let explanation = Explanation::new(report);
+    let text = explanation.text().to_string();
+    assert!(text.lines().count() < 60 && text.contains("9,984 more"), "{text}");
+    let data: Value = serde_json::from_str(&explanation.page().data()).unwrap();
+    assert_eq!(data["kinds"].as_array().unwrap().len(), 10_000);
+}
+
+#[test]
+fn kinds_are_the_same_whatever_their_case() {
+    let included = ["Note", "note", "NOTE"].map(|kind| {
+        let kind = cupel::ContextKind::new(kind).unwrap();
+        let item = ContextItem::builder(kind.to_string(), 1).kind(kind).build().unwrap();
+        IncludedItem::new(item, 0.5, InclusionReason::Scored)
+    });
+    let report = SelectionReport::new(Vec::new(), included.to_vec(), Vec::new(), Vec::new());
+    let data: Value = serde_json::from_str(&Explanation::new(report).page().data()).unwrap();
+    assert_eq!(data["kinds"], serde_json::json!(["Note"]));
+}

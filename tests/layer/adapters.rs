@@ -162,7 +162,10 @@ async fn a_request_that_cannot_be_put_together_is_not_sent() {
     assert_eq!(calls.load(Ordering::SeqCst), 0);
     // The selection was made and then failed; the hook knows what had been gathered.
     let failures = hook.failures.lock().unwrap();
+    assert_eq!(failures.len(), 1);
     assert_eq!(failures[0].1.source("notes").unwrap().items, 1);
+    // It is told of one thing: nothing was sent that it could have been told of before.
+    assert!(hook.selections.lock().unwrap().is_empty());
 }
 
 /// Has work that takes a minute before a request can be taken apart.

@@ -146,6 +146,7 @@ fn slicer() -> impl Strategy<Value = SlicerSpec> {
     let scarcity = || Just(ScarcityBehavior::Degrade);
     let leaf = prop_oneof![
         Just(SlicerSpec::Greedy),
+        Just(SlicerSpec::BestFirst),
         (1_i64..200, any::<bool>()).prop_map(|(bucket_size, widen_buckets)| {
             SlicerSpec::Knapsack { bucket_size, widen_buckets }
         }),

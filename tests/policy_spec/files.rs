@@ -88,7 +88,7 @@ fn an_error_names_the_file_and_what_is_wrong_with_it() {
     let file = folder.file("policy.yaml", "scorer: recency\nslicer: gready\nplacer: u_shaped\n");
     assert_eq!(
         message(&file),
-        "slicer: got \"gready\", expected one of greedy, knapsack, fill, quota, count_quota, \
+        "slicer: got \"gready\", expected one of greedy, best_first, knapsack, fill, quota, count_quota, \
          count_constrained_knapsack; did you mean greedy?"
     );
     let error = PolicySpec::from_file(&file).unwrap_err();

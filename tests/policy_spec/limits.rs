@@ -76,7 +76,7 @@ fn a_policy_is_a_regular_file_of_limited_size() {
         for file in [pipe, zero] {
             // In a thread of its own: one that hangs fails the test, not the suite.
             let (send, receive) = std::sync::mpsc::channel();
-            std::thread::spawn(move || send.send(PolicySpec::from_file(file)));
+            std::thread::spawn(move || drop(send.send(PolicySpec::from_file(file))));
             let read = receive.recv_timeout(std::time::Duration::from_secs(60));
             let error = read.expect("the file is still read").unwrap_err().to_string();
             let expected = "it is a pipe, a socket or a device, expected a regular file";

@@ -128,6 +128,9 @@ fn a_key_that_is_left_out_has_a_documented_default_or_is_named() {
         "scarcity",
         "overflow",
         "deduplication",
+        "language",
+        "blend",
+        "relevance",
     ];
     for sample in samples() {
         for steps in places(&sample) {
@@ -137,7 +140,12 @@ fn a_key_that_is_left_out_has_a_documented_default_or_is_named() {
             let of_kind_scorer = key == "weights" && entries["type"] == "kind";
             entries.remove(key);
             let read = PolicySpec::from_json_str(&shortened.to_string());
-            if optional.contains(&key.as_str()) || of_kind_scorer || has_free_keys(table) {
+            let with_question = spelled(table) == "relevance" && key != "type" && key != "name";
+            if optional.contains(&key.as_str())
+                || with_question
+                || of_kind_scorer
+                || has_free_keys(table)
+            {
                 assert!(read.is_ok(), "{}: {}", spelled(&steps), read.unwrap_err());
             } else if spelled(&steps) == "scorer" {
                 assert_eq!(paths_of_problems(&shortened), ["scorers"]);
@@ -175,7 +183,8 @@ kind, tag, metadata_trust, metadata_key, decay, scaled, composite, custom; did y
   slicer.entries[0].cap_count: must be a whole number of at least 0, got -1
   slicer.inner: missing, expected a slicer
   placer: got \"diagonal\", expected one of age, chronological, u_shaped
-  deduplicate: unknown key, expected one of scorers, scorer, slicer, placer, overflow, deduplication
+  deduplicate: unknown key, expected one of scorers, scorer, slicer, placer, overflow, deduplication, \
+relevance
   scorers[3].scorer.weights.a: must be finite and at least 0, got -2
   scorers[0].weight: must be positive, got -1"
     );

@@ -4,6 +4,9 @@
 
 mod bad_input;
 mod conversation;
+#[cfg(feature = "layer")]
+mod layer;
+mod policy;
 mod words;
 
 use cupel::relevance::{Candidate, Hint, Judge, Lexical, Question};

@@ -52,7 +52,7 @@ fn any_slicer_but_greedy_is_refused() {
     assert_eq!(
         text,
         "CupelLayer: KnapsackSlice needs all items at once, so it cannot select while they arrive; \
-         use GreedySlice, or leave .select_while_gathering(..) out"
+         use GreedySlice or BestFirstSlice, or leave .select_while_gathering(..) out"
     );
     assert_eq!(refusal(ReflexiveScorer, Box::new(GreedySlice)), "");
 }

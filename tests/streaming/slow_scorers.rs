@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cupel::gather::{Source, SourceOutcome};
+use cupel::gather::{BoxError, Source, SourceOutcome};
 use cupel::layer::ContextRequest;
 use cupel::{ContextItem, GreedySlice, Policy, Scorer, UShapedPlacer};
+use futures::StreamExt;
 use tokio::time::advance;
 
 use crate::support::{Builder, item, layer, ms, send, timetable, work};
@@ -54,6 +55,25 @@ async fn what_takes_long_to_score_makes_no_source_late() {
             }
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_in_portions_is_read_before_it_is_scored() {
+    // Ten portions of 500 items, each after a pause of 5 ms: they are all there after 50 ms.
+    let portions = Source::stream("portions", |_: &ContextRequest<()>| {
+        futures::stream::iter(0..5_000).then(|number| async move {
+            if number % 500 == 0 {
+                tokio::time::sleep(ms(5)).await;
+            }
+            Ok::<_, BoxError>(item(&format!("portioned {number}"), 1, 0.5))
+        })
+    });
+    let (sent, selection) =
+        send(slow(true, 10, 1).source(portions.deadline(ms(100))), ContextRequest::new(()))
+            .await
+            .unwrap();
+    assert_eq!(sent.len(), 5_011);
+    assert_eq!(selection.gather.source("portions").unwrap().outcome, SourceOutcome::Completed);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,7 +15,7 @@ use crate::page::Door;
 use crate::proxy::Client;
 use crate::select::Selector;
 use crate::tenant::Tenants;
-use crate::{api, server};
+use crate::{api, select, server};
 
 /// A gateway that is ready to serve.
 ///
@@ -109,6 +109,8 @@ impl Gateway {
         // The port may have been left to the system.
         let listen = listener.local_addr()?;
         self.shared.hosts = Hosts::new(listen, &self.shared.config.hosts);
+        // The first call would have to wait for it, within the time for its selection.
+        drop(tokio::task::spawn_blocking(select::load).await);
         let shared = Arc::new(self.shared);
         let answer = {
             let shared = Arc::clone(&shared);

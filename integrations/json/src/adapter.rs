@@ -1,10 +1,13 @@
 //! Messages to candidates and back.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use cupel::ContextItem;
-use cupel::conversation::{Answers, Attributes, Conversation, Message, Role, Rules};
+use cupel::conversation::{
+    Answers, Attributes, Conversation, Message, Role, Rules, bare_text, question,
+};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
 use cupel::tokens::{Encoding, TokenCounter, load_in_background, shared_counter};
@@ -201,6 +204,9 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
             Endpoint::Chat => self.rules.clone().answers(Answers::Next),
             Endpoint::Responses => self.rules.clone().answers(Answers::Later),
         };
+        let question = question(&read, |index, text| {
+            text.push_str(read.get(index).map_or("", |message| &message.text));
+        });
         let mut conversation = Conversation::new(read, &rules)?;
         let refused = conversation.take_refused();
         let candidates = conversation.take_candidates();
@@ -218,6 +224,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
         split.uncounted = uncounted;
+        split.question = question;
         Ok(split)
     }
 
@@ -251,6 +258,15 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
 
     fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
         rest.conversation.withdrawn(placed)
+    }
+
+    fn text<'a>(
+        &'a self,
+        _: &'a Self::Rest,
+        _: usize,
+        item: &'a ContextItem,
+    ) -> Option<Cow<'a, str>> {
+        Some(bare_text(item.content()))
     }
 
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {

@@ -161,17 +161,17 @@ struct DifferenceData {
     before: Vec<usize>,
 }
 
-/// Names by number, in the order of their first appearance.
+/// Names by number, in the order of their first appearance; the same whatever their case.
 #[derive(Default)]
 struct Names<'a> {
     names: Vec<&'a str>,
-    numbers: HashMap<&'a str, usize>,
+    numbers: HashMap<String, usize>,
 }
 
 impl<'a> Names<'a> {
     fn number(&mut self, name: &'a str) -> usize {
         let Self { names, numbers } = self;
-        *numbers.entry(name).or_insert_with(|| {
+        *numbers.entry(name.to_ascii_lowercase()).or_insert_with(|| {
             names.push(name);
             names.len() - 1
         })

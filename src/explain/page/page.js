@@ -7,6 +7,8 @@ const data = JSON.parse(document.getElementById('cupel-data').textContent);
 const PAGE = 100;      // rows that are drawn at once
 const PRINTED = 2000;  // rows that are drawn for a printer
 const CELLS = 500;
+const LEGEND = 24;     // kinds or sources that are named under the bar
+const OPTIONS = 500;   // names that can be chosen from
 
 const h = (tag, attributes, ...children) => {
   const element = document.createElement(tag);
@@ -35,12 +37,12 @@ items.forEach((item, index) => {
   item.gone = item.d === 'g';
 });
 const listed = items.filter((item) => !item.gone);
-const FIXED_COLORS = { Message: 0, Document: 1, SystemPrompt: 2, ToolOutput: 3, Memory: 6 };
+const FIXED_COLORS = new Map([['Message', 0], ['Document', 1], ['SystemPrompt', 2], ['ToolOutput', 3], ['Memory', 6]]);
 const colors = (names) => {
-  const taken = new Set(names.map((name) => FIXED_COLORS[name]).filter((color) => color !== undefined));
+  const taken = new Set(names.map((name) => FIXED_COLORS.get(name)).filter((color) => color !== undefined));
   const rest = [...Array(10).keys()].filter((color) => !taken.has(color));
   let next = 0;
-  return names.map((name) => `var(--k${FIXED_COLORS[name] ?? rest[next++ % rest.length] ?? 9})`);
+  return names.map((name) => `var(--k${FIXED_COLORS.get(name) ?? rest[next++ % rest.length] ?? 9})`);
 };
 const palettes = { k: colors(data.kinds), s: colors(data.sources) };
 const names = { k: data.kinds, s: data.sources, r: data.reasons.map((reason) => reason.name) };
@@ -94,10 +96,11 @@ const drawWindow = () => {
   const entry = (swatch, name, value, note) => [swatch, h('span', { class: 'name', title: name }, name), h('span', { class: 'num' }, value), h('span', { class: 'soft num' }, note)];
   legend.replaceChildren(...[
     fixed > 0 && h('li', {}, h('span', { class: 'entry' }, entry(h('i', { class: 'swatch fixed' }), 'Fixed', n(fixed), percent(fixed, whole)))),
-    ...parts.map((group) => h('li', {}, h('button', {
+    ...parts.slice(0, LEGEND).map((group) => h('li', {}, h('button', {
       type: 'button', 'aria-pressed': String(state[by] === group.index), title: `${n(group.inside)} in, ${n(group.out)} out; show only these`,
       onclick: () => { state[by] = state[by] === group.index ? -1 : group.index; sync(); },
     }, entry(h('i', { class: 'swatch', color: palettes[by][group.index] }), group.name, n(group.tokens), percent(group.tokens, whole))))),
+    parts.length > LEGEND && h('li', {}, h('span', { class: 'entry soft' }, `and ${n(parts.length - LEGEND)} more, ${n(parts.slice(LEGEND).reduce((sum, group) => sum + group.tokens, 0))} tokens`)),
     ...rest.map(([key, name]) => h('li', {}, h('span', { class: 'entry' }, entry(h('i', { class: `swatch ${key}` }), key === 'margin' ? `${name} (${window_.marginPercent} %)` : name, n(window_[key]), percent(window_[key], whole))))),
   ].filter(Boolean));
   drawGrid();
@@ -330,7 +333,7 @@ const list = () => {
 const select = (field, title, id) => {
   const counts = new Map();
   for (const item of listed) counts.set(item[field], (counts.get(item[field]) || 0) + 1);
-  const options = [...counts].sort((a, b) => b[1] - a[1]);
+  const options = [...counts].sort((a, b) => b[1] - a[1]).slice(0, OPTIONS);
   return h('select', { id, 'aria-label': title, onchange: (event) => { state[field] = Number(event.target.value); sync(); } },
     h('option', { value: '-1' }, title), options.map(([index, count]) => h('option', { value: index }, `${names[field][index].slice(0, 60)} (${n(count)})`)));
 };

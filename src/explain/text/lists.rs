@@ -54,7 +54,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn more(&self, f: &mut fmt::Formatter<'_>, hidden: usize) -> fmt::Result {
+    /// Says how many are not shown.
+    pub(super) fn more(&self, f: &mut fmt::Formatter<'_>, hidden: usize) -> fmt::Result {
         match hidden {
             0 => Ok(()),
             hidden => {

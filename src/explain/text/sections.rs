@@ -8,6 +8,9 @@ use super::table::{bar, clip, count, gauge, items, share, thousands, wrap};
 use crate::diagnostics::InclusionReason;
 use crate::model::ContextItem;
 
+/// Kinds or sources that are shown at least: there are seldom more.
+const GROUPS: usize = 16;
+
 impl Text<'_> {
     pub(super) fn heading(
         &self,
@@ -172,7 +175,9 @@ impl Text<'_> {
         let columns = format!("  {what:<13}  candidates    tokens   selected    tokens");
         writeln!(f, "{}", self.paint.faint(&columns))?;
         let all = selected_tokens(&self.explanation.report);
-        for group in totals::groups(&self.explanation.report, name) {
+        let groups = totals::groups(&self.explanation.report, name);
+        let hidden = groups.len().saturating_sub(self.rows.max(GROUPS));
+        for group in groups.into_iter().take(self.rows.max(GROUPS)) {
             let part = share(group.tokens, all);
             writeln!(
                 f,
@@ -186,7 +191,7 @@ impl Text<'_> {
                 part * 100.0,
             )?;
         }
-        Ok(())
+        self.more(f, hidden)
     }
 
     pub(super) fn sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -44,6 +44,7 @@
 //! | `slicer`, `placer` | one part each |
 //! | (`overflow`) | `throw` (the default), `truncate` or `proceed` |
 //! | (`deduplication`) | `true` (the default) or `false` |
+//! | (`relevance`) | a judge, and what is different when there is a question: [`RelevanceSpec`] |
 //!
 //! [`ScorerSpec`], [`SlicerSpec`] and [`PlacerSpec`] list the types and their keys.
 //!
@@ -70,6 +71,7 @@ mod parts;
 mod placer;
 mod policy;
 mod registry;
+mod relevance;
 mod scorer;
 mod slicer;
 mod values;
@@ -82,6 +84,7 @@ pub use decay::{DecayCurveSpec, DecayWindowSpec};
 pub use error::PolicySpecError;
 pub use placer::PlacerSpec;
 pub use registry::ScorerRegistry;
+pub use relevance::{JudgeSpec, RelevanceSpec};
 pub use scorer::{ScorerSpec, WeightedScorer};
 pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 
@@ -124,12 +127,22 @@ pub struct PolicySpec {
     pub overflow: OverflowStrategy,
     /// Whether items with equal content are reduced to the best one.
     pub deduplication: bool,
+    /// How the question is used; not at all when none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<RelevanceSpec>,
 }
 
 impl PolicySpec {
     /// A spec that throws on overflow and deduplicates, as a policy does unless told otherwise.
     #[must_use]
     pub fn new(scorer: ScorerSpec, slicer: SlicerSpec, placer: PlacerSpec) -> Self {
-        Self { scorer, slicer, placer, overflow: OverflowStrategy::default(), deduplication: true }
+        Self {
+            scorer,
+            slicer,
+            placer,
+            overflow: OverflowStrategy::default(),
+            deduplication: true,
+            relevance: None,
+        }
     }
 }

@@ -7,7 +7,9 @@ use serde::Serializer;
 use serde::de::{Deserialize, Deserializer, Error};
 
 use super::convert::Convert;
-use super::{PlacerSpec, PolicySpec, PolicySpecError, ScorerRegistry, ScorerSpec, SlicerSpec};
+use super::{
+    PlacerSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec, SlicerSpec,
+};
 use crate::config::{Fields, Found, FromTree, Path, Report, Tree};
 use crate::model::OverflowStrategy;
 use crate::policy::{Policy, PolicyBuilder};
@@ -16,6 +18,7 @@ use crate::scorer::CompositeScorer;
 const SCORER: Path<'_> = Path::Key(&Path::Root, "scorer");
 const SLICER: Path<'_> = Path::Key(&Path::Root, "slicer");
 const PLACER: Path<'_> = Path::Key(&Path::Root, "placer");
+const RELEVANCE: Path<'_> = Path::Key(&Path::Root, "relevance");
 
 /// Where a policy's scorer is written: a weighted average as the policy's own list.
 fn scorer_path(is_average: bool) -> Path<'static> {
@@ -40,6 +43,7 @@ impl PolicySpec {
             placer: fields.required("placer"),
             overflow: fields.or("overflow", OverflowStrategy::default()),
             deduplication: fields.or("deduplication", true),
+            relevance: fields.maybe("relevance"),
         };
         fields.close();
         match given {
@@ -57,12 +61,16 @@ impl PolicySpec {
     }
 
     fn build(&self, scorer_path: &Path<'_>, convert: &mut Convert<'_>) -> PolicyBuilder {
-        Policy::builder()
+        let policy = Policy::builder()
             .scorer(self.scorer.build(scorer_path, convert))
             .slicer(self.slicer.build(&SLICER, convert))
             .placer(self.placer.build(&PLACER, convert))
             .overflow_strategy(self.overflow)
-            .deduplication(self.deduplication)
+            .deduplication(self.deduplication);
+        match &self.relevance {
+            Some(relevance) => policy.relevance(relevance.build(&RELEVANCE, convert)),
+            None => policy,
+        }
     }
 
     fn own_scorer_path(&self) -> Path<'static> {
@@ -117,6 +125,9 @@ impl PolicySpec {
             placer: PlacerSpec::describe(&**pipeline.placer(), &PLACER, &mut convert),
             overflow: pipeline.overflow_strategy(),
             deduplication: pipeline.deduplication(),
+            relevance: policy
+                .relevance()
+                .map(|relevance| RelevanceSpec::describe(relevance, &RELEVANCE, &mut convert)),
         };
         convert.finish(Some(spec))
     }

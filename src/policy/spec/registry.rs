@@ -1,12 +1,13 @@
-//! What a spec cannot hold: a clock, and scorers written in code.
+//! What a spec cannot hold: a clock, and scorers and judges written in code.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::{ConfigError, CupelError};
+use crate::relevance::Judge;
 use crate::scorer::{Scorer, TimeProvider};
 
-/// The clock and the named scorers that turn a [`PolicySpec`](crate::PolicySpec) into a policy.
+/// The clock and the named scorers and judges that turn a [`PolicySpec`](crate::PolicySpec) into a policy.
 ///
 /// There is no default clock: a policy that decays with age follows the one given here.
 ///
@@ -46,12 +47,13 @@ use crate::scorer::{Scorer, TimeProvider};
 pub struct ScorerRegistry {
     clock: Arc<dyn TimeProvider>,
     scorers: BTreeMap<String, Arc<dyn Scorer>>,
+    judges: BTreeMap<String, Arc<dyn Judge>>,
 }
 
 impl ScorerRegistry {
     /// A registry without scorers; decay scorers will read this clock.
     pub fn new(clock: impl TimeProvider + 'static) -> Self {
-        Self { clock: Arc::new(clock), scorers: BTreeMap::new() }
+        Self { clock: Arc::new(clock), scorers: BTreeMap::new(), judges: BTreeMap::new() }
     }
 
     /// Adds a scorer under a name. Values, `Arc`s and `Box`es all go in.
@@ -64,19 +66,43 @@ impl ScorerRegistry {
         name: impl Into<String>,
         scorer: impl Scorer + 'static,
     ) -> Result<Self, CupelError> {
-        let name = name.into();
-        let problem = |text: &str| {
-            let message = format!("{name:?} {text}");
-            Err(CupelError::ScorerConfig(ConfigError::new("ScorerRegistry", "name", message)))
-        };
-        if name.trim().is_empty() {
-            return problem("is blank, expected at least one character that is not white space");
-        }
-        if self.scorers.contains_key(&name) {
-            return problem("is registered already, expected a new one");
-        }
+        let name = free(name.into(), &self.scorers)?;
         self.scorers.insert(name, Arc::new(scorer));
         Ok(self)
+    }
+
+    /// Adds a judge under a name, for `relevance: { type: custom, name: … }`. Judges and scorers
+    /// may have the same name.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::ScorerConfig`] when the name is blank or taken by another judge.
+    pub fn register_judge(
+        mut self,
+        name: impl Into<String>,
+        judge: impl Judge + 'static,
+    ) -> Result<Self, CupelError> {
+        let name = free(name.into(), &self.judges)?;
+        self.judges.insert(name, Arc::new(judge));
+        Ok(self)
+    }
+
+    /// The judge registered under a name.
+    #[must_use]
+    pub fn judge(&self, name: &str) -> Option<&Arc<dyn Judge>> {
+        self.judges.get(name)
+    }
+
+    /// The names of the judges, sorted.
+    pub fn judges(&self) -> impl Iterator<Item = &str> {
+        self.judges.keys().map(String::as_str)
+    }
+
+    /// The name under which this very judge is registered.
+    pub(super) fn name_of_judge(&self, judge: &dyn Judge) -> Option<&str> {
+        let mut entries = self.judges.iter();
+        let found = entries.find(|(_, known)| known.identity() == judge.identity());
+        found.map(|(name, _)| name.as_str())
     }
 
     /// The scorer registered under a name.
@@ -102,4 +128,19 @@ impl ScorerRegistry {
         let found = entries.find(|(_, known)| known.identity() == scorer.identity());
         found.map(|(name, _)| name.as_str())
     }
+}
+
+/// A name that can be given, or why not.
+fn free<T>(name: String, taken: &BTreeMap<String, T>) -> Result<String, CupelError> {
+    let problem = |text: &str| {
+        let message = format!("{name:?} {text}");
+        Err(CupelError::ScorerConfig(ConfigError::new("ScorerRegistry", "name", message)))
+    };
+    if name.trim().is_empty() {
+        return problem("is blank, expected at least one character that is not white space");
+    }
+    if taken.contains_key(&name) {
+        return problem("is registered already, expected a new one");
+    }
+    Ok(name)
 }

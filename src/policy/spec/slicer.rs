@@ -8,8 +8,8 @@ use super::policy::lower_case;
 use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
 use crate::slicer::{
-    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice,
-    KnapsackSlice, QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
+    BestFirstSlice, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice,
+    GreedySlice, KnapsackSlice, QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
 };
 
 parts! {
@@ -17,7 +17,7 @@ parts! {
     ///
     /// | slicer | keys; those in parentheses may be left out |
     /// | --- | --- |
-    /// | `greedy` | |
+    /// | `greedy`, `best_first` | |
     /// | `knapsack` | (`bucket_size`), (`widen_buckets`) |
     /// | `quota` | `quotas`: a list of `kind`, (`require`), (`cap`); `inner`: a slicer |
     /// | `fill` | `inner`: a slicer |
@@ -37,6 +37,8 @@ parts! {
     pub enum SlicerSpec: "a slicer" else Self::Greedy => {
         /// [`GreedySlice`](crate::GreedySlice).
         "greedy" Greedy,
+        /// [`BestFirstSlice`](crate::BestFirstSlice).
+        "best_first" BestFirst,
         /// [`KnapsackSlice`](crate::KnapsackSlice).
         "knapsack" Knapsack {
             /// Tokens in a bucket; 100 where the key is left out.
@@ -135,6 +137,7 @@ impl SlicerSpec {
     fn checked(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Slicer>> {
         Some(match self {
             Self::Greedy => Arc::new(GreedySlice),
+            Self::BestFirst => Arc::new(BestFirstSlice),
             Self::Knapsack { bucket_size, widen_buckets } => {
                 let knapsack = convert.check(path, KnapsackSlice::new(*bucket_size))?;
                 Arc::new(knapsack.widen_buckets(*widen_buckets))
@@ -182,6 +185,8 @@ impl SlicerSpec {
         };
         if is::<GreedySlice>(any).is_some() {
             Self::Greedy
+        } else if is::<BestFirstSlice>(any).is_some() {
+            Self::BestFirst
         } else if let Some(knapsack) = is::<KnapsackSlice>(any) {
             let widen_buckets = knapsack.widens_buckets();
             Self::Knapsack { bucket_size: knapsack.bucket_size(), widen_buckets }

@@ -2,9 +2,12 @@
 
 use crate::config::{Found, FromTree, Key, Path, Report, Tree, plain};
 use crate::model::{ContextKind, OverflowStrategy};
+use crate::relevance::Language;
 use crate::slicer::ScarcityBehavior;
 
 plain! {
+    Language, "none, danish, dutch, english, finnish, french, german, italian, norwegian, portuguese, russian, spanish or swedish",
+        |tree| tree.text()?.parse().ok();
     OverflowStrategy, "throw, truncate or proceed", |tree| tree.text()?.parse().ok();
     ScarcityBehavior, "degrade or throw", |tree| match tree.text()?.to_ascii_lowercase().as_str() {
         "degrade" => Some(Self::Degrade),

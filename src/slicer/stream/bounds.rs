@@ -1,6 +1,6 @@
 //! What an open stream promises about the items it has not yielded yet.
 
-use super::item::{Key, Sequence, StreamItem, density_key};
+use super::item::{Key, Sequence, StreamItem, StreamOrder, density_key};
 use crate::order;
 
 /// The promises of one open stream, and where it has got to.
@@ -32,6 +32,9 @@ pub struct StreamBounds {
     descending: bool,
     /// Density key of the densest item that may come.
     ceiling: u64,
+    descending_score: bool,
+    /// Score key of the best item that may come.
+    score_ceiling: u64,
     may_pin: bool,
 }
 
@@ -54,6 +57,8 @@ impl StreamBounds {
             min_tokens: 0,
             descending: false,
             ceiling: 0,
+            descending_score: false,
+            score_ceiling: 0,
             may_pin: true,
         }
     }
@@ -79,6 +84,13 @@ impl StreamBounds {
         self
     }
 
+    /// Promises that no item scores higher than the one before it.
+    #[must_use]
+    pub fn descending_score(mut self) -> Self {
+        self.descending_score = true;
+        self
+    }
+
     /// Promises that no item is pinned.
     #[must_use]
     pub fn never_pinned(mut self) -> Self {
@@ -96,15 +108,22 @@ impl StreamBounds {
             return true;
         }
         let density = density_key(item.score, item.tokens);
+        let score = order::descending(item.score);
         let kept = item.tokens >= self.min_tokens
-            && order::descending(item.score) >= order::descending(self.max_score)
+            && score >= order::descending(self.max_score)
+            && score >= self.score_ceiling
             && density >= self.ceiling;
         if !kept {
             *self = Self::after_breach(self.next);
-        } else if self.descending {
+            return false;
+        }
+        if self.descending {
             self.ceiling = density;
         }
-        kept
+        if self.descending_score {
+            self.score_ceiling = score;
+        }
+        true
     }
 
     /// Takes note of a pinned item the stream has yielded; `false` when it promised none.
@@ -142,7 +161,11 @@ impl StreamBounds {
     /// An item that scores the most and is the smallest comes first, and may really come; unless
     /// the density is bounded more tightly than that. Then a larger item of the same density has
     /// a higher score and comes before smaller ones, so all of that density may be overtaken.
-    pub(super) fn first_key(&self, budget: i64) -> Key {
+    pub(super) fn first_key(&self, budget: i64, order: StreamOrder) -> Key {
+        let best = order::descending(self.max_score).max(self.score_ceiling);
+        if order == StreamOrder::Score {
+            return Key { density: best, score: best, sequence: self.next };
+        }
         // A negative score weighs less on a larger item.
         let tokens = if self.max_score < 0.0 { budget } else { self.min_tokens };
         let density = density_key(self.max_score, tokens);

@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use super::item::{Key, StreamItem};
+use super::item::{Key, StreamItem, StreamOrder};
 use super::tree::Tree;
 use crate::model::ContextItem;
 
@@ -79,9 +79,9 @@ impl<P> Contents<P> {
     }
 
     /// Forgets items that are gone.
-    pub(super) fn forget(&mut self, dropped: &[StreamItem<P>]) {
+    pub(super) fn forget(&mut self, order: StreamOrder, dropped: &[StreamItem<P>]) {
         for item in dropped {
-            self.remove(&Key::of(item), &item.payload);
+            self.remove(&order.key(item), &item.payload);
         }
     }
 }

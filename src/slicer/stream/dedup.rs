@@ -1,7 +1,7 @@
 //! Reduces items of equal content to the best one while they arrive.
 
 use super::contents::{Contents, StreamContent};
-use super::item::{Key, StreamItem, StreamPush};
+use super::item::{StreamItem, StreamOrder, StreamPush};
 use super::room::RoomRule;
 use super::tree::Tree;
 
@@ -34,7 +34,7 @@ impl<P> Deduplication<P> {
         budget: u64,
         item: StreamItem<P>,
     ) -> StreamPush<P> {
-        let (key, tokens) = (Key::of(&item), item.tokens.unsigned_abs());
+        let (key, tokens) = (kept.order().key(&item), item.tokens.unsigned_abs());
         let holder = self.contents.holder(kept, &item.payload);
         match &holder {
             // As in a batch, equal scores leave the place to the item that is earlier there.
@@ -51,7 +51,7 @@ impl<P> Deduplication<P> {
         }
         let withdrawn = holder.and_then(|holder| kept.remove(&holder));
         if let Some(withdrawn) = &withdrawn {
-            self.contents.remove(&Key::of(withdrawn), &withdrawn.payload);
+            self.contents.remove(&kept.order().key(withdrawn), &withdrawn.payload);
             if let Some(room) = self.room.as_mut().filter(|_| withdrawn.tokens != item.tokens) {
                 room.distrust();
             }
@@ -70,11 +70,11 @@ impl<P> Deduplication<P> {
             return Vec::new();
         };
         let dropped = room.sweep(kept, budget);
-        self.contents.forget(&dropped);
+        self.contents.forget(kept.order(), &dropped);
         dropped
     }
 
-    pub(super) fn forget(&mut self, dropped: &[StreamItem<P>]) {
-        self.contents.forget(dropped);
+    pub(super) fn forget(&mut self, order: StreamOrder, dropped: &[StreamItem<P>]) {
+        self.contents.forget(order, dropped);
     }
 }

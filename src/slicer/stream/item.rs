@@ -77,10 +77,39 @@ impl<P> StreamPush<P> {
 /// What a [`StreamSlice`](crate::slicer::StreamSlice) holds when nothing more arrives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamSelection<P> {
-    /// The selection of a batch [`GreedySlice`](crate::GreedySlice), in its order.
+    /// The selection of a batch, in its order.
     pub selected: Vec<StreamItem<P>>,
-    /// Items that were kept to the end, but did not fit; by score per token as well.
+    /// Items that were kept to the end, but did not fit, in the same order.
     pub passed_over: Vec<StreamItem<P>>,
+}
+
+/// Which items come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum StreamOrder {
+    /// By score per token, as [`GreedySlice`](crate::GreedySlice) takes them.
+    #[default]
+    Density,
+    /// By score, as [`BestFirstSlice`](crate::BestFirstSlice) takes them.
+    Score,
+}
+
+impl StreamOrder {
+    /// What items go by first, as a key that ascends where it descends.
+    pub(super) fn rank(self, score: f64, tokens: i64) -> u64 {
+        match self {
+            Self::Density => density_key(score, tokens),
+            Self::Score => order::descending(score),
+        }
+    }
+
+    pub(super) fn key<P>(self, item: &StreamItem<P>) -> Key {
+        Key {
+            density: self.rank(item.score, item.tokens),
+            score: order::descending(item.score),
+            sequence: item.sequence,
+        }
+    }
 }
 
 /// Where an item stands in greedy order; the smallest key is taken first.
@@ -88,6 +117,7 @@ pub struct StreamSelection<P> {
 /// A batch sorts by score and then, keeping that order among equals, by density.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
+    /// Or the score once more, where items go by it alone.
     pub(super) density: u64,
     pub(super) score: u64,
     pub(super) sequence: Sequence,
@@ -107,14 +137,6 @@ impl Key {
     /// Before every item of this density.
     pub(super) const fn before_density(density: u64) -> Self {
         Self { density, score: 0, sequence: Sequence { stream: 0, position: 0 } }
-    }
-
-    pub(super) fn of<P>(item: &StreamItem<P>) -> Self {
-        Self {
-            density: density_key(item.score, item.tokens),
-            score: order::descending(item.score),
-            sequence: item.sequence,
-        }
     }
 }
 

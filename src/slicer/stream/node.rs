@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::item::{Key, StreamItem, density_key};
+use super::item::{Key, StreamItem};
 use super::totals::Totals;
 use crate::order;
 
@@ -18,8 +18,8 @@ pub(super) struct Entry<P> {
 }
 
 impl<P> Entry<P> {
-    pub(super) fn new(item: StreamItem<P>) -> Self {
-        Self { density: density_key(item.score, item.tokens), item }
+    pub(super) fn new(key: &Key, item: StreamItem<P>) -> Self {
+        Self { density: key.density, item }
     }
 
     pub(super) fn tokens(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Which items some future could still select, when nothing is ever taken back.
 
-use super::item::{Key, StreamItem, StreamPush, density_key};
+use super::item::{StreamItem, StreamPush};
 use super::tree::Tree;
 
 /// Drops an item as soon as nothing that arrives could make it fit.
@@ -25,10 +25,10 @@ impl ReachRule {
         item: StreamItem<P>,
     ) -> StreamPush<P> {
         let tokens = item.tokens.unsigned_abs();
-        if tokens > self.reach && density_key(item.score, item.tokens) > self.last {
+        if tokens > self.reach && live.order().rank(item.score, item.tokens) > self.last {
             return StreamPush::Dropped(item);
         }
-        let key = Key::of(&item);
+        let key = live.order().key(&item);
         if tokens > live.reach_at(&key, budget) {
             return StreamPush::Dropped(item);
         }

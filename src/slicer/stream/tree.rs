@@ -1,6 +1,6 @@
 //! The kept items in greedy order, in a tree that knows what every part of it adds up to.
 
-use super::item::{Key, StreamItem};
+use super::item::{Key, StreamItem, StreamOrder};
 use super::node::{Children, Entry, Node};
 
 /// Kept items by key.
@@ -10,11 +10,16 @@ use super::node::{Children, Entry, Node};
 #[derive(Clone)]
 pub(super) struct Tree<P> {
     root: Node<P>,
+    order: StreamOrder,
 }
 
 impl<P> Tree<P> {
-    pub(super) fn new() -> Self {
-        Self { root: Node::empty() }
+    pub(super) fn new(order: StreamOrder) -> Self {
+        Self { root: Node::empty(), order }
+    }
+
+    pub(super) fn order(&self) -> StreamOrder {
+        self.order
     }
 
     pub(super) fn len(&self) -> usize {
@@ -37,7 +42,7 @@ impl<P> Tree<P> {
     }
 
     pub(super) fn insert(&mut self, key: &Key, item: StreamItem<P>) {
-        if let Some(beside) = self.root.insert(key, Entry::new(item)) {
+        if let Some(beside) = self.root.insert(key, Entry::new(key, item)) {
             let root = std::mem::replace(&mut self.root, Node::empty());
             self.root = Node::new(Children::Nodes(vec![root, beside]));
         }

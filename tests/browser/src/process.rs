@@ -104,6 +104,12 @@ impl Drop for Process {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
+        // Its own children end a moment later, and may still write.
+        for _ in 0..40 {
+            if fs::remove_dir_all(&self.folder).is_ok() || !self.folder.exists() {
+                break;
+            }
+            sleep(Duration::from_millis(25));
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cupel::layer::{Error, Selection};
+use cupel::tokens::{Encoding, TokenCounter as _, shared_counter};
 use cupel_json::{Endpoint, JsonBody};
 use http::StatusCode;
 use serde::Deserialize;
@@ -23,6 +24,11 @@ const LARGE: usize = 256 * 1024;
 
 /// Where a user's first message is looked for.
 const OPENING: usize = 16;
+
+/// Loads the encoding that most models have.
+pub(crate) fn load() {
+    shared_counter(Encoding::O200k).count("load");
+}
 
 /// Selects in bodies.
 #[derive(Debug)]

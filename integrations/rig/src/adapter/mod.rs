@@ -10,6 +10,7 @@ mod rest;
 mod text;
 mod words;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -293,6 +294,12 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
             None => InSight::all(&messages, read),
             Some(horizon) => InSight::back_to(horizon, &messages, read),
         };
+        let question = conversation::question(&in_sight.read, |index, text| {
+            let position = in_sight.positions.get(index);
+            if let Some(message) = position.and_then(|position| messages.get(*position)) {
+                text::write(message, usize::MAX, text);
+            }
+        });
         let mut conversation = conversation(&messages, &in_sight, &self.rules, self.report_text)?;
         let mut candidates = conversation.take_candidates();
         refused.extend(conversation.take_refused());
@@ -309,6 +316,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         let mut split = Split::new(candidates, fixed_tokens, rest);
         split.refused = refused;
         split.uncounted = uncounted;
+        split.question = question;
         Ok(split)
     }
 
@@ -318,6 +326,26 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
 
     fn withdrawn(&self, rest: &Rest<R>, placed: &[Placed]) -> Vec<(usize, String)> {
         rest.conversation.withdrawn(placed)
+    }
+
+    fn text<'a>(
+        &'a self,
+        rest: &'a Rest<R>,
+        index: usize,
+        _: &'a ContextItem,
+    ) -> Option<Cow<'a, str>> {
+        let members = rest.conversation.messages_of(index);
+        let mut text = String::new();
+        for position in members.iter().filter_map(|member| rest.positions.get(*member)) {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            if let Some(message) = rest.messages.get(*position) {
+                text::write(message, usize::MAX, &mut text);
+            }
+        }
+        // A document is its own text.
+        (!members.is_empty()).then_some(Cow::Owned(text))
     }
 
     fn source_item_tokens(&self, rest: &Rest<R>, item: &ContextItem) -> i64 {

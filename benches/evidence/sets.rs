@@ -1,0 +1,82 @@
+//! Conversations and documents with questions whose evidence is known.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use cupel::relevance::Question;
+use cupel::{ContextItem, ContextKind};
+use serde_json::Value;
+
+/// The conversations of one file.
+pub(crate) struct Set {
+    pub(crate) name: String,
+    conversations: Vec<Conversation>,
+}
+
+struct Conversation {
+    items: Vec<ContextItem>,
+    questions: Vec<(Question, Vec<usize>)>,
+}
+
+/// One question.
+pub(crate) struct Asked<'a> {
+    pub(crate) items: &'a [ContextItem],
+    pub(crate) question: &'a Question,
+    /// The items that hold the answer, at least one.
+    pub(crate) evidence: &'a [usize],
+}
+
+impl Set {
+    pub(crate) fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
+        self.conversations.iter().flat_map(|conversation| {
+            conversation.questions.iter().filter(|(_, evidence)| !evidence.is_empty()).map(
+                |(question, evidence)| Asked { items: &conversation.items, question, evidence },
+            )
+        })
+    }
+}
+
+/// The sets that ship with the project, and those of `CUPEL_EVIDENCE_DIR`.
+pub(crate) fn sets() -> Vec<Set> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/evidence/data");
+    let other = std::env::var_os("CUPEL_EVIDENCE_DIR").map(PathBuf::from);
+    [Some(own), other].into_iter().flatten().flat_map(|folder| in_folder(&folder)).collect()
+}
+
+fn in_folder(folder: &Path) -> Vec<Set> {
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+    files.sort();
+    files.iter().map(|file| set(file)).collect()
+}
+
+fn set(file: &Path) -> Set {
+    let text = std::fs::read_to_string(file).unwrap();
+    let read = |line| {
+        let value = serde_json::from_str(line);
+        conversation(&value.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+    };
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    Set { name, conversations: text.lines().map(read).collect() }
+}
+
+fn conversation(value: &Value) -> Conversation {
+    let list = |field: &str| value[field].as_array().unwrap();
+    let mut places = HashMap::new();
+    let item = |(place, item): (usize, &Value)| {
+        places.insert(item["id"].to_string(), place);
+        let text = item["text"].as_str().unwrap();
+        let tokens = (text.chars().count() / 4 + 4) as i64;
+        let kind = ContextKind::new(item["kind"].as_str().unwrap()).unwrap();
+        ContextItem::builder(text, tokens).kind(kind).build().unwrap()
+    };
+    let items = list("items").iter().enumerate().map(item).collect();
+    let question = |question: &Value| {
+        let evidence = question["evidence"].as_array().unwrap();
+        let evidence = evidence.iter().map(|id| places[&id.to_string()]).collect();
+        (Question::new(question["question"].as_str().unwrap()), evidence)
+    };
+    Conversation { items, questions: list("questions").iter().map(question).collect() }
+}

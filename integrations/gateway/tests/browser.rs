@@ -1,0 +1,87 @@
+//! The page in a real browser, with and without its token.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, missing_docs)]
+
+#[path = "../../local_server/mod.rs"]
+#[allow(missing_debug_implementations, unreachable_pub, dead_code, clippy::panic)]
+mod local_server;
+
+#[path = "gateway/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+use cupel_browser::{Browser, Tab};
+use cupel_gateway::Secret;
+use serde_json::json;
+use support::{Running, chat, config, http, ok_server};
+
+async fn call(gateway: &Running, content: &str) {
+    let mut body = chat("test-900");
+    body["messages"].as_array_mut().unwrap().push(json!({"role": "user", "content": content}));
+    let sent = http()
+        .post(gateway.url("/v1/chat/completions"))
+        .header("content-type", "application/json")
+        .header("x-cupel-conversation", "one")
+        .body(body.to_string());
+    assert_eq!(sent.send().await.unwrap().status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_with_the_token_watches_calls_and_somebody_without_sees_none() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.page.token = Some(Secret::new("the-token"));
+    let gateway = Running::start(config).await;
+    call(&gateway, "<script>document.title = 'taken over'</script>").await;
+    let (page, list) = (gateway.url("/cupel/"), gateway.url("/cupel/"));
+    let watched = tokio::task::spawn_blocking(move || {
+        let Some(mut browser) = cupel_browser::for_tests().unwrap() else { return };
+        log_in(&mut browser, &page);
+        look_around(&mut browser, &list);
+    });
+    watched.await.unwrap();
+}
+
+fn log_in(browser: &mut Browser, page: &str) {
+    let mut tab = browser.open(page).unwrap();
+    wait_for(&mut tab, "input[name=token]");
+    assert_eq!(tab.count("#calls").unwrap(), 0, "the list shows without the token");
+    tab.click("input[name=token]").unwrap();
+    tab.type_text("wrong").unwrap();
+    tab.click("button").unwrap();
+    wait_for(&mut tab, ".bad");
+    tab.click("input[name=token]").unwrap();
+    tab.type_text("the-token").unwrap();
+    tab.click("button").unwrap();
+    // Live: the row comes without being asked for.
+    wait_for(&mut tab, "#calls tr");
+    assert_eq!(tab.eval("location.search").unwrap(), "", "the token is in no address");
+    assert_eq!(tab.eval("document.cookie").unwrap(), "", "a script sees the cookie");
+}
+
+fn look_around(browser: &mut Browser, list: &str) {
+    let mut tab = browser.open(list).unwrap();
+    wait_for(&mut tab, "#calls tr");
+    assert_eq!(tab.text("#state").unwrap(), "live");
+    assert!(tab.text("#calls tr").unwrap().contains("fitted"));
+    assert_eq!(tab.errors().unwrap(), [""; 0]);
+    tab.click("#calls a").unwrap();
+    wait_for(&mut tab, "#h-window");
+    assert_ne!(tab.eval("document.title").unwrap(), "taken over");
+    assert_eq!(tab.text(".home").unwrap(), "all calls");
+    assert_eq!(tab.errors().unwrap(), [""; 0]);
+}
+
+/// Waits for an element, also of the page that a click leads to.
+fn wait_for(tab: &mut Tab<'_>, selector: &str) {
+    let mut waited = tab.wait_for(selector);
+    for _ in 0..20 {
+        match &waited {
+            Err(error) if error.to_string().contains("navigated") => {
+                waited = tab.wait_for(selector);
+            }
+            _ => break,
+        }
+    }
+    waited.unwrap();
+}

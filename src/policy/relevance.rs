@@ -1,0 +1,185 @@
+//! How a policy uses the question.
+
+use std::sync::Arc;
+
+use super::Policy;
+use crate::diagnostics::SelectionReport;
+use crate::error::{ConfigError, CupelError};
+use crate::model::{ContextBudget, ContextItem};
+use crate::pipeline::Pipeline;
+use crate::relevance::{Judge, Judged, Question, RelevanceReport};
+use crate::scorer::Scorer;
+use crate::slicer::Slicer;
+
+/// The judge of a policy, and what else is different when there is a question.
+///
+/// ```
+/// use cupel::relevance::{Lexical, Question};
+/// use cupel::policy::Relevance;
+/// use cupel::{AgePlacer, AgeScorer, BestFirstSlice, ContextBudget, ContextItem, Policy, ReflexiveScorer};
+///
+/// // The newest first; with a question, what is closest to it.
+/// let policy = Policy::builder()
+///     .scorer(AgeScorer)
+///     .slicer(BestFirstSlice)
+///     .placer(AgePlacer)
+///     .relevance(Relevance::new(Lexical::new()).scorer(ReflexiveScorer))
+///     .build()?;
+/// let items = [
+///     ContextItem::new("The courier lost the parcel.", 40)?,
+///     ContextItem::new("Thank you!", 30)?,
+/// ];
+/// let budget = ContextBudget::builder(50).build()?;
+/// let newest = policy.dry_run(&items, &budget)?;
+/// assert_eq!(newest.included[0].item.content(), "Thank you!");
+///
+/// let asked = policy.dry_run_for(&Question::new("What about my parcel?"), &items, &budget)?;
+/// assert_eq!(asked.included[0].item.content(), "The courier lost the parcel.");
+/// assert_eq!(asked.included[0].item.matched_words().collect::<Vec<_>>(), ["parcel"]);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Relevance {
+    pub(super) judge: Arc<dyn Judge>,
+    pub(super) blend: f64,
+    pub(super) scorer: Option<Arc<dyn Scorer>>,
+    pub(super) slicer: Option<Arc<dyn Slicer>>,
+}
+
+impl Relevance {
+    /// Judges with this judge. Values, `Arc`s and `Box`es all go in.
+    pub fn new(judge: impl Judge + 'static) -> Self {
+        Self { judge: Arc::new(judge), blend: 0.0, scorer: None, slicer: None }
+    }
+
+    /// Mixes this share of the judge's hint into the hint that an item came with, as from a
+    /// retriever. They stay as they are unless set.
+    pub fn blend(mut self, share: f64) -> Self {
+        self.blend = share;
+        self
+    }
+
+    /// Scores this way when there is a question; as ever unless set.
+    pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
+        self.scorer = Some(Arc::new(scorer));
+        self
+    }
+
+    /// Fills the budget this way when there is a question; as ever unless set.
+    pub fn slicer(mut self, slicer: impl Slicer + 'static) -> Self {
+        self.slicer = Some(Arc::new(slicer));
+        self
+    }
+
+    /// The judge.
+    #[must_use]
+    pub fn judge(&self) -> &Arc<dyn Judge> {
+        &self.judge
+    }
+
+    /// The judge's share in the hint of an item that came with one.
+    #[must_use]
+    pub fn blended(&self) -> f64 {
+        self.blend
+    }
+
+    pub(crate) fn check(&self) -> Result<(), CupelError> {
+        if (0.0..=1.0).contains(&self.blend) {
+            return Ok(());
+        }
+        let message = format!("must be from 0 to 1, got {}", self.blend);
+        Err(CupelError::ScorerConfig(ConfigError::new("Relevance", "blend", message)))
+    }
+
+    /// A pipeline as it is when there is a question.
+    pub(crate) fn pipeline(&self, pipeline: &Pipeline) -> Pipeline {
+        pipeline.with_parts(self.scorer.clone(), self.slicer.clone())
+    }
+}
+
+/// Candidates with the hints of a policy's judge, and the pipeline to select from them with:
+/// see [`Policy::judge`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct JudgedItems {
+    /// The items, in their order.
+    pub items: Vec<ContextItem>,
+    /// How to select from them.
+    pub pipeline: Pipeline,
+    /// How judging went.
+    pub report: RelevanceReport,
+}
+
+/// With a question.
+impl Policy {
+    /// How the question is used; none when it is not.
+    #[must_use]
+    pub fn relevance(&self) -> Option<&Relevance> {
+        self.relevance.as_ref()
+    }
+
+    /// The same policy with another use of the question.
+    #[must_use]
+    pub fn with_relevance(mut self, relevance: Relevance) -> Self {
+        self.relevance = Some(relevance);
+        self
+    }
+
+    /// The same policy without one.
+    #[must_use]
+    pub fn without_relevance(mut self) -> Self {
+        self.relevance = None;
+        self
+    }
+
+    /// Gives items their hints for a question. The texts judged are their contents; messages and
+    /// tool outputs are taken to be a conversation in the order of the list.
+    ///
+    /// For analytics and anything else that takes items and a pipeline.
+    #[must_use]
+    pub fn judge(&self, question: &Question, items: &[ContextItem]) -> JudgedItems {
+        let mut items = items.to_vec();
+        let Some(relevance) = &self.relevance else {
+            let report = RelevanceReport::default();
+            return JudgedItems { items, pipeline: self.to_pipeline(), report };
+        };
+        let Judged { report, .. } =
+            Judged::of(&*relevance.judge, relevance.blend, question, &mut items, |_| None);
+        let pipeline =
+            if report.asked { relevance.pipeline(&self.pipeline) } else { self.to_pipeline() };
+        JudgedItems { items, pipeline, report }
+    }
+
+    /// Selects from `items` what fits `budget` and helps with the question.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pipeline::run`].
+    pub fn run_for(
+        &self,
+        question: &Question,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        let JudgedItems { items, pipeline, .. } = self.judge(question, items);
+        pipeline.run(&items, budget)
+    }
+
+    /// What [`run_for`](Self::run_for) would select, with the reasons.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pipeline::run`].
+    pub fn dry_run_for(
+        &self,
+        question: &Question,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<SelectionReport, CupelError> {
+        let JudgedItems { items, pipeline, report: relevance } = self.judge(question, items);
+        let mut report = pipeline.dry_run(&items, budget)?;
+        report.relevance = self.relevance.is_some().then_some(relevance);
+        Ok(report)
+    }
+}

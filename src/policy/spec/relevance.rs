@@ -1,0 +1,184 @@
+//! The use of the question as data: the judge, and what else is different when there is one.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::convert::{Convert, one_of};
+use super::parts::{parts, setting};
+use super::policy::write_scorer;
+use super::{ScorerSpec, SlicerSpec};
+use crate::config::{Fields, FromTree, Path};
+use crate::policy::Relevance;
+use crate::relevance::{Judge, Language, Lexical};
+use crate::scorer::{CompositeScorer, Scorer};
+
+parts! {
+    /// A judge as data.
+    ///
+    /// | judge | keys; those in parentheses may be left out |
+    /// | --- | --- |
+    /// | `lexical` | (`language`): `english` (the default), `none`, or another [`Language`] |
+    /// | `custom` | `name`: registered in a [`ScorerRegistry`](crate::ScorerRegistry) |
+    pub enum JudgeSpec: "a judge" else Self::Lexical { language: Language::default() } => {
+        /// [`Lexical`](crate::relevance::Lexical).
+        "lexical" Lexical {
+            /// The language whose endings do not matter.
+            language: Language = Language::default(),
+        },
+        /// A judge written in code.
+        "custom" Custom {
+            /// The name it is registered under.
+            name: String,
+        },
+    }
+}
+
+/// The use of the question as data: the keys of a [`JudgeSpec`], and these.
+///
+/// | key | value |
+/// | --- | --- |
+/// | (`blend`) | the judge's share in the hint of an item that came with one; 0 where left out |
+/// | (`scorers`, `scorer`) | as those of a policy: how to score when there is a question |
+/// | (`slicer`) | how to fill the budget when there is a question |
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RelevanceSpec {
+    /// Who judges.
+    #[serde(flatten)]
+    pub judge: JudgeSpec,
+    /// The judge's share in the hint of an item that came with one.
+    pub blend: f64,
+    /// How items are scored when there is a question; as ever when none.
+    #[serde(flatten, serialize_with = "write_optional_scorer")]
+    pub scorer: Option<ScorerSpec>,
+    /// How the budget is filled when there is a question; as ever when none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slicer: Option<SlicerSpec>,
+}
+
+impl RelevanceSpec {
+    /// Judges, and leaves everything else as it is.
+    #[must_use]
+    pub fn new(judge: JudgeSpec) -> Self {
+        Self { judge, blend: 0.0, scorer: None, slicer: None }
+    }
+}
+
+fn write_optional_scorer<S: serde::Serializer>(
+    scorer: &Option<ScorerSpec>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match scorer {
+        Some(scorer) => write_scorer(scorer, serializer),
+        None => serializer.collect_map(std::iter::empty::<(&str, &str)>()),
+    }
+}
+
+impl FromTree for RelevanceSpec {
+    const EXPECTED: &'static str = "a judge";
+    const IS_PART: bool = true;
+
+    fn from_fields(fields: &mut Fields<'_>) -> Option<Self> {
+        let judge = JudgeSpec::from_fields(fields)?;
+        // `scorers` is a weighted average, `scorer` is one scorer as it is; one of them is enough.
+        let average = fields.maybe("scorers").map(|scorers| ScorerSpec::Composite { scorers });
+        let single = if average.is_none() { fields.maybe("scorer") } else { None };
+        Some(Self {
+            judge,
+            blend: fields.or("blend", 0.0),
+            scorer: single.or(average),
+            slicer: fields.maybe("slicer"),
+        })
+    }
+
+    fn stand_in(path: &Path<'_>) -> Self {
+        Self::new(JudgeSpec::stand_in(path))
+    }
+}
+
+impl RelevanceSpec {
+    /// What the spec describes, or what stands in for it after noting what is wrong.
+    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Relevance {
+        let judge = self.judge.build(path, convert);
+        let mut relevance = Relevance::new(judge).blend(self.blend);
+        if convert.check(path, relevance.check()).is_none() {
+            relevance = relevance.blend(0.0);
+        }
+        if let Some(scorer) = &self.scorer {
+            let at = path.key("scorer");
+            let at = if matches!(scorer, ScorerSpec::Composite { .. }) { path } else { &at };
+            relevance = relevance.scorer(scorer.build(at, convert));
+        }
+        if let Some(slicer) = &self.slicer {
+            relevance = relevance.slicer(slicer.build(&path.key("slicer"), convert));
+        }
+        relevance
+    }
+
+    /// The spec of a policy's use of the question.
+    pub(super) fn describe(
+        relevance: &Relevance,
+        path: &Path<'_>,
+        convert: &mut Convert<'_>,
+    ) -> Self {
+        let mut scorer = |scorer: &Arc<dyn Scorer>| {
+            let is_average = scorer.as_any().is_some_and(<dyn Any>::is::<CompositeScorer>)
+                && convert.registry.is_none_or(|registry| registry.name_of(&**scorer).is_none());
+            let at = path.key("scorer");
+            ScorerSpec::describe(&**scorer, if is_average { path } else { &at }, convert)
+        };
+        let scorer = relevance.scorer.as_ref().map(&mut scorer);
+        let slicer = relevance.slicer.as_ref();
+        let slicer =
+            slicer.map(|slicer| SlicerSpec::describe(&**slicer, &path.key("slicer"), convert));
+        let judge = JudgeSpec::describe(&*relevance.judge, path, convert);
+        Self { judge, blend: relevance.blend, scorer, slicer }
+    }
+}
+
+impl JudgeSpec {
+    fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Judge> {
+        match self {
+            Self::Lexical { language } => Arc::new(Lexical::in_language(*language)),
+            Self::Custom { name } => registered(name, &path.key("name"), convert)
+                .unwrap_or_else(|| Arc::new(Lexical::new())),
+        }
+    }
+
+    fn describe(judge: &dyn Judge, path: &Path<'_>, convert: &mut Convert<'_>) -> Self {
+        if let Some(name) = convert.registry.and_then(|registry| registry.name_of_judge(judge)) {
+            return Self::Custom { name: name.to_owned() };
+        }
+        if let Some(lexical) = judge.as_any().and_then(<dyn Any>::downcast_ref::<Lexical>) {
+            return Self::Lexical { language: lexical.language() };
+        }
+        let message = format!(
+            "{} cannot be written as data: it is neither built in nor registered; build the \
+             policy with the handle from ScorerRegistry::judge",
+            judge.name()
+        );
+        convert.add(path, message);
+        Self::stand_in(path)
+    }
+}
+
+/// The judge of a name; without a registry, any name that could be registered will do.
+fn registered(name: &str, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Judge>> {
+    if name.trim().is_empty() {
+        convert.add(path, format!("must not be empty or white space only, got {name:?}"));
+        return None;
+    }
+    let registry = convert.registry?;
+    let judge = registry.judge(name).map(Arc::clone);
+    if judge.is_none() {
+        let known: Vec<&str> = registry.judges().collect();
+        let known = match known.as_slice() {
+            [] => "and none is".to_owned(),
+            known => one_of(name, known),
+        };
+        convert.add(path, format!("no judge is registered as {name:?}, {known}"));
+    }
+    judge
+}
