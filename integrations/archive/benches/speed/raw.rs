@@ -1,6 +1,6 @@
 //! The same by hand: statements on the same tables, through the same kind of pool.
 
-use cupel::relevance::{Candidate, Judge as _, Lexical, Question};
+use cupel::relevance::{Candidate, Hint, Judge as _, Lexical, Question};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -229,10 +229,8 @@ impl Raw {
             .map(|(at, (tokens, text))| Candidate::new(text, *tokens).at(at))
             .collect();
         let verdict = Lexical::new().judge(&question, &candidates);
-        let mut best: Vec<f64> = verdict
-            .iter()
-            .flat_map(|verdict| verdict.hints.iter().map(|hint| hint.value()))
-            .collect();
+        let mut best: Vec<f64> =
+            verdict.iter().flat_map(|verdict| verdict.hints.iter().map(Hint::value)).collect();
         best.sort_by(|a, b| b.total_cmp(a));
         best.len()
     }
