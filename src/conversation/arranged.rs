@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use super::message::{Message, Role};
 use super::pairing::{Pairing, Units};
+use super::plan::Planned;
+use super::plan::units::Outline;
 use super::rules::{Exchanges, Rules};
 use super::unit::Items;
 use crate::error::CupelError;
@@ -27,8 +29,12 @@ pub struct Conversation {
     /// The messages of all units, unit by unit.
     members: Vec<usize>,
     /// Candidates that are sent only with another one, and that one.
-    needs: BTreeMap<usize, usize>,
+    pub(super) needs: BTreeMap<usize, usize>,
     refused: Vec<Refused>,
+    /// What a plan needs of each message.
+    pub(super) outlines: Vec<Outline>,
+    pub(super) user_first: bool,
+    pub(super) planned: Option<Box<Planned>>,
 }
 
 /// A selection in the order in which it is sent.
@@ -37,6 +43,9 @@ pub struct Conversation {
 pub struct Arranged {
     /// Indexes of the messages that are kept, in the order of the conversation.
     pub kept: Vec<usize>,
+    /// Indexes of messages that are quoted, in the order of the conversation: what a
+    /// [plan](super::plan) recalls.
+    pub recalled: Vec<usize>,
     /// Candidates that the adapter added after those of the conversation, in the placer's order:
     /// 0 is the first that was added.
     pub others: Vec<usize>,
@@ -88,6 +97,9 @@ impl Conversation {
             members: Vec::new(),
             needs: BTreeMap::new(),
             refused: Vec::new(),
+            outlines: Outline::all(messages),
+            user_first: rules.user_first,
+            planned: None,
         };
         let mut candidate_of = BTreeMap::new();
         let mut reasons = units.refused;
@@ -165,6 +177,11 @@ impl Conversation {
         withdrawn.map(|(position, _)| (position, "what it needs was not selected".into())).collect()
     }
 
+    /// The messages of each candidate.
+    pub(super) fn all_members(&self) -> impl Iterator<Item = &[usize]> {
+        self.units.iter().map(|unit| self.members.get(unit.clone()).unwrap_or_default())
+    }
+
     /// Puts what was selected in the order in which it is sent.
     #[must_use]
     pub fn arrange(&self, placed: Vec<Placed>) -> Arranged {
@@ -173,8 +190,12 @@ impl Conversation {
             match placed.origin {
                 Origin::Request(index) => match self.units.get(index) {
                     Some(unit) => {
-                        let members = self.members.get(unit.clone());
-                        arranged.kept.extend(members.unwrap_or_default());
+                        let members = self.members.get(unit.clone()).unwrap_or_default();
+                        let part = self.planned().and_then(|planned| planned.parts.get(index));
+                        let is_sent = part.is_none_or(|part| part.is_sent());
+                        let list =
+                            if is_sent { &mut arranged.kept } else { &mut arranged.recalled };
+                        list.extend(members);
                     }
                     None => arranged.others.push(index - self.units.len()),
                 },
@@ -182,6 +203,7 @@ impl Conversation {
             }
         }
         arranged.kept.sort_unstable();
+        arranged.recalled.sort_unstable();
         arranged
     }
 }

@@ -27,6 +27,9 @@ pub struct Message {
     pub needs: Option<usize>,
     /// Whether it is sent whatever rules and attributes say.
     pub required: bool,
+    /// The tokens of each tool's result in it whose text a [plan](super::plan) may replace by an
+    /// excerpt.
+    pub results: Vec<i64>,
     /// Why the API would not take it.
     pub refused: Option<String>,
     /// What the caller knows about it. Few messages have any, so they do not take their room in
@@ -63,6 +66,7 @@ impl Message {
             with_next: false,
             needs: None,
             required: false,
+            results: Vec::new(),
             refused: None,
             attributes: None,
         }
@@ -104,6 +108,13 @@ impl Message {
     /// Sends this message whatever rules and attributes say.
     pub fn required(mut self) -> Self {
         self.required = true;
+        self
+    }
+
+    /// Adds a tool's result that this message holds, by the tokens of its text: a
+    /// [plan](super::plan) may replace that text by an excerpt.
+    pub fn result(mut self, tokens: i64) -> Self {
+        self.results.push(tokens);
         self
     }
 

@@ -37,6 +37,7 @@ mod asked;
 mod attributes;
 mod message;
 mod pairing;
+pub mod plan;
 mod rules;
 mod unit;
 

@@ -19,6 +19,7 @@ pub struct Rules {
     pub(super) answers: Answers,
     pub(super) pin_latest: bool,
     pub(super) exchanges: Exchanges,
+    pub(super) user_first: bool,
     newest: Option<DateTime<Utc>>,
     spacing: Duration,
 }
@@ -63,6 +64,7 @@ impl Rules {
             answers: Answers::Next,
             pin_latest: true,
             exchanges: Exchanges::Apart,
+            user_first: false,
             newest: None,
             spacing: Duration::from_secs(1),
         }
@@ -86,6 +88,13 @@ impl Rules {
     /// Sets which messages of an exchange that is over are one unit; none unless set.
     pub fn exchanges(mut self, exchanges: Exchanges) -> Self {
         self.exchanges = exchanges;
+        self
+    }
+
+    /// Sets whether a [plan](super::plan) has to begin what it keeps of a history with a user's
+    /// message, as some APIs want it; it need not unless set.
+    pub fn user_first(mut self, enabled: bool) -> Self {
+        self.user_first = enabled;
         self
     }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use auto_impl::auto_impl;
 use futures::future::BoxFuture;
 
+use crate::conversation::plan::{Planned, Turn};
 use crate::gather::BoxError;
 use crate::model::{ContextItem, Placed, Refused};
 use crate::relevance::Question;
@@ -89,6 +90,27 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// [`Filtered`](crate::ExclusionReason::Filtered).
     fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
         Vec::new()
+    }
+
+    /// As [`split`](Self::split), for a layer that [plans](crate::conversation::plan) its turns.
+    ///
+    /// # Errors
+    ///
+    /// As [`split`](Self::split).
+    fn split_to_plan(&self, request: Req) -> Result<Split<Self::Rest>, BoxError> {
+        self.split(request)
+    }
+
+    /// Plans the turn of a request that was taken apart with
+    /// [`split_to_plan`](Self::split_to_plan), and keeps the plan for [`join`](Self::join). None
+    /// where there is nothing to plan: then candidates are scored and selected.
+    fn plan(&self, rest: &mut Self::Rest, turn: &Turn<'_>) -> Option<Planned> {
+        None
+    }
+
+    /// What a source's item costs once the plan's [`join`](Self::join) has quoted it.
+    fn quoted_tokens(&self, rest: &Self::Rest, source: &str, item: &ContextItem) -> i64 {
+        self.source_item_tokens(rest, item)
     }
 
     /// The whole text of one of the request's candidates, by its index, where the item's content is

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use super::call::Call;
 use super::streaming::{Streaming, StreamingMode};
 use super::{ContextAdapter, ContextError};
-use crate::gather::{Gather, Sink};
+use crate::gather::{Gather, Sink, Source};
 use crate::model::ContextItem;
 use crate::relevance::{Judged, RelevanceReport};
 
@@ -57,7 +57,18 @@ impl Arrivals {
         rest: &A::Rest,
         cx: &mut Context<'_>,
     ) -> Result<Poll<()>, ContextError> {
-        let count = |item: &ContextItem| call.shared.adapter.source_item_tokens(rest, item);
+        let count = |source: usize, item: &mut ContextItem| {
+            let adapter = &call.shared.adapter;
+            let tokens = match &call.planned {
+                None => adapter.source_item_tokens(rest, item),
+                Some(planned) => {
+                    planned.accept(item);
+                    let name = call.shared.sources.get(source).map_or("", Source::name);
+                    adapter.quoted_tokens(rest, name, item)
+                }
+            };
+            item.set_tokens(tokens);
+        };
         let mut intake = Intake { count, arrivals: self };
         if let Some(mode) = call.shared.streaming.as_ref().filter(|mode| mode.is_watched()) {
             intake.arrivals.stream(mode, call);
@@ -87,10 +98,10 @@ impl Arrivals {
     fn stream<Req, A: ContextAdapter<Req>>(&mut self, mode: &StreamingMode, call: &Call<Req, A>) {
         if self.streaming.is_none() {
             let mut streaming = Streaming::new(
-                call.shared.pipeline_for(self),
+                call.pipeline_for(self),
                 mode,
                 Arc::clone(&call.shared.facts),
-                call.selection.budget.clone(),
+                call.budget().clone(),
                 Arc::clone(&call.shared.cost),
                 call.wants_report,
                 call.shared.adapter.recounts_source_items(),
@@ -113,10 +124,10 @@ struct Intake<'a, F> {
     arrivals: &'a mut Arrivals,
 }
 
-impl<F: Fn(&ContextItem) -> i64> Sink for Intake<'_, F> {
+impl<F: Fn(usize, &mut ContextItem)> Sink for Intake<'_, F> {
     fn accept(&mut self, source: usize, mut items: Vec<ContextItem>) {
         for item in &mut items {
-            item.set_tokens((self.count)(item));
+            (self.count)(source, item);
             item.set_gathered(true);
             if let Some(judged) = &mut self.arrivals.judged {
                 judged.further(item);

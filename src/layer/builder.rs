@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::judging::Judging;
+use super::planning::Planning;
 use super::service::{CupelLayer, Shared};
 use super::streaming::{ProgressHook, StreamingMode};
 use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
 use crate::gather::{Source, facts_of};
+use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
 use crate::scorer::Scorer;
@@ -46,6 +48,7 @@ struct Settings<Req> {
     policy: Option<Policy>,
     pipeline: Option<Pipeline>,
     /// Set when it is not the policy's.
+    plan: Option<Option<TurnPlan>>,
     relevance: Option<Option<Relevance>>,
     budget: Option<Arc<dyn BudgetProvider<Req>>>,
     sources: Vec<Source<Req>>,
@@ -69,6 +72,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
         let settings = Settings {
             policy: None,
             pipeline: None,
+            plan: None,
             relevance: None,
             budget: None,
             sources: Vec::new(),
@@ -100,6 +104,19 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// Selects with a pipeline, for instance one with an overflow observer.
     pub fn pipeline(mut self, pipeline: Pipeline) -> Self {
         self.settings.pipeline = Some(pipeline);
+        self
+    }
+
+    /// Plans the turns of conversations this way, whatever the policy says.
+    pub fn plan(mut self, plan: TurnPlan) -> Self {
+        self.settings.plan = Some(Some(plan));
+        self
+    }
+
+    /// Scores and selects the messages of conversations like anything else, whatever the policy
+    /// says.
+    pub fn without_plan(mut self) -> Self {
+        self.settings.plan = Some(None);
         self
     }
 
@@ -277,6 +294,9 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
     pub fn build(self) -> Result<CupelLayer<Req, A>, BuildError> {
         let Self { adapter, mut settings } = self;
         settings.check_sources()?;
+        let plan = settings.policy.as_ref().and_then(|policy| policy.plan().cloned());
+        let plan = settings.plan.take().unwrap_or(plan).map(TurnPlan::check).transpose();
+        let plan = plan.map_err(|error| BuildError(error.to_string()))?;
         let relevance = settings.policy.as_ref().and_then(|policy| policy.relevance().cloned());
         let relevance = settings.relevance.take().unwrap_or(relevance);
         if let Some(relevance) = &relevance {
@@ -302,9 +322,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         let budget = settings.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
+        let planning = plan.map(|plan| Planning::new(plan, &pipeline, streaming.is_some()));
         adapter.built();
         Ok(CupelLayer::new(Shared {
             adapter,
+            planning,
             pipeline,
             judging,
             budget,

@@ -11,6 +11,7 @@ use super::arrivals::Arrivals;
 use super::budget::without_fixed;
 use super::observe::Observers;
 use super::pinned::{Explanation, Limits};
+use super::planning::PlannedCall;
 use super::select::{Chosen, Job, Selecting};
 use super::service::Shared;
 use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split, spans};
@@ -27,6 +28,8 @@ pub(super) struct Call<Req, A> {
     /// Filled in as the call goes on.
     pub(super) selection: Selection,
     observers: Observers,
+    /// Set when the turn is planned.
+    pub(super) planned: Option<Box<PlannedCall>>,
     /// Whether anybody wants a report: a hook, or the caller.
     pub(super) wants_report: bool,
     /// Whether the caller does.
@@ -72,6 +75,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             span: span.clone(),
             selection: Selection::empty(),
             observers,
+            planned: None,
             wants_report,
             caller_wants_report,
         };
@@ -106,11 +110,15 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         // Opening a source runs none of it, and the adapter is about to consume the request.
         let gather = (!shared.sources.is_empty())
             .then(|| Box::new(Gather::open(&shared.sources, &request, shared.gather_deadline)));
-        let split = shared.adapter.split(request).map_err(ContextError::Adapter)?;
+        let split = match shared.planning {
+            Some(_) => shared.adapter.split_to_plan(request),
+            None => shared.adapter.split(request),
+        };
+        let split = split.map_err(ContextError::Adapter)?;
         let Split {
             mut candidates,
             fixed_tokens,
-            rest,
+            mut rest,
             source_frame_tokens,
             refused,
             uncounted,
@@ -136,7 +144,11 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         self.selection.fixed_tokens = fixed_tokens;
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;
-        let judged = self.judge(&rest, &mut candidates, question.as_ref());
+        self.planned = self.plan(&mut rest, &mut candidates, whole.max_tokens());
+        let judged = match self.planned {
+            Some(_) => None,
+            None => self.judge(&rest, &mut candidates, question.as_ref()),
+        };
         let arrivals = Arrivals::new(candidates, shared.sources.len(), judged);
         let explanation = Explanation { limits, fixed_tokens };
         Ok(Gathering { rest, gather, arrivals, explanation, refused })
@@ -186,10 +198,10 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         let Gathering { rest, gather, arrivals, explanation, refused } = gathering;
         drop(gather); // and its span with it
         let job = Job {
-            pipeline: self.shared.pipeline_for(&arrivals).clone(),
+            pipeline: self.pipeline_for(&arrivals).clone(),
             facts: Arc::clone(&self.shared.facts),
             arrivals,
-            budget: self.selection.budget.clone(),
+            budget: self.budget().clone(),
             explanation,
             refused,
             watchers: self.observers.watchers(self.wants_report, self.shared.explain_scores),
@@ -225,7 +237,8 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             report.pins_lifted = notes.pins_lifted;
             report.broke_promise = notes.broke_promise;
         }
-        let adapter = &self.shared.adapter;
+        let shared = Arc::clone(&self.shared);
+        let adapter = &shared.adapter;
         let withdrawn = adapter.withdrawn(&rest, &placed);
         self.selection.refused += withdrawn.len();
         for (position, _) in withdrawn.iter().rev() {
@@ -237,6 +250,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             withdraw(&mut self.selection.report, withdrawn);
         }
         self.selection.sent = Sent::count(&placed, candidates);
+        self.note_plan(&placed);
         let request = adapter.join(rest, placed).map_err(ContextError::Adapter)?;
         if self.wants_report {
             for hook in &self.shared.hooks {

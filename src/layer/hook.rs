@@ -4,7 +4,7 @@ use std::fmt;
 
 use auto_impl::auto_impl;
 
-use super::{CallObserver, CallStart, ContextError, StreamReport};
+use super::{CallObserver, CallStart, ContextError, StreamReport, TurnReport};
 use crate::diagnostics::SelectionReport;
 use crate::gather::GatherReport;
 use crate::model::{ContextBudget, Placed};
@@ -30,6 +30,8 @@ pub struct Selection {
     /// What is sent beside the selection and could not be counted, in words: the request may be
     /// larger than the budget by as much.
     pub uncounted: Vec<String>,
+    /// Set when the turn was [planned](crate::conversation::plan).
+    pub plan: Option<Box<TurnReport>>,
     /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
     /// the best ones, and the totals count everything. None when everything had arrived before.
     pub stream: Option<StreamReport>,
@@ -70,6 +72,7 @@ impl Selection {
             refused: 0,
             sent: Sent::default(),
             uncounted: Vec::new(),
+            plan: None,
             stream: None,
         }
     }

@@ -12,6 +12,7 @@ use super::call::Call;
 use super::cost::Cost;
 use super::future::{ReportedFuture, ResponseFuture};
 use super::judging::Judging;
+use super::planning::Planning;
 use super::select::Job;
 use super::streaming::StreamingMode;
 use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
@@ -33,6 +34,8 @@ pub(super) struct Shared<Req, A> {
     pub(super) blocking_threshold: u64,
     pub(super) explain_scores: bool,
     pub(super) cost: Arc<Cost>,
+    /// Set when turns are planned.
+    pub(super) planning: Option<Planning>,
     /// Set when items are selected while they arrive.
     pub(super) streaming: Option<StreamingMode>,
 }

@@ -230,6 +230,11 @@ impl ContextItem {
             (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
     }
 
+    /// Sets whether the item is always included; the handle stays one of the same item.
+    pub(crate) fn set_pinned(&mut self, pinned: bool) {
+        self.hash_and_flags = (self.hash_and_flags & !PINNED) | if pinned { PINNED } else { 0 };
+    }
+
     /// Takes the pin off; the handle stays one of the same item.
     pub(crate) fn unpin(&mut self) {
         self.hash_and_flags &= !PINNED;

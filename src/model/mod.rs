@@ -38,6 +38,7 @@ mod reason;
 mod reason_wire;
 mod scored;
 mod shortfall;
+mod turn_plan;
 mod unknown;
 
 pub(crate) use age::ages;
@@ -52,4 +53,5 @@ pub use placed::{Origin, Placed, Refused};
 pub use reason::{ExclusionReason, InclusionReason};
 pub use scored::ScoredItem;
 pub use shortfall::CountRequirementShortfall;
+pub use turn_plan::{Grid, RecallBy, TurnPlan};
 pub use unknown::UnknownFields;

@@ -19,7 +19,7 @@ pub mod spec;
 
 use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, OverflowStrategy};
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy, TurnPlan};
 use crate::pipeline::{Pipeline, PipelineBuilder};
 use crate::placer::Placer;
 use crate::scorer::{Scorer, detect_cycles};
@@ -33,6 +33,7 @@ pub use relevance::{JudgedItems, Relevance};
 #[derive(Debug, Clone)]
 pub struct Policy {
     pipeline: Pipeline,
+    plan: Option<TurnPlan>,
     relevance: Option<Relevance>,
 }
 
@@ -46,6 +47,26 @@ impl Policy {
     #[must_use]
     pub fn to_pipeline(&self) -> Pipeline {
         self.pipeline.clone()
+    }
+
+    /// How the turns of a conversation are planned; none when its messages are scored and selected.
+    #[must_use]
+    pub fn plan(&self) -> Option<&TurnPlan> {
+        self.plan.as_ref()
+    }
+
+    /// The same policy with another plan for the turns of a conversation.
+    #[must_use]
+    pub fn with_plan(mut self, plan: TurnPlan) -> Self {
+        self.plan = Some(plan);
+        self
+    }
+
+    /// The same policy without a plan: messages are scored and selected like anything else.
+    #[must_use]
+    pub fn without_plan(mut self) -> Self {
+        self.plan = None;
+        self
     }
 
     pub(crate) fn pipeline(&self) -> &Pipeline {
@@ -104,6 +125,7 @@ impl Pipeline {
 #[must_use = "a policy exists only after build()"]
 pub struct PolicyBuilder {
     pipeline: PipelineBuilder,
+    plan: Option<TurnPlan>,
     relevance: Option<Relevance>,
 }
 
@@ -144,6 +166,12 @@ impl PolicyBuilder {
         self
     }
 
+    /// Plans the turns of a conversation; its messages are scored and selected unless set.
+    pub fn plan(mut self, plan: TurnPlan) -> Self {
+        self.plan = Some(plan);
+        self
+    }
+
     /// Sets how the question is used; it is not unless set.
     pub fn relevance(mut self, relevance: Relevance) -> Self {
         self.relevance = Some(relevance);
@@ -159,10 +187,11 @@ impl PolicyBuilder {
     /// [`CupelError::ScorerCycle`] when a scorer is part of its own dependency graph.
     pub fn build(self) -> Result<Policy, CupelError> {
         let pipeline = self.pipeline.build()?;
+        let plan = self.plan.map(TurnPlan::check).transpose()?;
         if let Some(relevance) = &self.relevance {
             relevance.check()?;
             relevance.scorer.iter().try_for_each(|scorer| detect_cycles(&**scorer))?;
         }
-        Ok(Policy { pipeline, relevance: self.relevance })
+        Ok(Policy { pipeline, plan, relevance: self.relevance })
     }
 }

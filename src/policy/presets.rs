@@ -68,6 +68,7 @@ fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
             AgePlacer,
             OverflowStrategy::Truncate,
         ),
+        plan: None,
         relevance: None,
     })
 }

@@ -1,12 +1,14 @@
 //! Messages to candidates and back.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use cupel::ContextItem;
+use cupel::conversation::plan::{Planned, Quotation, Turn};
 use cupel::conversation::{
-    Answers, Attributes, Conversation, Message, Role, Rules, bare_text, question,
+    Answers, Arranged, Attributes, Conversation, Message, Role, Rules, bare_text, question,
 };
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
@@ -16,8 +18,9 @@ use futures::future::BoxFuture;
 use crate::count::{Meter, note_long_texts};
 use crate::models::Models;
 use crate::read::{Endpoint, Head, MessageView};
-use crate::request::{Parts, Piece, Request};
+use crate::request::{Edit, Parts, Piece, Request};
 use crate::template::{ContextPosition, ContextTemplate};
+use crate::texts::RequestTexts;
 use crate::window::ModelWindow;
 
 /// The adapter for all [requests](Request) of both APIs, typed and raw.
@@ -134,6 +137,32 @@ impl OpenAiAdapter {
     }
 }
 
+impl OpenAiAdapter {
+    /// Puts what was selected in order, and says which messages the plan changes.
+    fn arrange<R: Parts>(
+        &self,
+        rest: &Rest<R>,
+        placed: Vec<Placed>,
+    ) -> (Arranged, BTreeMap<usize, Edit>) {
+        let Rest { conversation, read, thoughts, meter, .. } = rest;
+        let mut arranged = conversation.arrange(placed);
+        let mut edits: BTreeMap<usize, Edit> = BTreeMap::new();
+        if let Some(planned) = conversation.planned() {
+            for ((message, _), excerpt) in &planned.excerpts {
+                edits.entry(*message).or_default().excerpt = Some(excerpt.text.clone());
+            }
+            let texts = RequestTexts { messages: read, thoughts, meter, template: &self.template };
+            if let Some(question) = planned.question {
+                if let Some(quotation) = conversation.quotation(&arranged, &texts) {
+                    edits.entry(question).or_default().quotation = Some(quotation);
+                }
+                arranged.retrieved.clear();
+            }
+        }
+        (arranged, edits)
+    }
+}
+
 /// A report names things; an address or a name in it may be of any length.
 fn shorten(name: &mut String) {
     const MOST: usize = 120;
@@ -148,6 +177,10 @@ pub struct Rest<R: Parts> {
     request: R,
     messages: Vec<R::Message>,
     roles: Vec<Role>,
+    /// As they were read.
+    read: Vec<Message>,
+    /// Which of them are the model's thoughts.
+    thoughts: Vec<bool>,
     conversation: Conversation,
     meter: Meter,
 }
@@ -194,8 +227,10 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let (messages, entries) = request.take(read)?;
         let mut uncounted = head.uncounted;
         let mut read: Vec<Message> = Vec::with_capacity(entries.len());
+        let mut thoughts = Vec::with_capacity(entries.len());
         for entry in entries {
             uncounted.extend(entry.uncounted);
+            thoughts.push(entry.reasoning);
             read.push(entry.message);
         }
         uncounted.iter_mut().for_each(shorten);
@@ -204,10 +239,11 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
             Endpoint::Chat => self.rules.clone().answers(Answers::Next),
             Endpoint::Responses => self.rules.clone().answers(Answers::Later),
         };
-        let question = question(&read, |index, text| {
-            text.push_str(read.get(index).map_or("", |message| &message.text));
-        });
-        let mut conversation = Conversation::new(read, &rules)?;
+        let write = |index: usize, content: &mut String| {
+            content.push_str(read.get(index).map_or("", |message: &Message| &message.text));
+        };
+        let question = question(&read, write);
+        let mut conversation = Conversation::with_texts(&read, &rules, write)?;
         let refused = conversation.take_refused();
         let candidates = conversation.take_candidates();
         if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
@@ -219,7 +255,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
             .into());
         }
         let source_frame_tokens = self.template.frame_tokens(&meter);
-        let rest = Rest { request, messages, roles, conversation, meter };
+        let rest = Rest { request, messages, roles, read, thoughts, conversation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
@@ -229,8 +265,8 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
     }
 
     fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<R, BoxError> {
-        let Rest { mut request, messages, roles, conversation, .. } = rest;
-        let arranged = conversation.arrange(placed);
+        let (arranged, mut edits) = self.arrange(&rest, placed);
+        let Rest { mut request, messages, roles, .. } = rest;
         let role_of = |index: &usize| roles.get(*index).copied();
         let instructions =
             || arranged.kept.iter().take_while(|at| role_of(at) == Some(Role::System)).count();
@@ -243,9 +279,15 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
             ContextPosition::AfterInstructions => instructions(),
         };
         let has_context = !arranged.retrieved.is_empty();
-        let changed = has_context || arranged.kept.len() < messages.len();
+        let changed = has_context || !edits.is_empty() || arranged.kept.len() < messages.len();
         let mut messages: Vec<Option<R::Message>> = messages.into_iter().map(Some).collect();
-        let own = |at: &usize| messages.get_mut(*at).and_then(Option::take).map(Piece::Own);
+        let own = |at: &usize| {
+            let message = messages.get_mut(*at).and_then(Option::take)?;
+            Some(match edits.remove(at) {
+                Some(edit) => Piece::Edited(message, edit),
+                None => Piece::Own(message),
+            })
+        };
         let mut pieces: Vec<Piece<R::Message>> = arranged.kept.iter().filter_map(own).collect();
         if has_context {
             let text = self.template.render(arranged.retrieved.iter().map(|placed| &placed.item));
@@ -258,6 +300,17 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
 
     fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
         rest.conversation.withdrawn(placed)
+    }
+
+    fn plan(&self, rest: &mut Self::Rest, turn: &Turn<'_>) -> Option<Planned> {
+        let Rest { conversation, read, thoughts, meter, .. } = rest;
+        let texts = RequestTexts { messages: read, thoughts, meter, template: &self.template };
+        conversation.plan(turn, &texts).cloned()
+    }
+
+    fn quoted_tokens(&self, rest: &Self::Rest, source: &str, item: &ContextItem) -> i64 {
+        let text = self.template.item_text(item);
+        Quotation::source_tokens(source, &text, rest.meter.counter())
     }
 
     fn text<'a>(

@@ -36,6 +36,7 @@ mod models;
 mod read;
 mod request;
 mod template;
+mod texts;
 mod window;
 
 pub use adapter::OpenAiAdapter;

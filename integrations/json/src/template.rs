@@ -123,6 +123,11 @@ impl ContextTemplate {
         self.role
     }
 
+    /// An item as it is written.
+    pub(crate) fn item_text(&self, item: &ContextItem) -> String {
+        (self.item)(item)
+    }
+
     /// The message.
     pub(crate) fn render<'a>(&self, items: impl Iterator<Item = &'a ContextItem>) -> String {
         let items: Vec<String> = items.map(|item| (self.item)(item)).collect();

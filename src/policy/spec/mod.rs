@@ -69,6 +69,7 @@ mod error;
 mod file;
 mod parts;
 mod placer;
+mod plan;
 mod policy;
 mod registry;
 mod relevance;
@@ -83,6 +84,7 @@ use crate::model::OverflowStrategy;
 pub use decay::{DecayCurveSpec, DecayWindowSpec};
 pub use error::PolicySpecError;
 pub use placer::PlacerSpec;
+pub use plan::PlanSpec;
 pub use registry::ScorerRegistry;
 pub use relevance::{JudgeSpec, RelevanceSpec};
 pub use scorer::{ScorerSpec, WeightedScorer};
@@ -127,6 +129,9 @@ pub struct PolicySpec {
     pub overflow: OverflowStrategy,
     /// Whether items with equal content are reduced to the best one.
     pub deduplication: bool,
+    /// How the turns of a conversation are planned; none when they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanSpec>,
     /// How the question is used; not at all when none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<RelevanceSpec>,
@@ -142,6 +147,7 @@ impl PolicySpec {
             placer,
             overflow: OverflowStrategy::default(),
             deduplication: true,
+            plan: None,
             relevance: None,
         }
     }

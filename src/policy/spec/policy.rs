@@ -8,7 +8,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use super::convert::Convert;
 use super::{
-    PlacerSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec, SlicerSpec,
+    PlacerSpec, PlanSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec,
+    SlicerSpec,
 };
 use crate::config::{Fields, Found, FromTree, Path, Report, Tree};
 use crate::model::OverflowStrategy;
@@ -18,6 +19,7 @@ use crate::scorer::CompositeScorer;
 const SCORER: Path<'_> = Path::Key(&Path::Root, "scorer");
 const SLICER: Path<'_> = Path::Key(&Path::Root, "slicer");
 const PLACER: Path<'_> = Path::Key(&Path::Root, "placer");
+const PLAN: Path<'_> = Path::Key(&Path::Root, "plan");
 const RELEVANCE: Path<'_> = Path::Key(&Path::Root, "relevance");
 
 /// Where a policy's scorer is written: a weighted average as the policy's own list.
@@ -43,6 +45,7 @@ impl PolicySpec {
             placer: fields.required("placer"),
             overflow: fields.or("overflow", OverflowStrategy::default()),
             deduplication: fields.or("deduplication", true),
+            plan: fields.maybe("plan"),
             relevance: fields.maybe("relevance"),
         };
         fields.close();
@@ -61,12 +64,17 @@ impl PolicySpec {
     }
 
     fn build(&self, scorer_path: &Path<'_>, convert: &mut Convert<'_>) -> PolicyBuilder {
+        let plan = self.plan.as_ref().map(|plan| plan.build(&PLAN, convert));
         let policy = Policy::builder()
             .scorer(self.scorer.build(scorer_path, convert))
             .slicer(self.slicer.build(&SLICER, convert))
             .placer(self.placer.build(&PLACER, convert))
             .overflow_strategy(self.overflow)
             .deduplication(self.deduplication);
+        let policy = match plan {
+            Some(plan) => policy.plan(plan),
+            None => policy,
+        };
         match &self.relevance {
             Some(relevance) => policy.relevance(relevance.build(&RELEVANCE, convert)),
             None => policy,
@@ -125,6 +133,7 @@ impl PolicySpec {
             placer: PlacerSpec::describe(&**pipeline.placer(), &PLACER, &mut convert),
             overflow: pipeline.overflow_strategy(),
             deduplication: pipeline.deduplication(),
+            plan: policy.plan().map(PlanSpec::describe),
             relevance: policy
                 .relevance()
                 .map(|relevance| RelevanceSpec::describe(relevance, &RELEVANCE, &mut convert)),

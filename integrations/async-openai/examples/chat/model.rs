@@ -43,6 +43,12 @@ enum Fact {
     Worth,
 }
 
+/// What was said: the last part, since what is recalled stands before it.
+fn words(content: &Value) -> Option<&str> {
+    let last = || content.as_array()?.last()?["text"].as_str();
+    content.as_str().or_else(last)
+}
+
 /// What can be seen in the messages.
 struct Sight {
     question: String,
@@ -55,7 +61,7 @@ impl Sight {
         let texts = |role: &str| -> Vec<String> {
             let messages = request["messages"].as_array().into_iter().flatten();
             let spoken = messages.filter(|message| message["role"] == role);
-            spoken.filter_map(|message| message["content"].as_str().map(str::to_owned)).collect()
+            spoken.filter_map(|message| words(&message["content"]).map(str::to_owned)).collect()
         };
         let said = texts("user");
         let results = texts("tool");

@@ -11,6 +11,8 @@ pub(crate) struct Totals {
     calls: usize,
     dropped: usize,
     largest: i64,
+    cached: i64,
+    new: i64,
     /// The call before.
     last: Option<Explanation>,
 }
@@ -39,6 +41,19 @@ pub(crate) fn selection(
     totals.dropped += selection.sent.left_out;
     totals.largest = totals.largest.max(selection.sent.tokens + selection.fixed_tokens);
     writeln!(out, "  -> {messages} messages")?;
+    if let Some(plan) = &selection.plan {
+        totals.cached += plan.cached_tokens;
+        totals.new += plan.new_tokens;
+        let prefix = match plan.broke {
+            None => "begins as the call before".to_owned(),
+            Some(why) => format!("begins anew: {why}"),
+        };
+        writeln!(
+            out,
+            "     {prefix}; {} tokens may be cached, {} are new, {} recalled",
+            plan.cached_tokens, plan.new_tokens, plan.recalled_tokens,
+        )?;
+    }
     let sections = [Section::Brief, Section::Changes];
     let text = explanation.text().previous(totals.last.as_ref()).sections(&sections);
     write!(out, "{}", text.for_stdout())?;
@@ -52,10 +67,11 @@ pub(crate) fn totals(
     messages: usize,
     window: i64,
 ) -> Result<()> {
-    let Totals { calls, dropped, largest, .. } = totals;
+    let Totals { calls, dropped, largest, cached, new, .. } = totals;
     writeln!(
         out,
         "\n{calls} calls of the model over {messages} messages; {dropped} times a unit was \
-         dropped; the largest request had {largest} of {window} tokens."
+         dropped; the largest request had {largest} of {window} tokens; of all that was sent, \
+         {cached} tokens may have been cached and {new} were new."
     )
 }

@@ -236,7 +236,7 @@ async fn an_error_about_room_says_what_takes_it_and_whose_limits_they_are() {
     let layer = CupelLayer::builder()
         .budget(adapter.window().at_most(1_000))
         .adapter(adapter)
-        .policy(Policy::chat())
+        .policy(Policy::chat().without_plan())
         .build()
         .unwrap();
     let service =

@@ -49,7 +49,7 @@ pub(crate) fn adapter(model: &str) -> OpenAiAdapter {
 
 pub(crate) fn builder<R: Request>(adapter: OpenAiAdapter) -> CupelLayerBuilder<R, OpenAiAdapter> {
     let budget = adapter.window().default_output(0);
-    CupelLayer::builder().budget(budget).adapter(adapter).policy(Policy::chat())
+    CupelLayer::builder().budget(budget).adapter(adapter).policy(Policy::chat().without_plan())
 }
 
 pub(crate) fn chat(mut json: Value) -> CreateChatCompletionRequest {

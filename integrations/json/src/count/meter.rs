@@ -32,6 +32,10 @@ impl Meter {
         &self.model
     }
 
+    pub(crate) fn counter(&self) -> &dyn TokenCounter {
+        &*self.counter
+    }
+
     pub(crate) fn image_rule(&self) -> ImageRule {
         self.model.image_rule()
     }

@@ -54,6 +54,11 @@ fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Entry {
     }
     let has_content =
         message.raw("content").is_some_and(|content| entry.add_content(meter, content));
+    if role == Role::Tool {
+        if let Some(content) = message.raw("content") {
+            entry.note_result(meter, content);
+        }
+    }
     match &*label {
         "assistant" => assistant(meter, &message, &mut entry, has_content, functions),
         "tool" => match message.text("tool_call_id") {

@@ -2,6 +2,9 @@
 
 use cupel::conversation::{Message, Role};
 
+use serde_json::value::RawValue;
+
+use super::{Object, elements, string};
 use crate::count::{Detail, FORMAT, Meter};
 
 /// A message for the selection, and what only this crate needs to know of it.
@@ -45,6 +48,18 @@ impl Entry {
     /// Says why the API would not take it; the first reason counts.
     pub(super) fn refuse(&mut self, why: &str) {
         self.message.refused.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Notes that the text of this message is a tool's result, which a plan may cut.
+    pub(super) fn note_result(&mut self, meter: &Meter, content: &RawValue) {
+        let is_text = |part: &&RawValue| {
+            let part = Object::parse(part.get()).unwrap_or_default();
+            matches!(part.text("type").as_deref(), Some("text" | "input_text" | "output_text"))
+        };
+        let parts = || elements(content).is_some_and(|parts| parts.iter().all(is_text));
+        if string(content).is_some() || parts() {
+            self.message.results = vec![meter.text(&self.message.text)];
+        }
     }
 
     /// Adds a line to what a report shows.

@@ -172,6 +172,7 @@ fn result(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Entry {
         }
         Some(output) => {
             entry.add_content(meter, output);
+            entry.note_result(meter, output);
         }
         None => entry.add_json(meter, json),
     }

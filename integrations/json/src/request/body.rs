@@ -216,13 +216,14 @@ impl Parts for JsonBody {
         if !changed {
             let own = |piece| match piece {
                 Piece::Own(message) => Some(message),
-                Piece::Context { .. } => None,
+                Piece::Edited(..) | Piece::Context { .. } => None,
             };
             self.messages = pieces.into_iter().filter_map(own).collect();
             return Ok(());
         }
         let items = pieces.iter().map(|piece| match piece {
             Piece::Own(message) => Ok(self.item(message)),
+            Piece::Edited(message, edit) => edit.apply(self.endpoint, &self.item(message)),
             Piece::Context { role, text } => context(*role, text),
         });
         let items = items.collect::<Result<Vec<String>, BoxError>>()?.join(",");

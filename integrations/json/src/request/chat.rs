@@ -7,7 +7,7 @@ use async_openai::types::chat::{
 };
 use cupel::gather::BoxError;
 
-use super::typed::{read_all, read_head, to_json};
+use super::typed::{edited, read_all, read_head, to_json};
 use super::{Parts, Piece};
 use crate::read::{Endpoint, Object};
 use crate::template::ContextRole;
@@ -44,7 +44,7 @@ impl Parts for CreateChatCompletionRequest {
     }
 
     fn put(&mut self, pieces: Vec<Piece<Self::Message>>, _changed: bool) -> Result<(), BoxError> {
-        self.messages = pieces.into_iter().map(message).collect();
+        self.messages = pieces.into_iter().map(message).collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -53,14 +53,17 @@ impl Parts for CreateChatCompletionRequest {
     }
 }
 
-fn message(piece: Piece<ChatCompletionRequestMessage>) -> ChatCompletionRequestMessage {
+fn message(
+    piece: Piece<ChatCompletionRequestMessage>,
+) -> Result<ChatCompletionRequestMessage, BoxError> {
     let (role, text) = match piece {
-        Piece::Own(message) => return message,
+        Piece::Own(message) => return Ok(message),
+        Piece::Edited(message, edit) => return edited(&message, &edit, Endpoint::Chat),
         Piece::Context { role, text } => (role, text),
     };
-    match role {
+    Ok(match role {
         ContextRole::User => ChatCompletionRequestUserMessage::from(text).into(),
         ContextRole::System => ChatCompletionRequestSystemMessage::from(text).into(),
         ContextRole::Developer => ChatCompletionRequestDeveloperMessage::from(text).into(),
-    }
+    })
 }

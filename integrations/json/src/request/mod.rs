@@ -3,6 +3,7 @@
 mod body;
 #[cfg(feature = "async-openai")]
 mod chat;
+mod edit;
 #[cfg(feature = "async-openai")]
 mod responses;
 #[cfg(feature = "async-openai")]
@@ -13,6 +14,8 @@ mod typed;
 pub use body::JsonBody;
 #[cfg(feature = "async-openai")]
 pub use streaming::Streaming;
+
+pub(crate) use edit::Edit;
 
 use cupel::gather::BoxError;
 
@@ -73,6 +76,8 @@ pub trait Parts: Sized + Send {
 pub enum Piece<M> {
     /// One of the caller's.
     Own(M),
+    /// One of the caller's that a plan changes.
+    Edited(M, Edit),
     /// What sources gave.
     Context { role: ContextRole, text: String },
 }

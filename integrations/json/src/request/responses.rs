@@ -5,7 +5,7 @@ use async_openai::types::responses::{
 };
 use cupel::gather::BoxError;
 
-use super::typed::{read_all, read_head, to_json};
+use super::typed::{edited, read_all, read_head, to_json};
 use super::{Parts, Piece};
 use crate::read::{Endpoint, Object};
 use crate::template::ContextRole;
@@ -66,11 +66,16 @@ impl Parts for CreateResponse {
             return Ok(());
         }
         let item = |piece| match piece {
-            Piece::Own(Input::Item(item)) => item,
-            Piece::Own(Input::Text(text)) => user(text),
-            Piece::Context { role, text } => message(role, text),
+            Piece::Own(Input::Item(item)) => Ok(item),
+            Piece::Own(Input::Text(text)) => Ok(user(text)),
+            Piece::Edited(Input::Item(item), edit) => edited(&item, &edit, Endpoint::Responses),
+            Piece::Edited(Input::Text(text), edit) => {
+                edited(&user(text), &edit, Endpoint::Responses)
+            }
+            Piece::Context { role, text } => Ok(message(role, text)),
         };
-        self.input = InputParam::Items(pieces.into_iter().map(item).collect());
+        let items = pieces.into_iter().map(item).collect::<Result<_, BoxError>>()?;
+        self.input = InputParam::Items(items);
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 
 use cupel::gather::BoxError;
 
-use crate::read::Object;
+use super::Edit;
+use crate::read::{Endpoint, Object};
 
 /// Serializes a typed value to look at it.
 pub(super) fn to_json(value: &impl serde::Serialize) -> Result<String, BoxError> {
@@ -17,6 +18,16 @@ pub(super) fn read_all<T>(
     let json = messages.iter().map(to_json).collect::<Result<Vec<_>, _>>()?;
     let json: Vec<&str> = json.iter().map(String::as_str).collect();
     Ok(read(&json))
+}
+
+/// A typed message as a plan changes it.
+pub(super) fn edited<T: serde::Serialize + serde::de::DeserializeOwned>(
+    message: &T,
+    edit: &Edit,
+    endpoint: Endpoint,
+) -> Result<T, BoxError> {
+    let json = edit.apply(endpoint, &to_json(message)?)?;
+    serde_json::from_str(&json).map_err(|error| format!("a changed message: {error}").into())
 }
 
 /// Looks at the fields of a typed request from which the messages were taken.

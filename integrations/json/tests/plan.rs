@@ -1,0 +1,18 @@
+//! The plan of a turn through the adapter: what a provider gets, call after call.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+#[path = "plan/arbitrary.rs"]
+mod arbitrary;
+#[path = "plan/excerpts.rs"]
+mod excerpts;
+#[path = "plan/loops.rs"]
+mod loops;
+#[path = "plan/parts.rs"]
+mod parts;
+#[path = "plan/properties.rs"]
+mod properties;
+#[path = "plan/recall.rs"]
+mod recall;
+#[path = "plan/support.rs"]
+mod support;

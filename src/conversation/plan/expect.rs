@@ -1,0 +1,108 @@
+//! What of a request a prompt cache may know from the one before.
+
+use super::ladder::{Decision, Step};
+use super::units::{Sums, Unit, run};
+
+/// What is expected of a prompt cache, if the request before was this one without its newest
+/// messages and is still remembered.
+///
+/// An upper bound: providers match from a least number of tokens on and in steps, forget, and may
+/// not have seen that request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Expected {
+    /// Tokens that were in the request before, at the same place: fixed ones and instructions
+    /// included, what is recalled not.
+    pub cached_tokens: i64,
+    /// Why the request does not begin as the one before did, up to what was recalled then.
+    pub broke: Option<Broke>,
+    /// Whether what is recalled is what was recalled then.
+    pub same_recall: bool,
+}
+
+/// Why a request does not begin as the one before did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Broke {
+    /// There was none before.
+    First,
+    /// The conversation has outgrown the window: from now on it is cut.
+    Outgrown,
+    /// The cut has moved to the next line of the grid.
+    CutMoved,
+    /// What is recalled, what the user replies to or steps of the exchange have given way.
+    GaveWay,
+    /// Part of the conversation is on the server: nothing is known of it.
+    Unknown,
+}
+
+impl Broke {
+    /// The name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Outgrown => "outgrown",
+            Self::CutMoved => "cut moved",
+            Self::GaveWay => "gave way",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl std::fmt::Display for Broke {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Compares a decision with the one of the request before, which had the first `known` units.
+pub(super) fn compare(
+    units: &[Unit],
+    sums: &Sums,
+    fixed_tokens: i64,
+    before: Option<(usize, &Decision)>,
+    now: &Decision,
+) -> Expected {
+    let leading = units.iter().take_while(|unit| unit.stays).count();
+    let head = fixed_tokens.saturating_add(run(&sums.fixed, 0, leading));
+    let Some((known, before)) = before else {
+        return Expected { broke: Some(Broke::First), ..Expected::default() };
+    };
+    let same_run = before.cut == now.cut
+        && before.faded_to == now.faded_to
+        && before.beside == now.beside
+        && (before.step == Step::Whole) == (now.step == Step::Whole)
+        && before.excerpt == now.excerpt
+        && before.squeeze == now.squeeze
+        // Within one exchange what was recalled stands before its steps.
+        && (before.question != now.question || before.share == now.share);
+    let broke = match (before.step, now.step) {
+        _ if same_run => None,
+        (Step::Whole, _) => Some(Broke::Outgrown),
+        (_, Step::Tail | Step::Whole) => Some(Broke::CutMoved),
+        (Step::Tail, _) => Some(Broke::GaveWay),
+        (old, new) if old == new => Some(Broke::CutMoved),
+        _ => Some(Broke::GaveWay),
+    };
+    let same_recall = before.question == now.question && before.share == now.share;
+    // Up to the earlier question, or to the end of that request.
+    let end = if same_recall || before.share == 0 && now.question != before.question {
+        known
+    } else {
+        before.question.unwrap_or(known)
+    };
+    let cached = match broke {
+        Some(_) => head,
+        None => {
+            let sums_now = if now.step == Step::Whole { &sums.whole } else { &sums.short };
+            let faded = run(&sums.faded, now.cut, now.faded_to.min(end).max(now.cut));
+            let rest = run(sums_now, now.faded_to.min(end).max(now.cut), end.max(now.cut));
+            let beside = now.beside.iter().filter_map(|unit| units.get(*unit));
+            let beside = beside.map(|unit| unit.short).fold(0, i64::saturating_add);
+            let kept = run(&sums.fixed, leading, end.max(leading));
+            [faded, rest, beside, kept].into_iter().fold(head, i64::saturating_add)
+        }
+    };
+    Expected { cached_tokens: cached, broke, same_recall }
+}

@@ -1,0 +1,256 @@
+//! What gives way when room is short, and in which order.
+
+use std::collections::BTreeSet;
+
+use super::units::{Sums, Unit, run};
+
+/// What there is to plan with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Tokens for the conversation and what is recalled.
+    pub(super) tokens: i64,
+    /// Of these, for what is recalled.
+    pub(super) share: i64,
+    pub(super) has_sources: bool,
+    /// The grid's width.
+    pub(super) width: i64,
+    /// The first message that is sent has to be a user's.
+    pub(super) user_first: bool,
+    /// The longest result that is sent whole.
+    pub(super) excerpt: i64,
+}
+
+/// How far things have given way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    /// Nothing has: it is sent as it came.
+    Whole,
+    /// The tail begins on the grid.
+    Tail,
+    /// Only the message the user replies to is left of it,
+    Replied,
+    /// and nothing is recalled,
+    WithoutRecall,
+    /// and that message is gone as well.
+    Alone,
+    /// The oldest steps of the exchange have gone, up to the grid.
+    Steps,
+    /// Only the newest is left of them.
+    Newest,
+}
+
+/// Where the conversation is cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Decision {
+    pub(super) step: Step,
+    /// The first unit of what is kept without holes.
+    pub(super) cut: usize,
+    /// The units before it that are kept as well.
+    pub(super) beside: BTreeSet<usize>,
+    /// The first unit that has not faded.
+    pub(super) faded_to: usize,
+    pub(super) share: i64,
+    /// The longest result that is sent whole.
+    pub(super) excerpt: i64,
+    /// What the newest unit may take, where shorter excerpts than that are needed.
+    pub(super) squeeze: Option<i64>,
+    pub(super) question: Option<usize>,
+}
+
+/// The units of a request, or of the one before it.
+pub(super) struct Ladder<'a> {
+    pub(super) units: &'a [Unit],
+    pub(super) sums: &'a Sums,
+    pub(super) room: Room,
+}
+
+impl Ladder<'_> {
+    pub(super) fn decide(&self) -> Decision {
+        let end = self.units.len();
+        let question = self.units.iter().rposition(|unit| unit.opens && !unit.stays);
+        let share = if question.is_some() { self.room.share } else { 0 };
+        let base = Decision {
+            step: Step::Whole,
+            cut: 0,
+            beside: BTreeSet::new(),
+            faded_to: 0,
+            share,
+            excerpt: i64::MAX,
+            squeeze: None,
+            question,
+        };
+        let fixed = run(&self.sums.fixed, 0, end);
+        let room = self.room.tokens.saturating_sub(fixed);
+        let sources = if self.room.has_sources { share } else { 0 };
+        if run(&self.sums.whole, 0, end).saturating_add(sources) <= room {
+            return Decision { share: sources, ..base };
+        }
+        let base = Decision { excerpt: self.room.excerpt, ..base };
+        let replied = question.and_then(|question| self.before(question));
+        let last = replied.or(question).unwrap_or(end);
+        for (line, cut) in self.cuts(0, last) {
+            let faded_to = self.faded_to(line, cut, room.saturating_sub(share));
+            if self.size(cut, faded_to).saturating_add(share) <= room {
+                return Decision { step: Step::Tail, cut, faded_to, ..base };
+            }
+        }
+        match question {
+            Some(question) => self.around(question, replied, room, base),
+            None => self.newest(end.saturating_sub(1), None, room, base),
+        }
+    }
+
+    /// The question, its exchange, and as much of the rest as there is room for.
+    fn around(
+        &self,
+        question: usize,
+        replied: Option<usize>,
+        room: i64,
+        base: Decision,
+    ) -> Decision {
+        let end = self.units.len();
+        let exchange = self.size(question, question);
+        let base = Decision { cut: question, faded_to: question, ..base };
+        if let Some(replied) = replied {
+            let beside = self.with_needs([replied].into(), question, question);
+            let tokens = self.tokens_of(&beside).saturating_add(exchange);
+            if tokens.saturating_add(base.share) <= room {
+                return Decision { step: Step::Replied, beside, ..base };
+            }
+            if tokens <= room {
+                return Decision { step: Step::WithoutRecall, share: 0, beside, ..base };
+            }
+        } else if exchange.saturating_add(base.share) <= room {
+            return Decision { step: Step::Replied, ..base };
+        }
+        let base = Decision { share: 0, ..base };
+        if exchange <= room {
+            return Decision { step: Step::Alone, ..base };
+        }
+        for (line, cut) in self.cuts(question + 1, end.saturating_sub(1)) {
+            let faded_to = self.faded_to(line, cut, room);
+            let beside = self.with_needs([question].into(), cut, question);
+            let tokens = self.tokens_of(&beside).saturating_add(self.size(cut, faded_to));
+            if tokens <= room {
+                return Decision { step: Step::Steps, cut, faded_to, beside, ..base };
+            }
+        }
+        self.newest((end - 1).max(question), Some(question), room, base)
+    }
+
+    /// The newest unit and the question, with excerpts as long as they fit.
+    fn newest(
+        &self,
+        newest: usize,
+        question: Option<usize>,
+        room: i64,
+        base: Decision,
+    ) -> Decision {
+        let question = question.filter(|question| *question < newest);
+        let beside = question.into_iter().collect();
+        let beside = self.with_needs(beside, newest, question.unwrap_or_default());
+        let others = self.tokens_of(&beside);
+        let left = room.saturating_sub(others);
+        let over = self.units.get(newest).is_some_and(|unit| unit.short > left);
+        let squeeze = over.then_some(left.max(0));
+        let decision = Decision { step: Step::Newest, cut: newest, faded_to: newest, ..base };
+        Decision { share: 0, beside, squeeze, ..decision }
+    }
+
+    /// The last unit before another that does not stay anyway.
+    fn before(&self, unit: usize) -> Option<usize> {
+        self.units.get(..unit)?.iter().rposition(|unit| !unit.stays)
+    }
+
+    /// What is kept from `cut` on takes so many tokens.
+    fn size(&self, cut: usize, faded_to: usize) -> i64 {
+        let end = self.units.len();
+        run(&self.sums.faded, cut, faded_to).saturating_add(run(&self.sums.short, faded_to, end))
+    }
+
+    fn tokens_of(&self, units: &BTreeSet<usize>) -> i64 {
+        let tokens = units.iter().filter_map(|unit| self.units.get(*unit)).map(|unit| unit.short);
+        tokens.fold(0, i64::saturating_add)
+    }
+
+    /// The grid's lines and the units at which they may be cut, from `first` to `last`.
+    fn cuts(&self, first: usize, last: usize) -> impl Iterator<Item = (i64, usize)> {
+        let allowed = self.allowed();
+        let mut cuts: Vec<(i64, usize)> = Vec::new();
+        // The beginning is a place to cut; inside a conversation only the grid's lines are.
+        let mut next_line = first.checked_sub(1).map_or(0, |before| self.line_after(before));
+        for (unit, allowed) in allowed.into_iter().enumerate().skip(first) {
+            if unit > last {
+                break;
+            }
+            let start = self.sums.short.get(unit).copied().unwrap_or_default();
+            if allowed && start >= next_line {
+                cuts.push((start / self.room.width, unit));
+                next_line = self.line_after(unit);
+            }
+        }
+        cuts.into_iter()
+    }
+
+    /// Where the first line behind the start of a unit lies.
+    fn line_after(&self, unit: usize) -> i64 {
+        let start = self.sums.short.get(unit).copied().unwrap_or_default();
+        (start / self.room.width).saturating_add(1).saturating_mul(self.room.width)
+    }
+
+    /// At which units the conversation may be cut: nothing behind needs what is before.
+    fn allowed(&self) -> Vec<bool> {
+        let question = self.units.iter().rposition(|unit| unit.opens && !unit.stays);
+        let mut allowed = vec![false; self.units.len()];
+        let mut needed = usize::MAX;
+        for (index, (unit, slot)) in self.units.iter().zip(&mut allowed).enumerate().rev() {
+            let always = |need: &usize| {
+                Some(*need) == question || self.units.get(*need).is_some_and(|unit| unit.stays)
+            };
+            if let Some(need) = unit.needs.filter(|need| !always(need)) {
+                needed = needed.min(need);
+            }
+            let inside = question.is_some_and(|question| index > question);
+            // Steps of an exchange bring along what they need.
+            let whole = needed >= index || inside;
+            let first = unit.opens || !self.room.user_first || inside;
+            *slot = !unit.stays && whole && first;
+        }
+        allowed
+    }
+
+    /// Up to which unit results fade: all but the newest two steps of the grid.
+    fn faded_to(&self, line: i64, cut: usize, room: i64) -> usize {
+        let lines = (room / self.room.width).saturating_sub(1).max(0);
+        let to = line.saturating_add(lines).saturating_mul(self.room.width);
+        let starts = self.sums.short.get(..self.units.len()).unwrap_or_default();
+        starts.partition_point(|start| *start < to).max(cut)
+    }
+
+    /// Adds what `units` and those from `cut` on need.
+    fn with_needs(
+        &self,
+        mut units: BTreeSet<usize>,
+        cut: usize,
+        question: usize,
+    ) -> BTreeSet<usize> {
+        let mut open: Vec<usize> = units.iter().copied().chain(cut..self.units.len()).collect();
+        if self.room.user_first && cut == question {
+            // What is before the question begins with a user, too.
+            let opener = |unit: &usize| {
+                self.units.get(..=*unit)?.iter().rposition(|unit| unit.opens && !unit.stays)
+            };
+            let openers: Vec<usize> = units.iter().filter_map(opener).collect();
+            units.extend(openers);
+        }
+        while let Some(unit) = open.pop() {
+            if let Some(need) = self.units.get(unit).and_then(|unit| unit.needs) {
+                let stays = self.units.get(need).is_some_and(|unit| unit.stays);
+                if need < cut && !stays && units.insert(need) {
+                    open.push(need);
+                }
+            }
+        }
+        units
+    }
+}

@@ -1,0 +1,95 @@
+//! What a plan has decided, and how it is put into a request.
+
+use std::collections::BTreeMap;
+
+use super::excerpt::Excerpt;
+use super::expect::Expected;
+use super::judged::Later;
+use crate::relevance::Hint;
+
+/// The part of a plan that a candidate is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Part {
+    /// Instructions, and what the caller has pinned: sent where it stands.
+    Head,
+    /// The older part of the tail, whose long results are shorter excerpts.
+    Faded,
+    /// The newest of what is over, without holes.
+    Tail,
+    /// What the user replies to, kept beyond the cut.
+    Replied,
+    /// Before the cut: competes for a place among what is recalled.
+    Earlier,
+    /// The user's last message.
+    Question,
+    /// What the model has done about it since.
+    Exchange,
+    /// Steps of the exchange that no longer fit.
+    Dropped,
+}
+
+impl Part {
+    /// Whether what is in this part is sent as a message of its own.
+    #[must_use]
+    pub fn is_sent(self) -> bool {
+        !matches!(self, Self::Earlier | Self::Dropped)
+    }
+
+    /// The name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Faded => "faded",
+            Self::Tail => "tail",
+            Self::Replied => "replied",
+            Self::Earlier => "earlier",
+            Self::Question => "question",
+            Self::Exchange => "exchange",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A planned turn.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Planned {
+    /// The part of each candidate of the conversation, in their order.
+    pub parts: Vec<Part>,
+    /// What each of them takes in the request: as a message, or quoted.
+    pub tokens: Vec<i64>,
+    /// Whether the conversation is sent as it came.
+    pub whole: bool,
+    /// Tokens kept for what is recalled, its frame included; 0 when nothing is.
+    pub share: i64,
+    /// Of these, for the frame around it.
+    pub frame: i64,
+    /// The user's last message, by its index: what is recalled becomes its first part.
+    pub question: Option<usize>,
+    /// Results that are sent as excerpts, by message and by their number in it.
+    pub excerpts: BTreeMap<(usize, usize), Excerpt>,
+    /// What is expected of a prompt cache.
+    pub expected: Expected,
+    /// How relevant each candidate before the cut is.
+    pub hints: Vec<Option<Hint>>,
+    pub(super) later: Later,
+    /// The longest result that is quoted whole.
+    pub(super) faded: i64,
+}
+
+impl Planned {
+    /// What is sent whatever is recalled, in tokens.
+    #[must_use]
+    pub fn pinned_tokens(&self) -> i64 {
+        let sent = self.parts.iter().zip(&self.tokens).filter(|(part, _)| part.is_sent());
+        sent.map(|(_, tokens)| *tokens).fold(0, i64::saturating_add)
+    }
+}

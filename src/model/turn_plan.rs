@@ -1,0 +1,208 @@
+//! How the turns of a conversation are planned: the settings, as shares of the window.
+
+use crate::error::CupelError;
+
+/// The settings of a plan of a turn; see `conversation::plan` for what it does.
+///
+/// Everything follows from the window, never from what else is in a request, so that consecutive
+/// requests begin alike and a provider's prompt cache serves them.
+///
+/// ```
+/// use cupel::model::{Grid, TurnPlan};
+///
+/// let plan = TurnPlan::new().recall(0.2).grid(Grid::Uncached).check()?;
+/// assert_eq!(plan.recall_tokens(32_000, false), 6_400);
+/// assert_eq!(TurnPlan::new().width(32_000), 8_192);
+/// assert!(TurnPlan::new().recall(1.5).check().is_err());
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub struct TurnPlan {
+    pub(crate) recall: f64,
+    pub(crate) recall_with_sources: f64,
+    pub(crate) grid: Grid,
+    pub(crate) excerpt: f64,
+    pub(crate) faded: f64,
+    pub(crate) hash: bool,
+    pub(crate) recall_by: RecallBy,
+}
+
+/// Where a conversation may be cut: where its tokens since the start cross a multiple of a width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Grid {
+    /// For providers that charge less for a prefix they have seen: about a quarter of the window,
+    /// and less where the window is below 8,192 tokens and what is in view is worth more than what
+    /// is saved.
+    #[default]
+    Cached,
+    /// For servers without a prompt cache: about a thirtieth of the window, so that it is full.
+    Uncached,
+    /// So many tokens.
+    Tokens(i64),
+}
+
+/// What decides which messages before the cut are recalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum RecallBy {
+    /// Their relevance to the user's last words alone, the best first.
+    #[default]
+    Relevance,
+    /// The policy's own scorer and slicer.
+    Policy,
+}
+
+/// Of the window; recorded runs replayed with less lost values of later calls, with more they cost
+/// more than a quarter of plain trimming.
+const RECALL: f64 = 0.1;
+/// Retrieved documents are what the caller went out for.
+const RECALL_WITH_SOURCES: f64 = 0.25;
+/// A longer result leaves no room for the steps around it.
+const EXCERPT: f64 = 1.0 / 8.0;
+/// In the older part of what is kept. On by default: replays kept more values in view with it.
+const FADED: f64 = 1.0 / 16.0;
+/// No excerpt is shorter, or it would be nothing but its mark.
+const SHORTEST: i64 = 48;
+
+impl TurnPlan {
+    /// The defaults: a tenth of the window for what is recalled, a quarter where there are sources,
+    /// a grid for prompt caches, results of up to an eighth of the window, a sixteenth in the older
+    /// part.
+    pub const fn new() -> Self {
+        Self {
+            recall: RECALL,
+            recall_with_sources: RECALL_WITH_SOURCES,
+            grid: Grid::Cached,
+            excerpt: EXCERPT,
+            faded: FADED,
+            hash: false,
+            recall_by: RecallBy::Relevance,
+        }
+    }
+
+    /// Sets the share of the window that is kept for what is recalled, with and without sources.
+    pub const fn recall(mut self, share: f64) -> Self {
+        self.recall = share;
+        self.recall_with_sources = share;
+        self
+    }
+
+    /// Sets that share for layers that have sources.
+    pub const fn recall_with_sources(mut self, share: f64) -> Self {
+        self.recall_with_sources = share;
+        self
+    }
+
+    /// Sets where a conversation may be cut.
+    pub const fn grid(mut self, grid: Grid) -> Self {
+        self.grid = grid;
+        self
+    }
+
+    /// Sets the share of the window from which on a tool's result is sent as an excerpt; 1 sends
+    /// whole what fits at all.
+    pub const fn excerpt(mut self, share: f64) -> Self {
+        self.excerpt = share;
+        self
+    }
+
+    /// Sets the share of the window from which on a result in the older part of what is kept is
+    /// sent as an excerpt.
+    pub const fn faded(mut self, share: f64) -> Self {
+        self.faded = share;
+        self
+    }
+
+    /// Puts a hash of the whole result into an excerpt's mark, for archives that can give it back.
+    pub const fn hash(mut self, enabled: bool) -> Self {
+        self.hash = enabled;
+        self
+    }
+
+    /// Sets what decides which messages before the cut are recalled.
+    pub const fn recall_by(mut self, recall_by: RecallBy) -> Self {
+        self.recall_by = recall_by;
+        self
+    }
+
+    /// Checks all settings.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::PipelineConfig`] names the first that is wrong, and what would be valid.
+    pub fn check(self) -> Result<Self, CupelError> {
+        match self.problems().into_iter().next() {
+            None => Ok(self),
+            Some((field, problem)) => {
+                Err(CupelError::PipelineConfig(format!("plan.{field} {problem}")))
+            }
+        }
+    }
+
+    /// Every setting that is wrong, by the name it has in files.
+    pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
+        let shares = [
+            ("recall", self.recall),
+            ("recall_with_sources", self.recall_with_sources),
+            ("excerpt", self.excerpt),
+            ("faded", self.faded),
+        ];
+        let mut problems = Vec::new();
+        for (field, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                problems.push((field, format!("must be between 0 and 1, got {share}")));
+            }
+        }
+        if let Grid::Tokens(tokens) = self.grid {
+            if tokens < 1 {
+                problems.push(("grid", format!("must be at least 1 token, got {tokens}")));
+            }
+        }
+        problems
+    }
+
+    /// The grid's width in a window of so many tokens.
+    #[must_use]
+    pub fn width(&self, window: i64) -> i64 {
+        let window = window.max(1) as f64;
+        let most = match self.grid {
+            Grid::Tokens(tokens) => return tokens.max(1),
+            Grid::Cached => (window * 0.3).min(window * window / 30_000.0),
+            Grid::Uncached => window / 32.0,
+        };
+        // `as` saturates.
+        let most = (most as i64).max(32);
+        1 << most.ilog2()
+    }
+
+    /// The tokens kept for what is recalled.
+    #[must_use]
+    pub fn recall_tokens(&self, window: i64, with_sources: bool) -> i64 {
+        let share = if with_sources { self.recall_with_sources } else { self.recall };
+        part(window, share)
+    }
+
+    /// The longest result that is sent whole.
+    #[must_use]
+    pub fn excerpt_tokens(&self, window: i64) -> i64 {
+        part(window, self.excerpt).max(SHORTEST)
+    }
+
+    /// The longest result that is sent whole in the older part of what is kept.
+    #[must_use]
+    pub fn faded_tokens(&self, window: i64) -> i64 {
+        part(window, self.faded).clamp(SHORTEST, self.excerpt_tokens(window))
+    }
+}
+
+fn part(window: i64, share: f64) -> i64 {
+    (window.max(0) as f64 * share).floor() as i64
+}
+
+impl Default for TurnPlan {
+    fn default() -> Self {
+        Self::new()
+    }
+}
