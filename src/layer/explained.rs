@@ -1,6 +1,8 @@
 //! A selection of the layer as something to look at.
 
-use super::{Selection, StreamReport};
+use foldhash::HashMap;
+
+use super::{Selection, StreamReport, TurnReport};
 use crate::explain::{Explanation, SourceTiming};
 use crate::gather::{SourceOutcome, SourceReport};
 
@@ -33,6 +35,9 @@ impl Selection {
         if let Some(StreamReport { arrived, .. }) = &self.stream {
             explanation = explanation.note(format!("selected while {arrived} items arrived"));
         }
+        if let Some(plan) = &self.plan {
+            explanation = planned(explanation, plan);
+        }
         let uncounted = self.uncounted.iter().map(|what| format!("not counted: {what}"));
         uncounted.fold(explanation, Explanation::note)
     }
@@ -42,6 +47,22 @@ impl From<&Selection> for Explanation {
     fn from(selection: &Selection) -> Self {
         selection.explain()
     }
+}
+
+/// Says of every item which part of the plan it was in, and what a prompt cache may know.
+fn planned(mut explanation: Explanation, plan: &TurnReport) -> Explanation {
+    let parts: HashMap<usize, &'static str> =
+        plan.parts().map(|(item, part)| (item.address(), part.as_str())).collect();
+    let report = &mut explanation.report;
+    let included = report.included.iter_mut().map(|entry| (&entry.item, &mut entry.details));
+    let excluded = report.excluded.iter_mut().map(|entry| (&entry.item, &mut entry.details));
+    for (item, details) in included.chain(excluded) {
+        if let Some(part) = parts.get(&item.address()) {
+            details.get_or_insert_default().part = Some((*part).to_owned());
+        }
+    }
+    let broke = plan.broke.map(|broke| broke.as_str().to_owned());
+    explanation.cache(plan.cached_tokens, plan.new_tokens, broke)
 }
 
 fn timing(source: &SourceReport) -> SourceTiming {
@@ -61,4 +82,41 @@ fn timing(source: &SourceReport) -> SourceTiming {
         details.push(format!("{} pins lifted", source.pins_lifted));
     }
     if details.is_empty() { timing } else { timing.detail(details.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::plan::{Part, Plain, Turn};
+    use crate::conversation::{Conversation, Message, Role, Rules};
+    use crate::diagnostics::{IncludedItem, InclusionReason, SelectionReport};
+    use crate::model::{ContextItem, TurnPlan};
+    use crate::tokens::HeuristicCounter;
+
+    #[test]
+    fn a_planned_call_says_its_parts_and_what_a_cache_may_know() {
+        let messages = vec![Message::new(Role::User, "And what was answer 3?", 10)];
+        let texts = Plain::new(&messages, &HeuristicCounter);
+        let mut conversation = Conversation::new(messages.clone(), &Rules::new()).unwrap();
+        let plan = TurnPlan::new();
+        let planned = conversation.plan(&Turn::new(&plan, 4_000), &texts).unwrap();
+        let items = ["instructions", "question", "of a source"]
+            .map(|text| ContextItem::new(text, 10).unwrap());
+        let [head, question, _] = &items;
+        let parts = vec![(head.clone(), Part::Head), (question.clone(), Part::Question)];
+        let included =
+            items.iter().map(|item| IncludedItem::new(item.clone(), 1.0, InclusionReason::Pinned));
+        let report = SelectionReport::new(Vec::new(), included.collect(), Vec::new(), Vec::new());
+        let plan = TurnReport::new(planned, parts, 4_000).finish(30, 0);
+        let selection = Selection { report, plan: Some(Box::new(plan)), ..Selection::empty() };
+
+        let explanation = selection.explain();
+        let part = |entry: &IncludedItem| entry.details.as_ref().and_then(|d| d.part.clone());
+        let shown: Vec<_> = explanation.report.included.iter().map(part).collect();
+        assert_eq!(shown, [Some("head".to_owned()), Some("question".to_owned()), None]);
+        let cache = explanation.cache.as_ref().unwrap();
+        assert_eq!(cache.cached_tokens + cache.new_tokens, 30);
+        let text = explanation.text().brief().to_string();
+        assert!(text.contains("from the cache:"), "{text}");
+    }
 }

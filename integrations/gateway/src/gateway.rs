@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     /// Kibibytes of bodies that may still be read.
     pub(crate) room: Semaphore,
     pub(crate) stopping: watch::Sender<bool>,
+    #[cfg(feature = "archive")]
+    pub(crate) memory: Option<crate::memory::Memory>,
     pub(crate) calls: Calls,
     pub(crate) tenants: Tenants,
     /// The door to the page, if there is one.
@@ -69,6 +71,8 @@ impl Gateway {
     ///
     /// Everything that makes the configuration unusable.
     pub fn new(config: Config) -> Result<Self, Unusable> {
+        #[cfg(feature = "archive")]
+        let (config, memory) = with_memory(config);
         let mut problems = config.problems();
         let client = Client::new(config.limits.answer_time);
         let selector = match Selector::new(&config, &client) {
@@ -88,6 +92,8 @@ impl Gateway {
             selector,
             room: Semaphore::new((config.limits.waiting_bytes / 1024).min(Semaphore::MAX_PERMITS)),
             stopping: watch::Sender::new(false),
+            #[cfg(feature = "archive")]
+            memory,
             calls: Calls::new(config.page.bytes),
             tenants,
             door: config.page.token.clone().map(Door::new),
@@ -100,7 +106,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// When the listener has no address.
+    /// When the listener has no address, or the archive cannot be opened.
     pub async fn serve(
         mut self,
         listener: TcpListener,
@@ -109,6 +115,10 @@ impl Gateway {
         // The port may have been left to the system.
         let listen = listener.local_addr()?;
         self.shared.hosts = Hosts::new(listen, &self.shared.config.hosts);
+        #[cfg(feature = "archive")]
+        if let Some(memory) = &self.shared.memory {
+            memory.open().await.map_err(io::Error::other)?;
+        }
         // The first call would have to wait for it, within the time for its selection.
         drop(tokio::task::spawn_blocking(select::load).await);
         let shared = Arc::new(self.shared);
@@ -120,8 +130,20 @@ impl Gateway {
             shared.stopping.send_replace(true);
         };
         server::run(listener, &shared.config.limits, stop, stopping, answer).await;
+        #[cfg(feature = "archive")]
+        if let Some(memory) = &shared.memory {
+            memory.close().await;
+        }
         Ok(())
     }
+}
+
+/// Adds the archive as a source.
+#[cfg(feature = "archive")]
+fn with_memory(mut config: Config) -> (Config, Option<crate::memory::Memory>) {
+    let memory = config.memory.as_ref().map(crate::memory::Memory::new);
+    config.code_sources.extend(memory.as_ref().map(crate::memory::Memory::source));
+    (config, memory)
 }
 
 impl fmt::Debug for Gateway {

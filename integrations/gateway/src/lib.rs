@@ -22,6 +22,8 @@ mod calls;
 mod config;
 mod gateway;
 mod guard;
+#[cfg(feature = "archive")]
+mod memory;
 mod page;
 mod proxy;
 mod select;
@@ -30,7 +32,7 @@ mod source;
 mod tenant;
 
 pub use config::{
-    Config, Count, Limits, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
+    Config, Count, Limits, Memory, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
 };
 pub use gateway::{Gateway, Unusable};
 pub use page::random as random_token;

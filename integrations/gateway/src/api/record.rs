@@ -25,6 +25,9 @@ pub(super) struct Open {
     call: Arc<Call>,
     started: Instant,
     over: bool,
+    /// Who said what, for the archive.
+    #[cfg(feature = "archive")]
+    said: Option<(Caller, bytes::Bytes)>,
 }
 
 impl Open {
@@ -48,7 +51,22 @@ impl Open {
             },
         };
         let call = shared.calls.begin(draft);
-        Self { shared: Arc::clone(shared), call, started, over: false }
+        Self {
+            shared: Arc::clone(shared),
+            call,
+            started,
+            over: false,
+            #[cfg(feature = "archive")]
+            said: None,
+        }
+    }
+
+    /// Archives what was said once it has been answered, where there is an archive.
+    #[cfg(feature = "archive")]
+    pub(super) fn said(mut self, caller: &Caller, body: &bytes::Bytes) -> Self {
+        let named = self.shared.memory.is_some() && caller.conversation.is_some();
+        self.said = named.then(|| (caller.clone(), body.clone()));
+        self
     }
 
     pub(super) fn call(&self) -> &Call {
@@ -62,6 +80,12 @@ impl Open {
 
     /// The answer has passed, as far as it has.
     pub(super) fn ended(mut self, status: u16, ended: Ended) {
+        #[cfg(feature = "archive")]
+        if let (200..300, Some((caller, body)), Some(memory)) =
+            (status, self.said.take(), &self.shared.memory)
+        {
+            memory.remember(&caller, &body);
+        }
         self.end(status, ended.how.name(), ended.usage, ended.bytes);
     }
 

@@ -38,6 +38,8 @@ pub(super) async fn answer(
     let target = Target { upstream, path: route::upstream_path(parts) };
     let sent = full(selected.body.clone());
     let open = Open::begin(shared, route::name(endpoint), selected, &caller, started);
+    #[cfg(feature = "archive")]
+    let open = open.said(&caller, &held.bytes);
     let answer = match shared.client.send(&target, parts, sent).await {
         Ok(answer) => answer,
         Err(refusal) => {

@@ -1,6 +1,7 @@
 //! What a gateway is told: where to listen, whom to ask, what fits, and how much is too much.
 
 mod limits;
+mod memory;
 mod models;
 mod page;
 mod read;
@@ -11,8 +12,11 @@ mod upstream;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use cupel::Policy;
+use cupel::gather::Source;
+use cupel_json::JsonBody;
 
 pub use limits::Limits;
+pub use memory::Memory;
 pub(crate) use models::fits;
 pub use models::{Count, ModelRule};
 pub use page::Page;
@@ -59,6 +63,10 @@ pub struct Config {
     pub keys: Vec<Secret>,
     /// Retrievers that are asked for every request.
     pub sources: Vec<Retriever>,
+    /// Sources in code, for programs that serve a gateway of their own.
+    pub code_sources: Vec<Source<JsonBody>>,
+    /// Memory across conversations.
+    pub memory: Option<Memory>,
     /// The key of the hash that tells tenants apart; gateways that share it know the same tenants.
     pub tenant_secret: Option<Secret>,
     /// The page of recent calls.
@@ -81,6 +89,8 @@ impl Config {
             limits: Limits::default(),
             keys: Vec::new(),
             sources: Vec::new(),
+            code_sources: Vec::new(),
+            memory: None,
             tenant_secret: None,
             page: Page::default(),
         }
@@ -109,6 +119,18 @@ impl Config {
                     "upstreams[{index}].name: there is another {:?}, expected a name of its own",
                     upstream.name
                 ));
+            }
+        }
+        if self.memory.is_some() {
+            if cfg!(not(feature = "archive")) {
+                let message = "archive: this gateway was built without it, expected a build with \
+                               --features archive";
+                problems.push(message.to_owned());
+            }
+            if self.tenant_secret.is_none() {
+                let message = "tenant_secret: missing; without it an archive would know nobody \
+                               again after a restart";
+                problems.push(message.to_owned());
             }
         }
         problems

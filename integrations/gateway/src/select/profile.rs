@@ -106,6 +106,9 @@ fn layer(
     for retriever in &config.sources {
         builder = builder.source(source::source(retriever, client));
     }
+    for source in &config.code_sources {
+        builder = builder.source(source.clone());
+    }
     Ok(builder.build()?.layer(Echo))
 }
 

@@ -1,6 +1,7 @@
 //! A configuration from a file: everything that is wrong with it is listed, with its path.
 
 mod limits;
+mod memory;
 mod mistakes;
 mod models;
 mod page;
@@ -102,6 +103,7 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let keys = fields.take("keys");
     let page = fields.take("page");
     let sources = fields.take("sources");
+    let archive = fields.take("archive");
     let tenant_secret = fields.take("tenant_secret");
     fields.close();
 
@@ -127,6 +129,8 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let keys = keys.collect();
     let page = page::read(page, &root.key("page"), mistakes);
     let sources = sources::read(sources, &root.key("sources"), environment, mistakes);
+    let memory =
+        archive.and_then(|tree| memory::read(tree, &root.key("archive"), environment, mistakes));
     let tenant_secret = tenant_secret
         .and_then(|tree| secrets::read(tree, &root.key("tenant_secret"), environment, mistakes));
 
@@ -145,6 +149,7 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
         keys,
         page,
         sources,
+        memory,
         tenant_secret,
         ..config
     })
