@@ -97,3 +97,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_long_conversation_is_judged_the_same_however_it_was_seen_before() {
+    let text = |at: usize| format!("turn {at} about {}", ["tea", "cake", "rain"][at % 3]);
+    let texts: Vec<String> = (0..1_500).map(text).collect();
+    let mut other = texts.clone();
+    other[700] = "tea, edited".to_owned();
+    let judge = |texts: &[String]| {
+        let turns = texts.iter().enumerate();
+        let turns: Vec<_> = turns.map(|(at, text)| Candidate::new(text, 9).at(at)).collect();
+        Lexical::new().judge(&Question::new("tea 700"), &turns).unwrap().hints
+    };
+    let fresh = judge(&texts);
+    // The same again, one that grew, one that was edited, one that was cut, and the first one.
+    let mut grown = texts.clone();
+    grown.push("one more".to_owned());
+    assert_eq!(judge(&texts), fresh);
+    let longer = judge(&grown);
+    let edited = judge(&other);
+    assert_ne!(edited[700], fresh[700]);
+    let cut = judge(&texts[..1_200]);
+    assert_eq!(judge(&grown), longer);
+    assert_eq!(judge(&other), edited);
+    assert_eq!(judge(&texts[..1_200]), cut);
+    assert_eq!(judge(&texts), fresh);
+}

@@ -4,6 +4,7 @@ mod asked;
 mod corpus;
 mod marks;
 mod neighbours;
+mod recent;
 mod score;
 mod terms;
 mod words;
@@ -16,8 +17,9 @@ use hashbrown::HashMap;
 use super::{Candidate, Hint, Judge, Language, Question, Verdict};
 use asked::Asked;
 pub use corpus::Corpus;
+use recent::Reader;
 use score::{Matches, Scorer, Statistics};
-use terms::{Terms, terms_of};
+use terms::terms_of;
 
 /// Judges by the words that a text shares with the question: the rarer they are among the
 /// candidates, the more.
@@ -128,15 +130,18 @@ impl Texts {
     ) -> Self {
         let mut texts =
             Self { matches: Matches::default(), ends: Vec::with_capacity(candidates.len()) };
+        let mut reader = Reader::new(language, candidates.len());
         for candidate in candidates {
             // The question itself is neither judged nor counted.
             let length = (candidate.text != question.text()).then(|| {
-                let terms: Terms = terms_of(candidate.text, language);
-                texts.matches.find(asked, &terms);
-                terms.len()
+                reader.with(candidate.text, |terms| {
+                    texts.matches.find(asked, terms);
+                    terms.len()
+                })
             });
             texts.ends.push((texts.matches.found.len(), length));
         }
+        reader.finish();
         texts
     }
 

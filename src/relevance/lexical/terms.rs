@@ -27,8 +27,9 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// What an entry takes beside its terms.
 const ENTRY_BYTES: u64 = 72;
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
+/// What tells texts apart: a hash of the text, its length, and the language it is read in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
     hash: u64,
     bytes: usize,
     language: Language,
@@ -71,11 +72,19 @@ pub(super) fn remembered() -> (usize, u64) {
 
 /// The terms of a text, from memory if it was seen before.
 pub(super) fn terms_of(text: &str, language: Language) -> Terms {
-    let key = Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes: text.len(), language };
+    terms_by_key(key_of(text, language), text)
+}
+
+pub(super) fn key_of(text: &str, language: Language) -> Key {
+    Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes: text.len(), language }
+}
+
+/// As [`terms_of`], for a text whose key is known.
+pub(super) fn terms_by_key(key: Key, text: &str) -> Terms {
     if let Some(terms) = CACHE.get(&key) {
         return terms;
     }
-    let terms = read(text, language);
+    let terms = read(text, key.language);
     CACHE.insert(key, Arc::clone(&terms));
     terms
 }
