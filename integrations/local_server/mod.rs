@@ -1,10 +1,11 @@
-//! A server on 127.0.0.1 that speaks both APIs and is as strict as they are.
+//! A server on 127.0.0.1 that speaks OpenAI's two APIs and Anthropic's, and is as strict as they are.
 //!
 //! What it answers is up to a function, so that the example can think and the tests can fail. What
 //! it takes is not: schema, roles, the pairing of calls and results, and the tokens of the whole
 //! request, counted with another tokenizer than the library's.
 
 pub mod answer;
+pub mod messages;
 pub mod strict;
 pub mod tokens;
 
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -51,6 +53,8 @@ type Model = Arc<dyn Fn(Asked) -> Answer + Send + Sync>;
 struct Shared {
     model: Model,
     arrived: Arc<Mutex<Vec<Arrived>>>,
+    /// The prompt cache of the Messages API.
+    memory: Arc<Mutex<messages::caches::Memory>>,
 }
 
 /// A running server; it stops when this is dropped.
@@ -67,7 +71,7 @@ impl LocalServer {
         F: Future<Output = Reply> + Send + 'static,
     {
         let model: Model = Arc::new(move |asked| Box::pin(model(asked)));
-        let shared = Shared { model, arrived: Arc::default() };
+        let shared = Shared { model, arrived: Arc::default(), memory: Arc::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/v1", listener.local_addr().expect("a bound port"));
         let app = Router::new().fallback(handle).with_state(shared.clone());
@@ -111,6 +115,9 @@ async fn handle(State(shared): State<Shared>, request: Request) -> Response {
         Err(error) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
     };
     let path = parts.uri.path().trim_start_matches("/v1").to_owned();
+    if parts.method == "POST" && path.starts_with("/messages") {
+        return handle_messages(&shared, parts, path, body).await;
+    }
     let is_selectable =
         parts.method == "POST" && matches!(path.as_str(), "/chat/completions" | "/responses");
     let checked = if is_selectable { strict::check(&path, &body) } else { Ok(Value::Null) };
@@ -133,6 +140,41 @@ async fn handle(State(shared): State<Shared>, request: Request) -> Response {
         Ok(json) => {
             let asked = Asked { path, json, earlier };
             answer::respond(&asked, (shared.model)(asked.clone()).await)
+        }
+    }
+}
+
+/// `/messages` and `/messages/count_tokens`.
+async fn handle_messages(shared: &Shared, parts: Parts, path: String, body: Bytes) -> Response {
+    let beta = parts.headers.get_all("anthropic-beta").iter();
+    let beta: Vec<&str> = beta.filter_map(|value| value.to_str().ok()).collect();
+    let beta = beta.join(",");
+    let checked = match path.as_str() {
+        "/messages" => messages::check(&body, &beta),
+        _ => messages::check_count(&body, &beta),
+    };
+    let arrived = Arrived {
+        method: parts.method.to_string(),
+        path: path.clone(),
+        query: parts.uri.query().map(ToOwned::to_owned),
+        headers: parts.headers,
+        body,
+        refused: checked.as_ref().err().map(|refused| refused.message.clone()),
+    };
+    let earlier = {
+        let mut all = shared.arrived();
+        all.push(arrived);
+        all.len() - 1
+    };
+    match checked {
+        Err(refused) => messages::answer::problem(&refused),
+        Ok(json) if path != "/messages" => messages::answer::counted(&json),
+        Ok(json) => {
+            let memory = shared.memory.lock();
+            let usage = memory.unwrap_or_else(PoisonError::into_inner).serve(&json);
+            let asked = Asked { path, json, earlier };
+            let reply = (shared.model)(asked.clone()).await;
+            messages::answer::respond(&asked, reply, usage)
         }
     }
 }

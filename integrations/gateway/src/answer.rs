@@ -28,6 +28,15 @@ pub(crate) struct Refusal {
     retry_after: bool,
 }
 
+/// Whose errors a client expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `{"error": {message, type, param, code}}`.
+    OpenAi,
+    /// `{"type": "error", "error": {type, message}}`.
+    Anthropic,
+}
+
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), retry_after: false }
@@ -47,15 +56,34 @@ impl Refusal {
         self.code
     }
 
-    pub(crate) fn into_response(self) -> Response<Body> {
-        let kind = match self.status.as_u16() {
-            401 | 403 => "authentication_error",
-            400..500 => "invalid_request_error",
-            _ => "gateway_error",
+    pub(crate) fn into_response(self, shape: Shape) -> Response<Body> {
+        let status = self.status.as_u16();
+        let json = match shape {
+            Shape::OpenAi => {
+                let kind = match status {
+                    401 | 403 => "authentication_error",
+                    400..500 => "invalid_request_error",
+                    _ => "gateway_error",
+                };
+                serde_json::json!({"error": {
+                    "message": self.message, "type": kind, "param": null, "code": self.code,
+                }})
+            }
+            Shape::Anthropic => {
+                let kind = match status {
+                    401 => "authentication_error",
+                    403 => "permission_error",
+                    404 => "not_found_error",
+                    413 => "request_too_large",
+                    429 => "rate_limit_error",
+                    503 | 529 => "overloaded_error",
+                    400..500 => "invalid_request_error",
+                    _ => "api_error",
+                };
+                let message = format!("{} ({})", self.message, self.code);
+                serde_json::json!({"type": "error", "error": {"type": kind, "message": message}})
+            }
         };
-        let json = serde_json::json!({"error": {
-            "message": self.message, "type": kind, "param": null, "code": self.code,
-        }});
         let mut response = json_response(self.status, &json);
         if self.retry_after {
             response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));

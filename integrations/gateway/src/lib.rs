@@ -1,7 +1,7 @@
 //! Context selection in front of any client, in any language: [`cupel`]'s layer as an HTTP gateway.
 //!
-//! Only the base address changes in a client. Requests of Chat Completions and the Responses API are
-//! fitted to the model's window; everything else passes byte for byte. The binary is
+//! Only the base address changes in a client. Requests of Chat Completions, the Responses API and
+//! Anthropic's Messages are fitted to the model's window; everything else passes byte for byte. The binary is
 //! `cupel-gateway`; as a library it is a [`Gateway`] over a [`Config`]:
 //!
 //! ```no_run

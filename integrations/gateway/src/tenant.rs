@@ -19,12 +19,14 @@ const NAME_BYTES: usize = 256;
 pub(crate) struct Tenants(hmac::Key);
 
 /// Who asks, and in which conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Caller {
     /// A keyed hash: nobody learns a credential from it.
     pub(crate) tenant: String,
     /// What the caller calls the conversation, if anything.
     pub(crate) conversation: Option<String>,
+    /// What the model's own count of this request is of ours, where it was asked for.
+    pub(crate) counted: Option<f32>,
 }
 
 impl Tenants {
@@ -47,7 +49,7 @@ impl Tenants {
             let name = name.as_bytes();
             String::from_utf8_lossy(name.get(..NAME_BYTES).unwrap_or(name)).into_owned()
         });
-        Caller { tenant, conversation: conversation.filter(|name| !name.is_empty()) }
+        Caller { tenant, conversation: conversation.filter(|name| !name.is_empty()), counted: None }
     }
 }
 

@@ -14,6 +14,8 @@ mod clients;
 mod doors;
 #[path = "gateway/fitting.rs"]
 mod fitting;
+#[path = "gateway/messages.rs"]
+mod messages;
 #[path = "gateway/page.rs"]
 mod page;
 #[path = "gateway/passing.rs"]

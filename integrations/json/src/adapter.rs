@@ -164,7 +164,7 @@ impl OpenAiAdapter {
 }
 
 /// A report names things; an address or a name in it may be of any length.
-fn shorten(name: &mut String) {
+pub(crate) fn shorten(name: &mut String) {
     const MOST: usize = 120;
     if let Some((end, _)) = name.char_indices().nth(MOST) {
         name.truncate(end);
@@ -213,6 +213,11 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let model = self.models.of_request(request.model())?;
         let meter = Meter::new(model, self.counter.as_ref());
         let endpoint = request.endpoint();
+        if endpoint == Endpoint::Messages {
+            return Err(
+                "the body is one of Anthropic's Messages; use MessagesAdapter for it".into()
+            );
+        }
         let head = request.head(|fields| Head::read(&meter, endpoint, fields))?;
         let read = |json: &[&str]| {
             let mut entries = endpoint.read(&meter, json, head.remote);
@@ -236,7 +241,7 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         uncounted.iter_mut().for_each(shorten);
         let roles = read.iter().map(|message| message.role).collect();
         let rules = match endpoint {
-            Endpoint::Chat => self.rules.clone().answers(Answers::Next),
+            Endpoint::Chat | Endpoint::Messages => self.rules.clone().answers(Answers::Next),
             Endpoint::Responses => self.rules.clone().answers(Answers::Later),
         };
         let write = |index: usize, content: &mut String| {

@@ -1,5 +1,5 @@
-//! Context selection in the JSON bodies of model APIs: [`cupel`]'s Tower layer for Chat Completions
-//! and the Responses API, whatever sends the bytes.
+//! Context selection in the JSON bodies of model APIs: [`cupel`]'s Tower layer for Chat Completions,
+//! the Responses API and Anthropic's Messages, whatever sends the bytes.
 //!
 //! ```
 //! use cupel::Policy;
@@ -27,11 +27,15 @@
 //! # }
 //! ```
 //!
+//! For Anthropic's Messages the adapter is [`MessagesAdapter`], for bodies of
+//! [`Endpoint::Messages`].
+//!
 //! With the feature `async-openai` that crate's typed requests are read as well;
 //! `tower-cupel-async-openai` turns it on.
 
 mod adapter;
 mod count;
+mod messages;
 mod models;
 mod read;
 mod request;
@@ -41,6 +45,7 @@ mod window;
 
 pub use adapter::OpenAiAdapter;
 pub use count::{Detail, ImageRule, ToolPrices, ToolRule};
+pub use messages::{BINDING_BETA, ClaudeModel, ClaudeModels, ClaudeWindow, MessagesAdapter};
 pub use models::{Model, Models, UnknownModel};
 pub use read::{Endpoint, MessageView};
 #[cfg(feature = "async-openai")]

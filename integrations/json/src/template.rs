@@ -128,6 +128,11 @@ impl ContextTemplate {
         (self.item)(item)
     }
 
+    /// What stands before, between and after the items.
+    pub(crate) fn frame(&self) -> [&str; 3] {
+        [&self.header, &self.separator, &self.footer]
+    }
+
     /// The message.
     pub(crate) fn render<'a>(&self, items: impl Iterator<Item = &'a ContextItem>) -> String {
         let items: Vec<String> = items.map(|item| (self.item)(item)).collect();

@@ -1,6 +1,7 @@
 //! What is asked, and who answers it.
 
 mod body;
+mod exact;
 mod keys;
 mod record;
 mod route;
@@ -39,7 +40,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
             refused = refusal.code(),
             milliseconds = millis(started),
         );
-        refusal.into_response()
+        refusal.into_response(route.shape())
     })
 }
 
@@ -56,6 +57,10 @@ async fn serve(
         Route::Select(endpoint) => {
             keys::check(shared, &parts.headers)?;
             selected::answer(shared, endpoint, parts, body, started).await
+        }
+        Route::CountTokens => {
+            keys::check(shared, &parts.headers)?;
+            selected::count(shared, parts, body, started).await
         }
         Route::Pass => {
             keys::check(shared, &parts.headers)?;

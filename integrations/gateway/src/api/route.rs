@@ -4,6 +4,8 @@ use cupel_json::Endpoint;
 use http::Method;
 use http::request::Parts;
 
+use crate::answer::Shape;
+
 /// Who answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
@@ -13,6 +15,8 @@ pub(super) enum Route {
     Page,
     /// A request with messages.
     Select(Endpoint),
+    /// A question of how many tokens some messages are: it goes to the model's upstream.
+    CountTokens,
     /// Everything else.
     Pass,
 }
@@ -32,11 +36,21 @@ impl Route {
         match (request.method == Method::POST, below_v1(path).trim_end_matches('/')) {
             (true, "/chat/completions") => Self::Select(Endpoint::Chat),
             (true, "/responses") => Self::Select(Endpoint::Responses),
+            (true, "/messages") => Self::Select(Endpoint::Messages),
+            (true, "/messages/count_tokens") => Self::CountTokens,
             _ => match path {
                 "/health/liveness" => Self::Health(Health::Liveness),
                 "/health/readiness" => Self::Health(Health::Readiness),
                 _ => Self::Pass,
             },
+        }
+    }
+
+    /// Whose shape errors have.
+    pub(super) fn shape(self) -> Shape {
+        match self {
+            Self::Select(Endpoint::Messages) | Self::CountTokens => Shape::Anthropic,
+            _ => Shape::OpenAi,
         }
     }
 
@@ -47,7 +61,9 @@ impl Route {
             Self::Page => "page",
             Self::Select(Endpoint::Chat) => "chat",
             Self::Select(Endpoint::Responses) => "responses",
+            Self::Select(Endpoint::Messages) => "messages",
             Self::Select(_) => "select",
+            Self::CountTokens => "count_tokens",
             Self::Pass => "pass",
         }
     }
@@ -86,6 +102,10 @@ mod tests {
             assert_eq!(route("POST", path), Route::Select(Endpoint::Chat), "{path}");
         }
         assert_eq!(route("POST", "/v1/responses"), Route::Select(Endpoint::Responses));
+        assert_eq!(route("POST", "/v1/messages"), Route::Select(Endpoint::Messages));
+        assert_eq!(route("POST", "/messages?beta=true"), Route::Select(Endpoint::Messages));
+        assert_eq!(route("POST", "/v1/messages/count_tokens"), Route::CountTokens);
+        assert_eq!(route("POST", "/v1/messages/batches"), Route::Pass);
         assert_eq!(route("GET", "/v1/responses"), Route::Pass);
         assert_eq!(route("POST", "/v1/responses/resp_1/cancel"), Route::Pass);
         assert_eq!(route("POST", "/v1/embeddings"), Route::Pass);

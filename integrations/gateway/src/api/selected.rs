@@ -1,22 +1,26 @@
 //! Requests with messages: read, fitted, sent, and the answer passed on.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
 use cupel_json::Endpoint;
-use http::header::{CONTENT_ENCODING, HeaderMap};
+use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::record::Open;
-use super::{body, route, tapped};
+use super::{body, exact, millis, route, tapped};
 use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, full, header_value};
 use crate::calls::Call;
 use crate::gateway::Shared;
 use crate::proxy::{Ended, Target};
-use crate::select::{Outcome, Selected};
+use crate::select::{Outcome, Selected, model_of};
 use crate::tenant::Caller;
+
+/// Where clients of Anthropic's say what they want of what is new.
+const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// Asks for a request to be sent as it is.
 const BYPASS: &str = "x-cupel-bypass";
@@ -32,11 +36,20 @@ pub(super) async fn answer(
     let caller = shared.tenants.caller(&parts.headers);
     let held = body::read(shared, body).await?;
     let bytes = held.bytes.clone();
-    let selected = select(shared, endpoint, &parts.headers, bytes, caller.clone()).await?;
+    let selected = select(shared, endpoint, &parts.headers, bytes.clone(), caller.clone()).await?;
     refuse_unfitted(shared, &parts.headers, &selected)?;
     let upstream = shared.upstream(selected.model.as_deref())?;
+    let mut caller = caller;
+    let selected = match exact::over(shared, upstream, parts, endpoint, &selected).await {
+        None => selected,
+        Some(counted) => {
+            caller.counted = Some(counted);
+            select(shared, endpoint, &parts.headers, bytes, caller.clone()).await?
+        }
+    };
     let target = Target { upstream, path: route::upstream_path(parts) };
     let sent = full(selected.body.clone());
+    let parts = &with_beta(parts, selected.beta);
     let open = Open::begin(shared, route::name(endpoint), selected, &caller, started);
     #[cfg(feature = "archive")]
     let open = open.said(&caller, &held.bytes);
@@ -54,6 +67,38 @@ pub(super) async fn answer(
     let mut answer = tapped(shared, answer, Box::new(ended));
     answer.headers_mut().extend(ours);
     Ok(answer)
+}
+
+/// A request's head with one more value in `anthropic-beta`.
+fn with_beta<'a>(parts: &'a Parts, beta: Option<&'static str>) -> Cow<'a, Parts> {
+    let Some(beta) = beta else { return Cow::Borrowed(parts) };
+    let given = parts.headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
+    if given.flat_map(|value| value.split(',')).any(|value| value.trim() == beta) {
+        return Cow::Borrowed(parts);
+    }
+    let mut parts = parts.clone();
+    parts.headers.append(BETA, HeaderValue::from_static(beta));
+    Cow::Owned(parts)
+}
+
+/// Sends a question of how many tokens a request has to the upstream of its model.
+pub(super) async fn count(
+    shared: &Arc<Shared>,
+    parts: &Parts,
+    body: Incoming,
+    started: Instant,
+) -> Result<Response<Body>, Refusal> {
+    body::must_be_json(&parts.headers)?;
+    let held = body::read(shared, body).await?;
+    let upstream = shared.upstream(model_of(&held.bytes).as_deref())?;
+    let target = Target { upstream, path: route::upstream_path(parts) };
+    let answer = shared.client.send(&target, parts, full(held.bytes.clone())).await?;
+    let status = answer.status().as_u16();
+    let ended = move |ended: Ended| {
+        let (end, milliseconds) = (ended.how.name(), millis(started));
+        tracing::info!(route = "count_tokens", status, end, milliseconds);
+    };
+    Ok(tapped(shared, answer, Box::new(ended)))
 }
 
 async fn select(

@@ -55,6 +55,10 @@ pub struct Config {
     /// The window of models that nothing is known about; without it their requests pass as they
     /// came.
     pub unknown_window: Option<i64>,
+    /// From which share of a window on `/v1/messages/count_tokens` is asked for the model's own count
+    /// of a request, which is fitted again if it turns out to be too long; never unless set. Only for
+    /// Anthropic's Messages, whose tokenizer is not public.
+    pub exact_from: Option<f64>,
     /// Refuses what cannot be fitted or read, instead of sending it as it came.
     pub fail_closed: bool,
     /// How much is too much.
@@ -85,6 +89,7 @@ impl Config {
             policy: Policy::chat(),
             at_most: None,
             unknown_window: None,
+            exact_from: None,
             fail_closed: false,
             limits: Limits::default(),
             keys: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
@@ -114,14 +114,20 @@ fn show_key(key: &UpstreamKey, headers: &mut http::HeaderMap) -> Result<(), Refu
     }
     headers::strip_credentials(headers);
     if let UpstreamKey::Own(key) = key {
+        // Anthropic's clients say which version of its API they speak, and its keys have a header
+        // of their own.
+        let is_anthropic = headers.contains_key("anthropic-version");
         let wrong = |_| {
             let message = "the key of the upstream cannot be sent as a header";
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "bad_key", message)
         };
-        let mut value =
-            HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(wrong)?;
+        let (name, value) = match is_anthropic {
+            true => (HeaderName::from_static("x-api-key"), key.expose().to_owned()),
+            false => (AUTHORIZATION, format!("Bearer {}", key.expose())),
+        };
+        let mut value = HeaderValue::from_str(&value).map_err(wrong)?;
         value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+        headers.insert(name, value);
     }
     Ok(())
 }

@@ -6,6 +6,9 @@ use serde::Deserialize;
 /// `usage` stands near the end of an answer, and of the last events of a stream.
 const TAIL: usize = 16 * 1024;
 
+/// In a stream of Anthropic's it stands in the first event.
+const HEAD: usize = 4 * 1024;
+
 /// What an upstream counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Usage {
@@ -15,14 +18,17 @@ pub(crate) struct Usage {
     pub(crate) cached: i64,
 }
 
-/// The last bytes of an answer.
+/// The first and the last bytes of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
+    head: Vec<u8>,
     tail: Vec<u8>,
 }
 
 impl Watch {
     pub(crate) fn see(&mut self, piece: &Bytes) {
+        let missing = HEAD.saturating_sub(self.head.len()).min(piece.len());
+        self.head.extend_from_slice(piece.get(..missing).unwrap_or_default());
         let piece = piece.get(piece.len().saturating_sub(TAIL)..).unwrap_or_default();
         let surplus = (self.tail.len() + piece.len()).saturating_sub(TAIL * 2);
         if surplus > 0 {
@@ -35,17 +41,20 @@ impl Watch {
 
     /// The last usage that is there.
     pub(crate) fn usage(&self) -> Option<Usage> {
-        const FIELD: &[u8] = b"\"usage\":";
-        let mut starts = self.tail.windows(FIELD.len()).enumerate().rev();
-        // Inside a text the quotation marks are escaped.
-        starts.find_map(|(at, field)| {
-            let escaped = at.checked_sub(1).and_then(|at| self.tail.get(at)) == Some(&b'\\');
-            let value =
-                (field == FIELD && !escaped).then(|| self.tail.get(at + FIELD.len()..))??;
-            let mut values = serde_json::Deserializer::from_slice(value).into_iter::<Fields>();
-            values.next()?.ok()?.usage()
-        })
+        last_usage(&self.tail).or_else(|| last_usage(&self.head))
     }
+}
+
+fn last_usage(bytes: &[u8]) -> Option<Usage> {
+    const FIELD: &[u8] = b"\"usage\":";
+    let mut starts = bytes.windows(FIELD.len()).enumerate().rev();
+    // Inside a text the quotation marks are escaped.
+    starts.find_map(|(at, field)| {
+        let escaped = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
+        let value = (field == FIELD && !escaped).then(|| bytes.get(at + FIELD.len()..))??;
+        let mut values = serde_json::Deserializer::from_slice(value).into_iter::<Fields>();
+        values.next()?.ok()?.usage()
+    })
 }
 
 #[derive(Deserialize)]
@@ -54,6 +63,9 @@ struct Fields {
     prompt_tokens: Option<i64>,
     #[serde(alias = "input_tokens_details")]
     prompt_tokens_details: Option<Details>,
+    /// Anthropic's, which are not among the input tokens.
+    cache_read_input_tokens: Option<i64>,
+    cache_creation_input_tokens: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +75,15 @@ struct Details {
 
 impl Fields {
     fn usage(self) -> Option<Usage> {
-        let input = self.prompt_tokens.filter(|tokens| *tokens > 0)?;
+        let read = self.cache_read_input_tokens.unwrap_or(0).max(0);
+        let written = self.cache_creation_input_tokens.unwrap_or(0).max(0);
+        let input = self.prompt_tokens?.saturating_add(read).saturating_add(written);
+        if input <= 0 {
+            return None;
+        }
+        if read > 0 {
+            return Some(Usage { input, cached: read });
+        }
         let cached = self.prompt_tokens_details.and_then(|details| details.cached_tokens);
         Some(Usage { input, cached: cached.unwrap_or(0).clamp(0, input) })
     }
@@ -97,6 +117,19 @@ data: {"response":{"usage":{"input_tokens":9,"input_tokens_details":{"cached_tok
 
 "#;
         assert_eq!(usage(&[response]), Some(Usage { input: 9, cached: 9 }));
+    }
+
+    #[test]
+    fn anthropics_counts_what_is_cached_beside_what_is_not() {
+        let whole = r#"{"content":[],"usage":{"input_tokens":7,"cache_read_input_tokens":90,"cache_creation_input_tokens":3,"output_tokens":5}}"#;
+        assert_eq!(usage(&[whole]), Some(Usage { input: 100, cached: 90 }));
+        let start = r#"event: message_start
+data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_tokens":1}}}
+
+"#;
+        let words = "event: content_block_delta\ndata: {}\n\n".repeat(2_000);
+        let end = "event: message_delta\ndata: {\"usage\":{\"output_tokens\":9}}\n\n";
+        assert_eq!(usage(&[start, &words, end]), Some(Usage { input: 7, cached: 0 }));
     }
 
     #[test]

@@ -3,21 +3,24 @@
 use cupel::ContextBudget;
 use cupel::gather::BoxError;
 use cupel::layer::{BudgetOrigin, BudgetProvider};
-use cupel_json::{JsonBody, ModelWindow};
+use cupel_json::JsonBody;
 
-/// The model's window, with one token of ours taken for `factor` of the model's.
+use crate::tenant::Caller;
+
+/// The model's window, with one token of ours taken for `factor` of the model's, and for more where
+/// the model's own count of this request has shown it.
 #[derive(Debug)]
-pub(super) struct Calibrated {
-    pub(super) window: ModelWindow,
+pub(super) struct Calibrated<W> {
+    pub(super) window: W,
     pub(super) factor: f64,
 }
 
-impl Calibrated {
-    fn in_our_tokens(&self, budget: &ContextBudget) -> Result<ContextBudget, BoxError> {
+impl<W> Calibrated<W> {
+    fn in_our_tokens(factor: f64, budget: &ContextBudget) -> Result<ContextBudget, BoxError> {
         let answer = budget.output_reserve();
         let prompt = budget.max_tokens().saturating_sub(answer);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-        let prompt = (prompt as f64 / self.factor).floor() as i64;
+        let prompt = (prompt as f64 / factor).floor() as i64;
         let budget = ContextBudget::builder(prompt.saturating_add(answer))
             .output_reserve(answer)
             .estimation_safety_margin_percent(budget.estimation_safety_margin_percent())
@@ -26,7 +29,7 @@ impl Calibrated {
     }
 }
 
-impl BudgetProvider<JsonBody> for Calibrated {
+impl<W: BudgetProvider<JsonBody>> BudgetProvider<JsonBody> for Calibrated<W> {
     fn budget(&self, request: &JsonBody) -> Result<ContextBudget, BoxError> {
         self.budget_and_origin(request).map(|(budget, _)| budget)
     }
@@ -36,16 +39,18 @@ impl BudgetProvider<JsonBody> for Calibrated {
         request: &JsonBody,
     ) -> Result<(ContextBudget, BudgetOrigin), BoxError> {
         let (budget, origin) = self.window.budget_and_origin(request)?;
-        if self.factor == 1.0 {
+        let counted = request.carrier::<Caller>().and_then(|caller| caller.counted);
+        let factor = self.factor * counted.map_or(1.0, f64::from);
+        if factor == 1.0 {
             return Ok((budget, origin));
         }
-        Ok((self.in_our_tokens(&budget)?, origin))
+        Ok((Self::in_our_tokens(factor, &budget)?, origin))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use cupel_json::{Endpoint, Models};
+    use cupel_json::{Endpoint, ModelWindow, Models};
 
     use super::*;
 

@@ -2,6 +2,7 @@
 
 mod budget;
 mod depth;
+mod messages;
 mod profile;
 
 use std::sync::Arc;
@@ -48,6 +49,10 @@ pub(crate) struct Selected {
     pub(crate) model: Option<String>,
     /// What the conversation began with, as far as that can be told.
     pub(crate) opening: Vec<u8>,
+    /// What `anthropic-beta` has to say for it.
+    pub(crate) beta: Option<&'static str>,
+    /// How many of the model's tokens one of ours is taken for.
+    pub(crate) factor: f64,
     pub(crate) outcome: Outcome,
 }
 
@@ -116,7 +121,9 @@ impl Selector {
     async fn fit(&self, body: JsonBody, bytes: Bytes) -> Result<Selected, Refusal> {
         let model = body.model().map(str::to_owned);
         let opening = opening(&body);
-        let call = self.profile(model.as_deref()).select(body);
+        let profile = self.profile(model.as_deref());
+        let factor = profile.factor;
+        let call = profile.select(body);
         let Ok(selected) = tokio::time::timeout(self.limits.selection_time, call).await else {
             let limit = self.limits.selection_time.as_secs_f64();
             let message = format!("the selection took longer than {limit} s");
@@ -124,8 +131,10 @@ impl Selector {
             return Err(Refusal::new(status, "selection_time", message).retry_after());
         };
         let passed = |code, why| Outcome::Passed(Passed { code, why });
+        let mut beta = None;
         let (body, outcome) = match selected {
-            Ok(Ok((json, selection))) => {
+            Ok(Ok(profile::Fit { json, selection, beta: needed })) => {
+                beta = needed;
                 let same = json.as_bytes() == &*bytes;
                 let body = if same { bytes } else { Bytes::from_owner(Json(json)) };
                 (body, Outcome::Fitted(Box::new(selection)))
@@ -141,7 +150,7 @@ impl Selector {
                 (bytes, passed("unknown_model", why))
             }
         };
-        Ok(Selected { body, model, opening, outcome })
+        Ok(Selected { body, model, opening, beta, factor, outcome })
     }
 
     /// The profile of the rule that fits best, or the one for everything else.
@@ -179,12 +188,12 @@ impl Selected {
     pub(crate) fn as_it_came(body: Bytes, code: &'static str, why: &str) -> Self {
         let model = model_of(&body);
         let outcome = Outcome::Passed(Passed { code, why: why.to_owned() });
-        Self { body, model, opening: Vec::new(), outcome }
+        Self { body, model, opening: Vec::new(), beta: None, factor: 1.0, outcome }
     }
 }
 
 /// The model that a body names, if that can be read.
-fn model_of(body: &[u8]) -> Option<String> {
+pub(crate) fn model_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
         model: String,

@@ -8,11 +8,12 @@ use std::task::{Context, Poll};
 use cupel::Policy;
 use cupel::layer::{CupelLayer, CupelService, Error, Selection};
 use cupel::tokens::{CachedCounter, Encoding, HeuristicCounter, TokenCounter, shared_counter};
-use cupel_json::{JsonBody, Model, ModelWindow, Models, OpenAiAdapter};
+use cupel_json::{ClaudeModels, Endpoint, JsonBody, Model, ModelWindow, Models, OpenAiAdapter};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 use tower::{Layer, Service};
 
 use super::budget::Calibrated;
+use super::messages;
 use crate::config::{Config, Count, ModelRule};
 use crate::proxy::Client;
 use crate::source;
@@ -31,6 +32,10 @@ pub(super) struct Profile {
     estimated: Option<Fitting>,
     /// Whether the rule says how to count, so that `exact` is for all.
     counts: bool,
+    /// Bodies of Anthropic's Messages.
+    messages: messages::Fitting,
+    /// How many of the model's tokens one of ours is taken for.
+    pub(super) factor: f64,
 }
 
 /// Why a model cannot be fitted.
@@ -53,6 +58,8 @@ impl Profile {
             exact: built(count)?,
             estimated: fallback.map(|_| built(Some(Count::Estimate))).transpose()?,
             counts: count.is_some(),
+            factor: rule.map_or(1.0, |rule| rule.factor),
+            messages: messages::layer(config, rule, client).map_err(|error| error.to_string())?,
         })
     }
 
@@ -60,15 +67,37 @@ impl Profile {
     pub(super) async fn select(
         &self,
         body: JsonBody,
-    ) -> Result<Result<(Arc<str>, Selection), Error<Infallible>>, Unknown> {
+    ) -> Result<Result<Fit, Error<Infallible>>, Unknown> {
+        if body.endpoint() == Endpoint::Messages {
+            let known = ClaudeModels::new().get(body.model().unwrap_or_default()).is_ok();
+            if !known && self.estimated.is_none() {
+                return Err(Unknown);
+            }
+            return Ok(self.messages.clone().call_with_report(body).await.map(Fit::of));
+        }
         let known = Models::new().get(body.model().unwrap_or_default()).is_ok();
         let fitting = match &self.estimated {
             _ if known || (self.counts && self.estimated.is_some()) => &self.exact,
             Some(estimated) => estimated,
             None => return Err(Unknown),
         };
-        let call = fitting.clone().call_with_report(body).await;
-        Ok(call.map(|(body, selection)| (body.into_json(), selection)))
+        Ok(fitting.clone().call_with_report(body).await.map(Fit::of))
+    }
+}
+
+/// A body that was fitted.
+#[derive(Debug)]
+pub(super) struct Fit {
+    pub(super) json: Arc<str>,
+    pub(super) selection: Selection,
+    /// What `anthropic-beta` has to say for it.
+    pub(super) beta: Option<&'static str>,
+}
+
+impl Fit {
+    fn of((body, selection): (JsonBody, Selection)) -> Self {
+        let beta = body.needs_beta();
+        Self { json: body.into_json(), selection, beta }
     }
 }
 
@@ -121,7 +150,7 @@ fn estimates() -> Arc<dyn TokenCounter> {
 
 /// Gives the selected body back.
 #[derive(Debug, Clone, Copy)]
-struct Echo;
+pub(super) struct Echo;
 
 impl Service<JsonBody> for Echo {
     type Response = JsonBody;

@@ -23,10 +23,7 @@ pub(super) fn tokens(meter: &Meter, data: &str) -> i64 {
         return i64::try_from(data.len()).unwrap_or(i64::MAX);
     };
     if bytes.starts_with(b"%PDF") {
-        let pages = match count(&bytes, b"/Type /Page") + count(&bytes, b"/Type/Page") {
-            0 => bytes.len().div_ceil(PAGE_BYTES),
-            pages => pages,
-        };
+        let pages = pages(&bytes);
         let page = meter.image_rule().tokens(None, Detail::High).saturating_add(PAGE_TEXT);
         return page.saturating_mul(i64::try_from(pages).unwrap_or(i64::MAX));
     }
@@ -34,6 +31,14 @@ pub(super) fn tokens(meter: &Meter, data: &str) -> i64 {
         Ok(text) => meter.text(text),
         // A document in some binary format: its text is no longer than its bytes.
         Err(_) => i64::try_from(bytes.len() / 2).unwrap_or(i64::MAX),
+    }
+}
+
+/// The pages of a PDF, as far as they can be seen.
+pub(crate) fn pages(bytes: &[u8]) -> usize {
+    match count(bytes, b"/Type /Page") + count(bytes, b"/Type/Page") {
+        0 => bytes.len().div_ceil(PAGE_BYTES),
+        pages => pages,
     }
 }
 

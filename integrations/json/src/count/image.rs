@@ -121,9 +121,11 @@ fn patches((width, height): (u32, u32), most: i64) -> i64 {
 /// An image's size, read from the head of a `data:` URL; none for links and unknown formats.
 pub(crate) fn size_of_data_url(url: &str) -> Option<(u32, u32)> {
     let (kind, data) = url.strip_prefix("data:")?.split_once(',')?;
-    if !kind.ends_with(";base64") {
-        return None;
-    }
+    if kind.ends_with(";base64") { image_size(data) } else { None }
+}
+
+/// The width and height of an image in base64.
+pub(crate) fn image_size(data: &str) -> Option<(u32, u32)> {
     // PNG, GIF and WEBP say it at once; a JPEG may carry a thumbnail and a profile before it.
     [1 << 10, 1 << 19].into_iter().find_map(|most| size_of(&head(data, most)?))
 }

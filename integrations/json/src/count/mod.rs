@@ -12,4 +12,6 @@ pub use image::{Detail, ImageRule};
 pub use tools::{ToolPrices, ToolRule};
 
 pub(crate) use ahead::note_long_texts;
+pub(crate) use file::pages;
+pub(crate) use image::image_size;
 pub(crate) use meter::{FORMAT, Meter};

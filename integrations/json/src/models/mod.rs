@@ -158,7 +158,7 @@ impl Models {
             .max_by_key(|(family, _)| family.strip_prefix("openai/").unwrap_or(family).len())
             .map(|(_, model)| model)
             .or(self.otherwise)
-            .ok_or_else(|| UnknownModel { model: model.to_owned() })
+            .ok_or_else(|| UnknownModel { model: model.to_owned(), of_claude: false })
     }
 
     /// As [`get`](Self::get), for a request that may not name its model.
@@ -171,9 +171,15 @@ impl Models {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownModel {
     model: String,
+    /// Which table it is not in.
+    of_claude: bool,
 }
 
 impl UnknownModel {
+    pub(crate) fn of_claude(model: &str) -> Self {
+        Self { model: model.to_owned(), of_claude: true }
+    }
+
     /// The model's name; empty when the request has none.
     #[must_use]
     pub fn model(&self) -> &str {
@@ -183,17 +189,21 @@ impl UnknownModel {
 
 impl fmt::Display for UnknownModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (models, facts) = match self.of_claude {
+            false => ("OpenAiAdapter::models(Models::new()", "Model::new(window, encoding)"),
+            true => ("MessagesAdapter::models(ClaudeModels::new()", "ClaudeModel::new(window)"),
+        };
         if self.model.is_empty() {
-            return f.write_str(
+            return write!(
+                f,
                 "the request names no model; name one, or say what to take it for with \
-                 OpenAiAdapter::models(Models::new().otherwise(Model::new(window, encoding)))",
+                 {models}.otherwise({facts}))"
             );
         }
         let model = &self.model;
         write!(
             f,
-            "nothing is known about model {model:?}; add it with \
-             OpenAiAdapter::models(Models::new().with({model:?}, Model::new(window, encoding)))"
+            "nothing is known about model {model:?}; add it with {models}.with({model:?}, {facts}))"
         )
     }
 }

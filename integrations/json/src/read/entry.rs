@@ -29,6 +29,11 @@ impl Entry {
     /// An entry with nothing in it yet.
     pub(super) fn new(meter: &Meter, role: Role, label: &str) -> Self {
         let tokens = meter.message(role_name(role, label));
+        Self::with_tokens(role, label, tokens)
+    }
+
+    /// An entry with nothing in it yet but what the format takes.
+    pub(crate) fn with_tokens(role: Role, label: &str, tokens: i64) -> Self {
         Self {
             message: Message::new(role, "", tokens),
             label: label.to_owned(),
@@ -41,12 +46,12 @@ impl Entry {
         }
     }
 
-    pub(super) fn add_tokens(&mut self, tokens: i64) {
+    pub(crate) fn add_tokens(&mut self, tokens: i64) {
         self.message.tokens = self.message.tokens.saturating_add(tokens);
     }
 
     /// Says why the API would not take it; the first reason counts.
-    pub(super) fn refuse(&mut self, why: &str) {
+    pub(crate) fn refuse(&mut self, why: &str) {
         self.message.refused.get_or_insert_with(|| why.to_owned());
     }
 
@@ -63,7 +68,7 @@ impl Entry {
     }
 
     /// Adds a line to what a report shows.
-    pub(super) fn add_shown(&mut self, text: &str) {
+    pub(crate) fn add_shown(&mut self, text: &str) {
         let shown = &mut self.message.text;
         if !shown.is_empty() && !text.is_empty() {
             shown.push('\n');

@@ -22,7 +22,7 @@ impl Head {
         let hosted = |kind: String| format!("what tool {kind:?} adds");
         head.uncounted.extend(tools.hosted.into_iter().map(hosted));
         match endpoint {
-            Endpoint::Chat => head.chat(meter, request),
+            Endpoint::Chat | Endpoint::Messages => head.chat(meter, request),
             Endpoint::Responses => head.responses(meter, request),
         }
         head

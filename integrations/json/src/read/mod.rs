@@ -20,7 +20,7 @@ pub use view::MessageView;
 
 use crate::count::Meter;
 
-/// Which of the two APIs a request speaks.
+/// Which of the APIs a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Endpoint {
@@ -28,13 +28,15 @@ pub enum Endpoint {
     Chat,
     /// The Responses API: `input`.
     Responses,
+    /// Anthropic's Messages: `messages`, for [`MessagesAdapter`](crate::MessagesAdapter).
+    Messages,
 }
 
 impl Endpoint {
     /// Reads all messages of a conversation. `remote`: part of the conversation is on the server.
     pub(crate) fn read(self, meter: &Meter, messages: &[&str], remote: bool) -> Vec<Entry> {
         match self {
-            Self::Chat => chat::read(meter, messages),
+            Self::Chat | Self::Messages => chat::read(meter, messages),
             Self::Responses => {
                 let mut entries = responses::read(meter, messages);
                 together::keep_together(&mut entries, remote);

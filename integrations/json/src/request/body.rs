@@ -11,7 +11,7 @@ use super::{Parts, Piece};
 use crate::read::{Endpoint, Object, elements};
 use crate::template::ContextRole;
 
-/// The JSON body of an HTTP request to one of the two APIs.
+/// The JSON body of an HTTP request to one of the APIs.
 ///
 /// Only its `messages` (or `input`) are edited, as slices of the text: fields this crate has never
 /// heard of, the order of keys and the spaces between them stay as they are.
@@ -66,6 +66,7 @@ impl JsonBody {
         let (field, limits) = match endpoint {
             Endpoint::Chat => ("messages", ["max_completion_tokens", "max_tokens"]),
             Endpoint::Responses => ("input", ["max_output_tokens", "max_output_tokens"]),
+            Endpoint::Messages => ("messages", ["max_tokens", "max_tokens"]),
         };
         let input = body.raw(field)?;
         let messages = if endpoint == Endpoint::Responses && input.get().starts_with('"') {
@@ -142,6 +143,39 @@ impl JsonBody {
         self.carrier.as_deref()?.downcast_ref()
     }
 
+    /// Tokens the caller has set aside for the answer.
+    pub(crate) fn output_limit(&self) -> Result<Option<i64>, BoxError> {
+        match self.output_tokens {
+            Some((field, limit)) if limit < 0 => {
+                Err(format!("{field} is {limit}; it must not be negative").into())
+            }
+            limit => Ok(limit.map(|(_, limit)| limit)),
+        }
+    }
+
+    /// The JSON of each message.
+    pub(crate) fn message_texts(&self) -> Vec<&str> {
+        let range = |message: &Message| match message {
+            Message::Item(range) | Message::Text(range) => range.clone(),
+        };
+        self.messages.iter().map(|message| self.slice(&range(message))).collect()
+    }
+
+    /// Puts these in the place of all messages; what it came in stays.
+    pub(crate) fn replace_messages(&mut self, items: &str) -> Result<(), BoxError> {
+        let before = self.json.get(..self.input.start).unwrap_or_default();
+        let after = self.json.get(self.input.end..).unwrap_or_default();
+        self.replace_json(format!("{before}[{items}]{after}"))
+    }
+
+    /// Puts another text in the place of all of it; what it came in stays.
+    pub(crate) fn replace_json(&mut self, json: String) -> Result<(), BoxError> {
+        let carrier = self.carrier.take();
+        *self = Self::parse(self.endpoint, json).ok_or("the messages could not be put back")?;
+        self.carrier = carrier;
+        Ok(())
+    }
+
     fn slice(&self, range: &Range<usize>) -> &str {
         self.json.get(range.clone()).unwrap_or_default()
     }
@@ -166,7 +200,7 @@ impl JsonBody {
 }
 
 /// Where a value that was borrowed from `json` stands in it.
-fn place(json: &str, value: &RawValue) -> Option<Range<usize>> {
+pub(crate) fn place(json: &str, value: &RawValue) -> Option<Range<usize>> {
     let start = (value.get().as_ptr() as usize).checked_sub(json.as_ptr() as usize)?;
     let end = start.checked_add(value.get().len())?;
     (json.get(start..end)? == value.get()).then_some(start..end)
@@ -184,12 +218,7 @@ impl Parts for JsonBody {
     }
 
     fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
-        match self.output_tokens {
-            Some((field, limit)) if limit < 0 => {
-                Err(format!("{field} is {limit}; it must not be negative").into())
-            }
-            limit => Ok(limit.map(|(_, limit)| limit)),
-        }
+        self.output_limit()
     }
 
     fn take<T>(&mut self, read: impl FnOnce(&[&str]) -> T) -> Result<(Vec<Message>, T), BoxError> {
@@ -227,13 +256,7 @@ impl Parts for JsonBody {
             Piece::Context { role, text } => context(*role, text),
         });
         let items = items.collect::<Result<Vec<String>, BoxError>>()?.join(",");
-        let before = self.json.get(..self.input.start).unwrap_or_default();
-        let after = self.json.get(self.input.end..).unwrap_or_default();
-        let json = format!("{before}[{items}]{after}");
-        let carrier = self.carrier.take();
-        *self = Self::parse(self.endpoint, json).ok_or("the messages could not be put back")?;
-        self.carrier = carrier;
-        Ok(())
+        self.replace_messages(&items)
     }
 
     fn look_back<T>(&self, read: impl Fn(&str) -> Option<T>) -> Option<T> {

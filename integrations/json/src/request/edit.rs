@@ -45,7 +45,7 @@ impl Edit {
 /// A part of a message that is text.
 fn part(endpoint: Endpoint, text: &str) -> String {
     let kind = match endpoint {
-        Endpoint::Chat => "text",
+        Endpoint::Chat | Endpoint::Messages => "text",
         Endpoint::Responses => "input_text",
     };
     format!(r#"{{"type":"{kind}","text":{text}}}"#)

@@ -12,6 +12,7 @@ mod streaming;
 mod typed;
 
 pub use body::JsonBody;
+pub(crate) use body::place;
 #[cfg(feature = "async-openai")]
 pub use streaming::Streaming;
 
@@ -22,7 +23,7 @@ use cupel::gather::BoxError;
 use crate::read::{Endpoint, Object, user_text};
 use crate::template::ContextRole;
 
-/// A request of Chat Completions or of the Responses API.
+/// A request of Chat Completions, of the Responses API or of Anthropic's Messages.
 ///
 /// It is implemented by [`JsonBody`]; with the feature `async-openai` by
 /// `CreateChatCompletionRequest`, `CreateResponse`, and both in `Streaming`; and by nothing else.

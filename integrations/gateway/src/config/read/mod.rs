@@ -95,6 +95,7 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let hosts = fields.or("hosts", Vec::new());
     let at_most: Option<i64> = fields.maybe("at_most");
     let unknown_window: Option<i64> = fields.maybe("unknown_window");
+    let exact_from: Option<f64> = fields.maybe("exact_from");
     let fail_closed = fields.or("fail_closed", false);
     let upstreams = fields.take("upstreams");
     let models = fields.take("models");
@@ -116,6 +117,10 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     });
     for (key, tokens) in [("at_most", at_most), ("unknown_window", unknown_window)] {
         mistakes.positive(&root.key(key), tokens);
+    }
+    if let Some(share) = exact_from.filter(|share| !(0.0..=1.0).contains(share)) {
+        let message = format!("is {share}, expected a share of the window from 0 to 1");
+        mistakes.add(&root.key("exact_from"), message);
     }
     let upstreams = upstreams::read(upstreams, &root.key("upstreams"), environment, mistakes);
     let models = models::read(models, &root.key("models"), mistakes);
@@ -143,6 +148,7 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
         hosts,
         at_most,
         unknown_window,
+        exact_from,
         fail_closed,
         models,
         limits,

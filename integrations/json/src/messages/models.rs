@@ -1,0 +1,230 @@
+//! What is known of each Claude model: its window, its tokenizer, its cache, its thinking.
+
+use std::collections::BTreeMap;
+
+use cupel::gather::BoxError;
+use cupel::layer::{ModelLookup, WindowLimits};
+
+use super::table;
+use crate::models::UnknownModel;
+use crate::request::JsonBody;
+
+/// The facts of one Claude model that a budget and a prompt cache need.
+///
+/// ```
+/// use cupel_json::ClaudeModel;
+///
+/// let model = ClaudeModel::new(200_000).cached_from(4_096);
+/// assert_eq!((model.window(), model.text_percent()), (200_000, 110));
+/// assert_eq!(ClaudeModel::new(1_000_000).newer_tokenizer().text_percent(), 150);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct ClaudeModel {
+    window: i64,
+    cached_from: i64,
+    text_percent: i64,
+    image_tokens: i64,
+    page_tokens: i64,
+    binds_thinking: bool,
+}
+
+impl ClaudeModel {
+    /// A model with this window for prompt and answer, the older tokenizer, and a cache from 1,024
+    /// tokens on.
+    pub const fn new(window: i64) -> Self {
+        Self {
+            window,
+            cached_from: 1_024,
+            text_percent: 110,
+            image_tokens: 1_600,
+            page_tokens: 3_000,
+            binds_thinking: false,
+        }
+    }
+
+    /// Counts text as the tokenizer of Claude Opus 4.7 and later does, about a third higher, and
+    /// images as large as those models take them.
+    pub const fn newer_tokenizer(mut self) -> Self {
+        self.text_percent = 150;
+        self.image_tokens = 5_000;
+        self.page_tokens = 3_600;
+        self
+    }
+
+    /// Sets the shortest prompt that is cached.
+    pub const fn cached_from(mut self, tokens: i64) -> Self {
+        self.cached_from = tokens;
+        self
+    }
+
+    /// Sets what a text's estimate is multiplied by, in percent.
+    pub const fn with_text_percent(mut self, percent: i64) -> Self {
+        self.text_percent = percent;
+        self
+    }
+
+    /// Says that thinking is refused once something before it has changed, as Claude 5.1 and later
+    /// do.
+    pub const fn binds_thinking(mut self) -> Self {
+        self.binds_thinking = true;
+        self
+    }
+
+    /// Tokens for prompt and answer together.
+    #[must_use]
+    pub fn window(&self) -> i64 {
+        self.window
+    }
+
+    /// What a text's estimate is multiplied by, in percent.
+    #[must_use]
+    pub fn text_percent(&self) -> i64 {
+        self.text_percent
+    }
+
+    /// The shortest prompt that is cached, in tokens.
+    #[must_use]
+    pub fn least_cached(&self) -> i64 {
+        self.cached_from
+    }
+
+    /// Whether thinking is refused once something before it has changed.
+    #[must_use]
+    pub fn binds(&self) -> bool {
+        self.binds_thinking
+    }
+
+    /// The most that an image costs.
+    pub(super) fn image_tokens(&self) -> i64 {
+        self.image_tokens
+    }
+
+    /// What a page of a PDF costs, its image and its text.
+    pub(super) fn page_tokens(&self) -> i64 {
+        self.page_tokens
+    }
+}
+
+/// The Claude models that are known, by name. Models can be added and changed.
+///
+/// A name also stands for its variants: `claude-haiku-4-5` for `claude-haiku-4-5-20251001`,
+/// `anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-haiku-4-5@20251001` and
+/// `anthropic/claude-haiku-4.5`. The longest name that fits decides.
+///
+/// ```
+/// use cupel_json::{ClaudeModel, ClaudeModels};
+///
+/// let models = ClaudeModels::new().with("my-proxy", ClaudeModel::new(100_000));
+/// assert_eq!(models.get("anthropic/claude-haiku-4.5")?.window(), 200_000);
+/// assert_eq!(models.get("my-proxy")?.window(), 100_000);
+/// let error = models.get("claude-99").unwrap_err().to_string();
+/// assert!(error.contains("MessagesAdapter::models(ClaudeModels::new().with(\"claude-99\""));
+/// # Ok::<(), cupel_json::UnknownModel>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct ClaudeModels {
+    added: BTreeMap<String, ClaudeModel>,
+    otherwise: Option<ClaudeModel>,
+}
+
+impl ClaudeModels {
+    /// The built-in table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a model, or changes one of the table, with its variants.
+    pub fn with(mut self, name: impl Into<String>, model: ClaudeModel) -> Self {
+        self.added.insert(name.into(), model);
+        self
+    }
+
+    /// Takes every unknown model for this one, instead of refusing it.
+    pub fn otherwise(mut self, model: ClaudeModel) -> Self {
+        self.otherwise = Some(model);
+        self
+    }
+
+    /// What is known of a model.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownModel`] when it is nothing: a wrong window is worse than none.
+    pub fn get(&self, model: &str) -> Result<ClaudeModel, UnknownModel> {
+        let plain = plain(model);
+        let added = self.added.iter().map(|(family, model)| (family.as_str(), *model));
+        let known = table::MODELS.iter().copied().chain(added);
+        let fits = |family: &str| is_a(&plain, family) || is_a(model, family);
+        known
+            .filter(|(family, _)| fits(family))
+            .max_by_key(|(family, _)| family.len())
+            .map(|(_, model)| model)
+            .or(self.otherwise)
+            .ok_or_else(|| UnknownModel::of_claude(model))
+    }
+
+    pub(super) fn of_request(&self, model: Option<&str>) -> Result<ClaudeModel, UnknownModel> {
+        self.get(model.unwrap_or_default())
+    }
+}
+
+/// A name as Anthropic writes it: without a vendor before it, and with hyphens for dots.
+fn plain(model: &str) -> String {
+    let start = model.find("claude").unwrap_or(0);
+    model.get(start..).unwrap_or_default().replace('.', "-")
+}
+
+fn is_a(model: &str, family: &str) -> bool {
+    let rest = model.strip_prefix(family);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@', ':']))
+}
+
+/// A budget by the request's model and its `max_tokens`; [`MessagesAdapter::window`] makes one, with
+/// a safety margin, since counts are estimates.
+///
+/// [`MessagesAdapter::window`]: crate::MessagesAdapter::window
+pub type ClaudeWindow = cupel::layer::ModelWindow<ClaudeModels>;
+
+impl ModelLookup<JsonBody> for ClaudeModels {
+    fn limits(&self, request: &JsonBody) -> Result<WindowLimits, BoxError> {
+        Ok(WindowLimits::new(self.of_request(request.model())?.window()))
+    }
+
+    fn output_tokens(&self, request: &JsonBody) -> Result<Option<i64>, BoxError> {
+        request.output_limit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_name_decides_however_it_is_written() {
+        let models = ClaudeModels::new();
+        let known = |name: &str| models.get(name).map(|model| (model.window(), model.binds()));
+        assert_eq!(known("claude-opus-5"), Ok((1_000_000, false)));
+        assert_eq!(known("claude-opus-5-5"), Ok((1_000_000, true)));
+        assert_eq!(known("claude-opus-5-20260901"), Ok((1_000_000, false)));
+        assert_eq!(known("us.anthropic.claude-opus-4-5-20251101-v1:0"), Ok((200_000, false)));
+        assert_eq!(known("anthropic/claude-opus-4.1"), Ok((200_000, false)));
+        assert_eq!(known("claude-3-7-sonnet@20250219"), Ok((200_000, false)));
+        for unknown in ["claude", "claude-opus-5x", "gpt-4o", "", "claude-2.1"] {
+            assert!(known(unknown).is_err(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn an_added_model_replaces_its_like_and_a_fallback_comes_last() {
+        let small = ClaudeModel::new(1_000);
+        let models = ClaudeModels::new().with("claude-opus-5", small);
+        let window = |models: &ClaudeModels, name: &str| models.get(name).unwrap().window();
+        assert_eq!(window(&models, "claude-opus-5-20260901"), 1_000);
+        assert_eq!(window(&models, "claude-opus-5-5"), 1_000_000);
+        let models = models.otherwise(ClaudeModel::new(7));
+        assert_eq!(window(&models, "gpt-4o"), 7);
+        assert_eq!(models.of_request(None).unwrap().window(), 7);
+    }
+}

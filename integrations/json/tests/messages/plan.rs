@@ -1,0 +1,140 @@
+//! A planned conversation: what is recalled, cut and marked, and what the cache makes of it.
+
+use cupel::layer::Selection;
+use serde_json::{Value, json};
+
+use crate::local_server::messages::{self, caches::Memory};
+use crate::support::{layer, planned, send};
+
+const WINDOW: i64 = 12_000;
+
+/// A long conversation with a tool, before its last question is answered.
+fn conversation(exchanges: usize) -> Vec<Value> {
+    let mut messages = Vec::new();
+    for at in 0..exchanges {
+        let id = format!("toolu_{at}");
+        let log = format!("line of the log number {at}, all is well\n").repeat(12);
+        messages.extend([
+            json!({"role": "user", "content": format!("What about parcel P-{at}? {}", "Please look. ".repeat(20))}),
+            json!({"role": "assistant", "content": [
+                {"type": "tool_use", "id": id, "name": "look", "input": {"parcel": format!("P-{at}")}}]}),
+            json!({"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": id, "content": log}]}),
+            json!({"role": "assistant", "content": format!("Parcel P-{at} lies in shelf S-{}.", at * 7)}),
+        ]);
+    }
+    messages
+}
+
+fn body(messages: &[Value]) -> Value {
+    json!({"model": format!("test-{WINDOW}"), "max_tokens": 500, "system": "You mind the parcels. ".repeat(30),
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}], "messages": messages})
+}
+
+fn sent(body: &Value) -> (Value, Selection) {
+    let (sent, report) = send(&layer(WINDOW, planned()), &body.to_string()).unwrap();
+    let json = messages::check(sent.json().as_bytes(), "")
+        .unwrap_or_else(|refused| panic!("{refused:?}\n{}", sent.json()));
+    (json, report)
+}
+
+fn marks(json: &Value) -> usize {
+    json.to_string().matches("\"cache_control\"").count()
+}
+
+#[test]
+fn what_left_the_window_is_recalled_in_the_users_turn_as_a_quotation() {
+    let mut messages = conversation(80);
+    messages.push(json!({"role": "user", "content": "In which shelf was parcel P-3?"}));
+    let (json, report) = sent(&body(&messages));
+    let kept = json["messages"].as_array().unwrap();
+    assert!(kept.len() < 200, "{}", kept.len());
+    let last = kept.last().unwrap()["content"].as_array().unwrap();
+    let quoted = last[0]["text"].as_str().unwrap();
+    assert!(quoted.starts_with("<recalled>") && quoted.contains("shelf S-21"), "{quoted}");
+    assert_eq!(last[1]["text"], "In which shelf was parcel P-3?");
+    let plan = report.plan.unwrap();
+    assert!(!plan.whole && plan.recalled_tokens > 0);
+    // During the loop that follows, its bytes stay, and results stay first.
+    messages.extend([
+        json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]}),
+        json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "There."}]}),
+    ]);
+    let (next, _) = sent(&body(&messages));
+    let question = |json: &Value, back: usize| {
+        let messages = json["messages"].as_array().unwrap();
+        messages[messages.len() - back]["content"][0]["text"].clone()
+    };
+    assert_eq!(question(&next, 3), question(&json, 1));
+}
+
+#[test]
+fn a_result_too_long_for_the_window_becomes_an_excerpt() {
+    let long = (0..9_000).map(|line| format!("{line}: nothing to see\n")).collect::<String>();
+    let mut messages = conversation(2);
+    messages.extend([
+        json!({"role": "user", "content": "Read the log."}),
+        json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}},
+            {"type": "tool_use", "id": "b", "name": "look", "input": {}}]}),
+        json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": "short"},
+            {"type": "tool_result", "tool_use_id": "b", "content": [{"type": "text", "text": long}], "is_error": true}]}),
+    ]);
+    let (json, report) = sent(&body(&messages));
+    let results = json["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    assert_eq!(results[0]["content"], "short");
+    let text = results[1]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("0: nothing") && text.contains("tokens left out"), "{text}");
+    assert_eq!(results[1]["is_error"], true);
+    assert_eq!(report.plan.unwrap().excerpts, 1);
+}
+
+#[test]
+fn marks_never_exceed_four_and_the_callers_stay() {
+    let mut messages = conversation(80);
+    messages.push(json!({"role": "user", "content": [{"type": "text", "text": "And P-3?"}]}));
+    let plain = body(&messages);
+    let (json, _) = sent(&plain);
+    assert_eq!(marks(&json), 4, "{json}");
+    let hour = json!({"type": "ephemeral", "ttl": "1h"});
+    let mut own = plain.clone();
+    own["tools"][0]["cache_control"] = hour.clone();
+    let last = messages.len() - 1;
+    own["messages"][last]["content"][0]["cache_control"] = hour.clone();
+    let (json, _) = sent(&own);
+    assert_eq!(marks(&json), 4);
+    let kept = json["messages"].as_array().unwrap();
+    assert_eq!(kept.last().unwrap()["content"][1]["cache_control"], hour);
+    assert_eq!(json["tools"][0]["cache_control"], hour);
+    let mut automatic = plain.clone();
+    automatic["cache_control"] = json!({"type": "ephemeral"});
+    assert_eq!(marks(&sent(&automatic).0), 4);
+}
+
+#[test]
+fn the_cache_reads_what_the_report_expects() {
+    let all = conversation(110);
+    let mut memory = Memory::default();
+    let (mut read, mut total, mut cost, mut trimmed) = (0, 0, 0.0, 0);
+    for known in (1..all.len()).filter(|at| all[*at]["role"] == "assistant").skip(70) {
+        let (json, report) = sent(&body(&all[..known]));
+        let usage = memory.serve(&json);
+        let plan = report.plan.unwrap();
+        if plan.whole || trimmed == 0 {
+            trimmed += usize::from(!plan.whole);
+            continue;
+        }
+        trimmed += 1;
+        // Ours are estimates, which are higher.
+        let expected = plan.cached_tokens as f64;
+        let seen = usage.read as f64;
+        assert!(seen <= expected * 1.05, "read {seen}, expected at most {expected}");
+        read += usage.read;
+        total += usage.total();
+        cost += usage.cost();
+    }
+    assert!(trimmed > 60, "{trimmed}");
+    let share = f64::from(i32::try_from(read).unwrap()) / total as f64;
+    assert!(share > 0.75, "{share} of {total} read, {trimmed} calls");
+    assert!(cost < 0.45 * total as f64, "{}", cost / total as f64);
+}

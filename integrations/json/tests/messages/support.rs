@@ -1,0 +1,191 @@
+//! A layer over something that only looks at what it is sent, and runs in Anthropic's format.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+
+use cupel::Policy;
+use cupel::layer::{CupelLayer, CupelService, Selection};
+use cupel::model::TurnPlan;
+use cupel_json::{ClaudeModel, ClaudeModels, Endpoint, JsonBody, MessagesAdapter};
+use serde_json::{Value, json};
+use tower::{Layer, Service};
+
+use crate::local_server::messages::thoughts;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Echo;
+
+impl Service<JsonBody> for Echo {
+    type Response = JsonBody;
+    type Error = Infallible;
+    type Future = Ready<Result<JsonBody, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, body: JsonBody) -> Self::Future {
+        ready(Ok(body))
+    }
+}
+
+pub(crate) type Fitting = CupelService<Echo, JsonBody, MessagesAdapter>;
+
+/// The stand-in's models of this window.
+pub(crate) fn models(window: i64) -> ClaudeModels {
+    let test = ClaudeModel::new(window).cached_from(256);
+    ClaudeModels::new()
+        .with(format!("test-{window}"), test)
+        .with(format!("test-bound-{window}"), test.binds_thinking())
+        .with(format!("other-{window}"), test)
+}
+
+/// A layer for the stand-in's models of this window.
+pub(crate) fn layer(window: i64, policy: Policy) -> Fitting {
+    let adapter = MessagesAdapter::new().models(models(window));
+    let layer = CupelLayer::builder()
+        .budget(adapter.window())
+        .adapter(adapter)
+        .policy(policy)
+        .build()
+        .unwrap();
+    layer.layer(Echo)
+}
+
+/// Turns are planned.
+pub(crate) fn planned() -> Policy {
+    Policy::chat().with_plan(TurnPlan::new())
+}
+
+/// Messages are scored and selected one by one.
+pub(crate) fn scored() -> Policy {
+    Policy::chat().without_plan()
+}
+
+/// What is sent of a body, or why nothing is.
+pub(crate) fn send(layer: &Fitting, body: &str) -> Result<(JsonBody, Selection), String> {
+    let body = JsonBody::parse(Endpoint::Messages, body).expect("a body with messages");
+    let call = layer.clone().call_with_report(body);
+    futures::executor::block_on(call).map_err(|error| error.to_string())
+}
+
+/// How a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Thinking {
+    None,
+    /// With a budget, at the start of a turn and now and then in it.
+    Manual,
+    /// On a model that binds thoughts to what stood before them.
+    Bound,
+}
+
+/// A conversation of Chat Completions as requests of Messages.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) head: Value,
+    pub(crate) messages: Vec<Value>,
+    thinking: Thinking,
+}
+
+impl Session {
+    pub(crate) fn new(
+        recorded: &[Value],
+        tools: &[Value],
+        window: i64,
+        thinking: Thinking,
+    ) -> Self {
+        let mut system = String::new();
+        let mut messages: Vec<Value> = Vec::new();
+        for message in recorded {
+            let text = message["content"].as_str().unwrap_or_default();
+            let (role, mut blocks) = match message["role"].as_str().unwrap() {
+                "system" | "developer" => {
+                    system.push_str(text);
+                    continue;
+                }
+                "tool" => {
+                    let result = json!({"type": "tool_result", "content": text,
+                        "tool_use_id": id(&message["tool_call_id"])});
+                    ("user", vec![result])
+                }
+                role => (role, words(text)),
+            };
+            for call in message["tool_calls"].as_array().into_iter().flatten() {
+                let function = &call["function"];
+                let input = function["arguments"].as_str().unwrap_or_default();
+                let input: Value = serde_json::from_str(input).unwrap_or_default();
+                let input = if input.is_object() { input } else { json!({}) };
+                blocks.push(json!({"type": "tool_use", "id": id(&call["id"]),
+                    "name": function["name"], "input": input}));
+            }
+            let is_first = messages.is_empty();
+            match messages.last_mut().filter(|last| last["role"] == role) {
+                Some(last) => last["content"].as_array_mut().unwrap().append(&mut blocks),
+                None if is_first && role == "assistant" => {}
+                None if blocks.is_empty() => {}
+                None => messages.push(json!({"role": role, "content": blocks})),
+            }
+        }
+        let tools: Vec<Value> = tools
+            .iter()
+            .map(|tool| {
+                json!({"name": tool["name"], "description": tool["description"],
+                "input_schema": tool["parameters"]})
+            })
+            .collect();
+        let bound = if thinking == Thinking::Bound { "bound-" } else { "" };
+        let mut head = json!({"model": format!("test-{bound}{window}"), "max_tokens": 1_300});
+        if !system.is_empty() {
+            head["system"] = json!(system);
+        }
+        if !tools.is_empty() {
+            head["tools"] = json!(tools);
+        }
+        if thinking == Thinking::Manual {
+            head["thinking"] = json!({"type": "enabled", "budget_tokens": 1_024});
+        }
+        Self { head, messages, thinking }
+    }
+
+    /// The numbers of messages that a call was made with.
+    pub(crate) fn calls(&self) -> Vec<usize> {
+        let is_answer = |at: &usize| self.messages[*at]["role"] == "assistant";
+        (1..self.messages.len()).filter(is_answer).collect()
+    }
+
+    /// The body of a call.
+    pub(crate) fn body(&self, known: usize) -> String {
+        let mut body = self.head.clone();
+        body["messages"] = json!(self.messages[..known]);
+        body.to_string()
+    }
+
+    /// What the model thought before its answer to what was sent becomes part of the history.
+    pub(crate) fn think(&mut self, answer: usize, sent: &Value) {
+        let opens = !self.messages[answer - 1]["content"]
+            .as_array()
+            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+        let wanted = self.thinking == Thinking::Bound || opens || answer % 3 == 0;
+        if self.thinking == Thinking::None || !wanted {
+            return;
+        }
+        let first = thoughts::think(sent, &format!("What message {answer} should say."), None);
+        let second = thoughts::think_sealed(sent, "c2VjcmV0", Some(&first));
+        let blocks = self.messages[answer]["content"].as_array_mut().unwrap();
+        blocks.insert(0, first);
+        if answer % 2 == 0 {
+            blocks.insert(1, second);
+        }
+    }
+}
+
+fn words(text: &str) -> Vec<Value> {
+    let text = text.trim();
+    if text.is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": text})] }
+}
+
+fn id(id: &Value) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    id.as_str().unwrap_or_default().chars().map(plain).collect()
+}
