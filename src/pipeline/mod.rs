@@ -160,8 +160,9 @@ impl Pipeline {
         collector: &mut C,
     ) -> Result<Vec<ContextItem>, CupelError> {
         let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
-        let selected: Vec<ContextItem> =
-            placed.into_iter().filter_map(|position| items.get(position).cloned()).collect();
+        // Room for all of them at once: `collect` would not know how many there are.
+        let mut selected: Vec<ContextItem> = Vec::with_capacity(placed.len());
+        selected.extend(placed.into_iter().filter_map(|position| items.get(position).cloned()));
         spans::selected(|| spans::Summary {
             candidates: items.len(),
             included: selected.len(),

@@ -6,9 +6,9 @@
 //! medians. `-- --quick` fills 10,000 and 100,000.
 //!
 //! The raw append is a transaction with the same inserts, the raw read the same select, and the raw
-//! search two statements: the index's rows that have any of the words, and the rows themselves with
-//! their neighbours, without any ranking. *Whole* reads the whole conversation and judges it in
-//! memory.
+//! search what one would write by hand: the index's rows that have any of the words, the messages
+//! themselves with their neighbours, and the same judge for these. *Whole* reads the whole
+//! conversation and judges it in memory.
 
 #![allow(
     clippy::panic,

@@ -57,8 +57,7 @@ pub(crate) async fn run(
         let name = any(random);
         let conversation = tenant.conversation(name.as_str()).unwrap();
         ours.push(timed(conversation.search(question.as_str())).await);
-        let asked = judge.asked_terms(&Question::new(question.as_str()));
-        theirs.push(timed(raw.search(&any(random), &asked)).await);
+        theirs.push(timed(raw.search(&any(random), &question)).await);
         let other = tenant.conversation(any(random)).unwrap();
         whole.push(timed(read_and_judge(&other, &judge, &question)).await);
     }

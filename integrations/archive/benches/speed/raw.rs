@@ -1,6 +1,6 @@
 //! The same by hand: statements on the same tables, through the same kind of pool.
 
-use cupel::relevance::Lexical;
+use cupel::relevance::{Candidate, Hint, Judge as _, Lexical, Question};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -152,8 +152,10 @@ impl Raw {
         }
     }
 
-    pub(crate) async fn search(&self, name: &str, words: &[String]) -> usize {
-        match self {
+    pub(crate) async fn search(&self, name: &str, question: &str) -> usize {
+        let question = Question::new(question);
+        let words = Lexical::new().asked_terms(&question);
+        let texts: Vec<(i64, Vec<u8>)> = match self {
             Self::Sqlite { read, .. } => {
                 let mut connection = read.acquire().await.unwrap();
                 let id: i64 = sqlx::query_scalar(
@@ -183,7 +185,9 @@ impl Raw {
                 .fetch_all(&mut *connection)
                 .await
                 .unwrap()
-                .len()
+                .into_iter()
+                .map(|row| (row.3, row.7))
+                .collect()
             }
             Self::Postgres(pool) => {
                 let id: i64 = sqlx::query_scalar(
@@ -210,9 +214,25 @@ impl Raw {
                 .fetch_all(pool)
                 .await
                 .unwrap()
-                .len()
+                .into_iter()
+                .map(|row| (row.3, row.7))
+                .collect()
             }
-        }
+        };
+        let texts: Vec<(i64, String)> = texts
+            .into_iter()
+            .map(|(tokens, text)| (tokens, String::from_utf8(text).unwrap()))
+            .collect();
+        let candidates: Vec<Candidate<'_>> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, (tokens, text))| Candidate::new(text, *tokens).at(at))
+            .collect();
+        let verdict = Lexical::new().judge(&question, &candidates);
+        let mut best: Vec<f64> =
+            verdict.iter().flat_map(|verdict| verdict.hints.iter().map(Hint::value)).collect();
+        best.sort_by(|a, b| b.total_cmp(a));
+        best.len()
     }
 }
 

@@ -60,3 +60,21 @@ pub(crate) fn digest_of_key(key: &str) -> Option<[u8; 16]> {
     let is_key = key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_key.then(|| u128::from_str_radix(key, 16).ok()).flatten().map(u128::to_be_bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_published_hash() {
+        // From the reference of FNV: http://www.isthe.com/chongo/tech/comp/fnv/.
+        for (text, expected) in [
+            ("", "6c62272e07bb014262b821756295c58d"),
+            ("a", "d228cb696f1a8caf78912b704e4a8964"),
+            ("foobar", "343e1662793c64bf6f0d3597ba446f18"),
+        ] {
+            assert_eq!(key(text), expected);
+            assert_eq!(digest_of_key(expected), Some(digest(text)));
+        }
+    }
+}

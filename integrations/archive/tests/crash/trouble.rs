@@ -131,6 +131,42 @@ async fn a_full_disk_is_an_error_in_words_and_with_room_the_next_call_works() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_servers_full_disk_is_an_error_in_words_and_with_room_the_next_call_works() {
+    let Some(server) = shared() else { return };
+    let Some(disk) = SmallDisk::mount(48) else { return };
+    let folder = disk.0.join("tables");
+    std::fs::create_dir(&folder).unwrap();
+    server.give(&folder);
+    let name = server.database().await;
+    let place = format!("CREATE TABLESPACE small_{name} LOCATION '{}'", folder.display());
+    server.sql("postgres", &place).await;
+    server.sql("postgres", &format!("ALTER DATABASE {name} SET TABLESPACE small_{name}")).await;
+    let archive = Archive::open(&server.address(&name)).await.unwrap();
+    let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+    let filler = disk.0.join("filler");
+    let mut room = 47 << 20;
+    while std::fs::write(&filler, vec![0; room]).is_err() {
+        room -= 1 << 20;
+    }
+    let mut stored = 0;
+    let error = loop {
+        match conversation.append([big()]).await {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 300);
+    };
+    assert_eq!(failure(&error), Failure::Full, "{error}");
+    assert_eq!(conversation.recent(999).await.unwrap().len(), stored);
+    std::fs::remove_file(&filler).unwrap();
+    conversation.append([big()]).await.unwrap();
+    assert_eq!(conversation.recent(999).await.unwrap().len(), stored + 1);
+    archive.close().await;
+    server.sql("postgres", &format!("DROP DATABASE {name}")).await;
+    server.sql("postgres", &format!("DROP TABLESPACE small_{name}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_at_its_limit_is_an_error_in_words_everywhere() {
     let database = Database::sqlite();
     let archive = database.builder().connections(1).open().await.unwrap();

@@ -126,14 +126,18 @@ impl Server {
     /// Kills the server and all its processes, as they are.
     pub(crate) fn kill(&self) {
         let Some(mut running) = self.running.lock().unwrap().take() else { return };
-        let pid = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap_or_default();
-        let children = children(pid.lines().next().unwrap_or_default());
         let mut pipe = running.pipe.take().unwrap();
         let _ = pipe.write_all(b"KILL\n");
-        for pid in children {
-            let _ = Command::new("kill").args(["-KILL", &pid]).output();
-        }
         running.keeper.wait().unwrap();
+        // Those who wait for a lock of somebody who was killed would wait for ever.
+        loop {
+            let left = processes_in(&self.data());
+            if left.is_empty() {
+                return;
+            }
+            let _ = Command::new("kill").arg("-KILL").args(left).output();
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Stops the server in order, and keeps its folder.
@@ -197,6 +201,13 @@ impl Server {
         self.folder.join("data")
     }
 
+    /// Gives a folder to the server's user.
+    pub(crate) fn give(&self, folder: &Path) {
+        if let Some((uid, gid)) = self.user {
+            chown(folder, Some(uid), Some(gid)).unwrap();
+        }
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
@@ -227,11 +238,13 @@ impl Drop for Server {
     }
 }
 
-/// The processes whose parent is this one.
-fn children(pid: &str) -> Vec<String> {
-    let output = Command::new("ps").args(["-o", "pid=", "--ppid", pid]).output();
-    let output = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    output.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+/// The processes that work in a folder, as all of a server's do in that of its data.
+fn processes_in(folder: &Path) -> Vec<String> {
+    let works_there = |process: &fs::DirEntry| {
+        fs::read_link(process.path().join("cwd")).is_ok_and(|there| there == *folder)
+    };
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter(works_there);
+    processes.filter_map(|process| process.file_name().into_string().ok()).collect()
 }
 
 fn free_port() -> u16 {
