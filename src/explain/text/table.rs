@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(clip("abcdefg", 6), "abcde…");
         assert_eq!(clip("ab cd ef gh", 6), "ab cd…");
         assert_eq!(clip(&"x".repeat(1_000_000), 3), "xx…");
-        assert_eq!(clip("| --- | :---: |", 40), "| |");
+        assert_eq!(clip("| --- | :---: |", 40), "| | |");
         assert_eq!(clip("", 4), "");
     }
 
