@@ -19,8 +19,9 @@ use crate::pipeline::Pipeline;
 /// let pipeline = Policy::rag().to_pipeline();
 /// // As a dry run, with the parts of every score.
 /// let explanation = Explanation::dry_run(&pipeline, &items, &budget)?.title("One question");
-/// let details = explanation.report.included[0].details.as_ref();
-/// assert_eq!(details.and_then(|details| details.score.as_ref()).map(|score| score.score), Some(0.9));
+/// let best = &explanation.report.included[0];
+/// let parts = best.details.as_ref().and_then(|details| details.score.as_ref());
+/// assert_eq!(parts.map(|whole| whole.score), Some(best.score));
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -49,7 +49,7 @@ pub enum Section {
 /// assert_eq!(
 ///     explanation.text().brief().to_string(),
 ///     "  1 of 2 items, 40 of 60 tokens  █████████████░░░░░░░  66.7 %\n  \
-///        left out: 1 BudgetExceeded; the best, 0.00: a larger match\n",
+///        left out: 1 BudgetExceeded; the best, 0.12: a larger match\n",
 /// );
 /// let lists = [Section::Included, Section::Excluded];
 /// println!("{}", explanation.text().sections(&lists).for_stdout());

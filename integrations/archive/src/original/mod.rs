@@ -1,7 +1,7 @@
 //! Gives back what a turn replaced by an excerpt.
 //!
 //! Where a planned turn left out most of a large tool result, the mark can name the whole by a key: a
-//! hash of its text. [`Namespace::original`] finds the whole by it, and a model can ask for it
+//! hash of its text. [`Namespace::original`](crate::Namespace::original) finds the whole by it, and a model can ask for it
 //! itself: [`definition`] is the tool in OpenAI's form, and [`answer`] what it answers. With feature
 //! `rig`, `RigOriginals` is the same tool for an agent.
 //!

@@ -176,6 +176,12 @@ async fn with_it_ten_turns_run_to_the_answer() {
 /// writes the usage on it. The selection is inside, whichever way the layer came in.
 #[tokio::test]
 async fn the_agents_spans_stay_whole() {
+    // Met once before anybody listens: a place in the code that another test is just then meeting
+    // for the first time would not hear of the recorder.
+    for (way, mode) in ALL {
+        let agent = agent(Some(way), serve(Provider::default()).await, &Seen::default());
+        finish(agent.prompt(QUESTION).max_turns(20), mode).await.unwrap();
+    }
     for (way, mode) in ALL {
         let (recorder, _guard) = Recorder::on_this_thread();
         let agent = agent(Some(way), serve(Provider::default()).await, &Seen::default());
