@@ -1,5 +1,6 @@
 //! A layer over something that only looks at what it is sent, and runs in Anthropic's format.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
@@ -97,6 +98,9 @@ impl Session {
     ) -> Self {
         let mut system = String::new();
         let mut messages: Vec<Value> = Vec::new();
+        // Recorded ids come more than once, which this API does not take.
+        let mut made = 0;
+        let mut open: HashMap<String, String> = HashMap::new();
         for message in recorded {
             let text = message["content"].as_str().unwrap_or_default();
             let (role, mut blocks) = match message["role"].as_str().unwrap() {
@@ -106,7 +110,7 @@ impl Session {
                 }
                 "tool" => {
                     let result = json!({"type": "tool_result", "content": text,
-                        "tool_use_id": id(&message["tool_call_id"])});
+                        "tool_use_id": open.get(&id(&message["tool_call_id"]))});
                     ("user", vec![result])
                 }
                 role => (role, words(text)),
@@ -116,7 +120,10 @@ impl Session {
                 let input = function["arguments"].as_str().unwrap_or_default();
                 let input: Value = serde_json::from_str(input).unwrap_or_default();
                 let input = if input.is_object() { input } else { json!({}) };
-                blocks.push(json!({"type": "tool_use", "id": id(&call["id"]),
+                made += 1;
+                let own = format!("toolu_{made}");
+                open.insert(id(&call["id"]), own.clone());
+                blocks.push(json!({"type": "tool_use", "id": own,
                     "name": function["name"], "input": input}));
             }
             let is_first = messages.is_empty();
