@@ -15,10 +15,24 @@ use tower::{Layer as _, Service as _, ServiceBuilder, service_fn};
 
 type Answer = Result<CreateChatCompletionResponse, std::io::Error>;
 
-// One thread and a paused clock: if the encoding were loaded on it, the first poll would come back
-// with an answer, and no time would pass.
-#[tokio::test(start_paused = true)]
-async fn a_time_out_fires_while_the_encoding_loads() {
+// A paused clock: if the encoding were loaded on the caller's task, the first poll would come back with
+// an answer, and no time would pass. The only thread for blocking work is busy, so that the load cannot
+// be done by the first poll, however slowly the test's own thread runs.
+#[test]
+fn a_time_out_fires_while_the_encoding_loads() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let (release, busy) = std::sync::mpsc::channel::<()>();
+    runtime.spawn_blocking(move || busy.recv());
+    runtime.block_on(time_out_while_the_encoding_loads());
+    drop(release);
+}
+
+async fn time_out_while_the_encoding_loads() {
     let adapter = OpenAiAdapter::new();
     let layer = CupelLayer::<CreateChatCompletionRequest, _>::builder()
         .budget(adapter.window())

@@ -6,8 +6,8 @@
 
 use std::convert::Infallible;
 use std::future::ready;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use cupel::layer::{CupelLayer, CupelService};
@@ -31,19 +31,40 @@ fn service(adapter: RigAdapter) -> CupelService<HandBack, CompletionRequest, Rig
     layer.layer(service_fn(|request| ready(Ok(request))))
 }
 
-// One thread and a paused clock: if the encoding were loaded on it, the first poll would come back
-// with an answer, and no time would pass.
-#[tokio::test(start_paused = true)]
-async fn a_time_out_fires_while_the_encoding_of_the_requests_model_loads() {
-    let service = ServiceBuilder::new()
-        .timeout(Duration::from_millis(500))
-        .service(service(RigAdapter::new()));
-    let call = service.oneshot(CompletionRequest::new("Where is the key?").model("gpt-4"));
-    tokio::pin!(call);
-    assert!(futures::poll!(&mut call).is_pending(), "the encoding was loaded on the caller's task");
-    tokio::time::advance(Duration::from_millis(501)).await;
-    let error = call.await.unwrap_err();
-    assert!(error.is::<tower::timeout::error::Elapsed>(), "{error}");
+/// A runtime whose only thread for blocking work is busy until the sender is dropped: what the call
+/// hands to it cannot be done by the first poll, however slowly the test's own thread runs.
+fn runtime_with_a_busy_blocking_thread() -> (tokio::runtime::Runtime, mpsc::Sender<()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let (release, busy) = mpsc::channel::<()>();
+    runtime.spawn_blocking(move || busy.recv());
+    (runtime, release)
+}
+
+// A paused clock: if the encoding were loaded on the caller's task, the first poll would come back with
+// an answer, and no time would pass.
+#[test]
+fn a_time_out_fires_while_the_encoding_of_the_requests_model_loads() {
+    let (runtime, release) = runtime_with_a_busy_blocking_thread();
+    runtime.block_on(async {
+        let service = ServiceBuilder::new()
+            .timeout(Duration::from_millis(500))
+            .service(service(RigAdapter::new()));
+        let call = service.oneshot(CompletionRequest::new("Where is the key?").model("gpt-4"));
+        tokio::pin!(call);
+        assert!(
+            futures::poll!(&mut call).is_pending(),
+            "the encoding was loaded on the caller's task"
+        );
+        tokio::time::advance(Duration::from_millis(501)).await;
+        let error = call.await.unwrap_err();
+        assert!(error.is::<tower::timeout::error::Elapsed>(), "{error}");
+    });
+    drop(release);
 }
 
 #[tokio::test]
@@ -60,19 +81,26 @@ async fn the_encoding_of_a_model_that_is_known_is_loaded_when_the_layer_is_built
     tokio::time::timeout(Duration::from_secs(60), loaded).await.unwrap();
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_long_text_is_counted_off_the_executor_and_once() {
+#[test]
+fn a_long_text_is_counted_off_the_executor_and_once() {
+    let (runtime, release) = runtime_with_a_busy_blocking_thread();
     let calls = Arc::new(AtomicUsize::new(0));
     let counting = Arc::clone(&calls);
     let counter = counter_fn("long ones", move |text| {
         counting.fetch_add(usize::from(text.len() > 50_000), Ordering::SeqCst);
         i64::try_from(text.len() / 4).unwrap()
     });
-    let service = service(RigAdapter::new().counter(CachedCounter::new(counter)));
-    let long = "word ".repeat(15_000);
-    let call = service.oneshot(CompletionRequest::new(long.as_str()));
-    tokio::pin!(call);
-    assert!(futures::poll!(&mut call).is_pending(), "the text was counted on the caller's task");
-    assert_eq!(call.await.unwrap().chat_history.len(), 1);
+    runtime.block_on(async {
+        let service = service(RigAdapter::new().counter(CachedCounter::new(counter)));
+        let long = "word ".repeat(15_000);
+        let call = service.oneshot(CompletionRequest::new(long.as_str()));
+        tokio::pin!(call);
+        assert!(
+            futures::poll!(&mut call).is_pending(),
+            "the text was counted on the caller's task"
+        );
+        drop(release);
+        assert_eq!(call.await.unwrap().chat_history.len(), 1);
+    });
     assert_eq!(calls.load(Ordering::SeqCst), 1);
 }
