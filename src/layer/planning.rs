@@ -114,6 +114,7 @@ impl<Req, A> Call<Req, A> {
         let recalled = recalled.fold(0, i64::saturating_add);
         let frame = if recalled > 0 { planned.planned.frame } else { 0 };
         let sent = self.selection.sent.tokens.saturating_add(frame);
+        self.selection.sent.tokens = sent;
         let report = planned.into_report(sent, recalled, self.selection.fixed_tokens);
         self.selection.plan = Some(Box::new(report));
     }
