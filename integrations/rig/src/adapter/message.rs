@@ -33,7 +33,7 @@ pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Messag
         }
         Message::Assistant(turn) => {
             let tokens = sum(&turn.content, |part| assistant(part, count));
-            let tokens = tokens.saturating_add(count.message(Role::Assistant));
+            let tokens = tokens.saturating_add(turn_frame(&turn.content, count));
             let message = conversation::Message::new(Role::Assistant, "", tokens);
             let calls = turn.tool_calls().map(|call| call.id.wire());
             calls.fold(message, conversation::Message::calls)
@@ -64,6 +64,19 @@ fn frame(content: &[UserContent], count: &Count) -> i64 {
     };
     let groups = content.chunk_by(|a, b| is_result(a) == is_result(b)).map(message);
     groups.fold(0, i64::saturating_add)
+}
+
+/// What is sent around a message of the model. Some APIs take each call as an item of its own, and
+/// what else it says as another; which one it will be is not known here, so it is the most.
+fn turn_frame(content: &[AssistantContent], count: &Count) -> i64 {
+    let is_call = |part: &&AssistantContent| matches!(part, AssistantContent::ToolCall(_));
+    let calls = content.iter().filter(is_call).count();
+    let items = match count.tools {
+        true => calls + usize::from(calls < content.len()),
+        false => 1,
+    };
+    let items = i64::try_from(items.max(1)).unwrap_or(i64::MAX);
+    count.message(Role::Assistant).saturating_mul(items)
 }
 
 fn user(part: &UserContent, count: &mut Count, results: &mut Vec<i64>) -> i64 {
