@@ -67,6 +67,7 @@ async fn telling(chunked: bool) -> (RawUpstream, mpsc::UnboundedSender<Vec<u8>>)
     let upstream = RawUpstream::start(move |mut stream| {
         let told = std::sync::Arc::clone(&told);
         async move {
+            stream.set_nodelay(true).unwrap();
             read_request(&mut stream).await;
             let framing = if chunked { "Transfer-Encoding: chunked" } else { "Connection: close" };
             let head =
