@@ -29,7 +29,10 @@ use crate::window::ModelWindow;
 /// with tool calls and the answers to them, reasoning with what the model went on to write. What it
 /// wrote after the result of a call is sent only with the reasoning before it.
 /// System and developer messages, the last user message and the newest unit are pinned. What the
-/// API would refuse is left out and reported. Messages keep their order and are never edited.
+/// API would refuse is left out and reported. Messages keep their order. They are edited only where a
+/// [plan](cupel::conversation::plan), which `Policy::chat` has, puts an excerpt in the place of a long
+/// result, and in the user's last message, whose first part becomes what is recalled and what sources
+/// give.
 ///
 /// ```
 /// use cupel::Policy;
