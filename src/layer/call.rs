@@ -18,7 +18,7 @@ use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split,
 use crate::diagnostics::spans::{TARGET, record_failure};
 use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
 use crate::gather::{Gather, GatherError, caught};
-use crate::model::{ExclusionReason, Refused};
+use crate::model::{ContextBudget, ExclusionReason, Refused};
 
 /// What a call has from its beginning to its end.
 pub(super) struct Call<Req, A> {
@@ -104,7 +104,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
 
     /// Takes the request apart, works out its budget, and opens the sources.
     fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
-        let shared = &*self.shared;
+        let shared = Arc::clone(&self.shared);
         let (whole, origin) =
             shared.budget.budget_and_origin(&request).map_err(ContextError::Budget)?;
         // Opening a source runs none of it, and the adapter is about to consume the request.
@@ -134,24 +134,40 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 return Err(ContextError::Adapter(problem.into()));
             }
         }
-        let fixed_tokens = fixed_tokens.saturating_add(frame_tokens);
-        let available_tokens = whole.available_tokens();
         let limits = Limits::of(&whole, origin);
-        self.selection.budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
+        let sources = shared.sources.len();
+        let plans = shared.planning.is_some();
+        self.selection.refused = refused.len();
+        self.selection.uncounted = uncounted;
+        if plans {
+            self.take_off(&whole, fixed_tokens, limits)?;
+            self.planned = self.plan(&mut rest, &mut candidates, whole.max_tokens());
+        }
+        let judged = if self.planned.is_some() {
+            None
+        } else {
+            self.take_off(&whole, fixed_tokens.saturating_add(frame_tokens), limits)?;
+            self.judge(&rest, &mut candidates, question.as_ref())
+        };
+        let arrivals = Arrivals::new(candidates, sources, judged);
+        let explanation = Explanation { limits, fixed_tokens: self.selection.fixed_tokens };
+        Ok(Gathering { rest, gather, arrivals, explanation, refused })
+    }
+
+    /// Takes what is fixed off the budget.
+    fn take_off(
+        &mut self,
+        whole: &ContextBudget,
+        fixed_tokens: i64,
+        limits: Limits,
+    ) -> Result<(), ContextError> {
+        let available_tokens = whole.available_tokens();
+        self.selection.budget = without_fixed(whole, fixed_tokens).ok_or_else(|| {
             let limits = Box::new(limits);
             ContextError::FixedTokens { fixed_tokens, available_tokens, limits }
         })?;
         self.selection.fixed_tokens = fixed_tokens;
-        self.selection.refused = refused.len();
-        self.selection.uncounted = uncounted;
-        self.planned = self.plan(&mut rest, &mut candidates, whole.max_tokens());
-        let judged = match self.planned {
-            Some(_) => None,
-            None => self.judge(&rest, &mut candidates, question.as_ref()),
-        };
-        let arrivals = Arrivals::new(candidates, shared.sources.len(), judged);
-        let explanation = Explanation { limits, fixed_tokens };
-        Ok(Gathering { rest, gather, arrivals, explanation, refused })
+        Ok(())
     }
 
     /// Goes as far as it can. Unless the answer is ready, the task will be woken to go on.
@@ -227,7 +243,11 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     }
 
     /// Puts the selection back into the request, and tells everybody about it.
-    fn join(&mut self, rest: A::Rest, chosen: Chosen) -> Result<Step<Req, A::Rest>, ContextError> {
+    fn join(
+        &mut self,
+        mut rest: A::Rest,
+        chosen: Chosen,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
         let Chosen { mut placed, report, stream, sources, candidates } = chosen;
         // What the adapter refused is among them; what it withdraws is no longer placed.
         let candidates = candidates + self.selection.refused;
@@ -250,7 +270,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             withdraw(&mut self.selection.report, withdrawn);
         }
         self.selection.sent = Sent::count(&placed, candidates);
-        self.note_plan(&placed);
+        self.note_plan(&mut rest, &placed);
         let request = adapter.join(rest, placed).map_err(ContextError::Adapter)?;
         if self.wants_report {
             for hook in &self.shared.hooks {
