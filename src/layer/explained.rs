@@ -44,7 +44,9 @@ impl Selection {
 
     /// What the frame around quoted items takes: it belongs to none of them.
     fn frame_tokens(&self) -> i64 {
-        let Some(plan) = self.plan.as_ref().filter(|plan| plan.recalled_tokens > 0) else { return 0 };
+        let Some(plan) = self.plan.as_ref().filter(|plan| plan.recalled_tokens > 0) else {
+            return 0;
+        };
         let items = self.report.included.iter().filter(|entry| !plan.is_sent(&entry.item));
         let items = items.map(|entry| entry.item.tokens()).fold(0, i64::saturating_add);
         plan.recalled_tokens.saturating_sub(items).max(0)

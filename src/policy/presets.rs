@@ -365,7 +365,8 @@ mod tests {
 
     #[test]
     fn presets_for_conversations_plan_their_turns_and_others_do_not() {
-        for policy in [Policy::chat(), Policy::tool_use(), Policy::long_running(), Policy::debugging()]
+        for policy in
+            [Policy::chat(), Policy::tool_use(), Policy::long_running(), Policy::debugging()]
         {
             assert_eq!(policy.plan(), Some(&TurnPlan::new()));
             assert_eq!(policy.without_plan().plan(), None);
