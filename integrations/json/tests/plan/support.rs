@@ -23,6 +23,8 @@ pub(crate) struct Sent {
     pub(crate) json: String,
     pub(crate) messages: Vec<Value>,
     pub(crate) plan: TurnReport,
+    /// The tokens of the messages, as reported.
+    pub(crate) tokens: i64,
 }
 
 impl Sent {
@@ -74,7 +76,7 @@ impl Settings {
             .policy(policy)
             .budget(ContextBudget::builder(self.window).build().unwrap())
             .on_selection(move |selection: &Selection| {
-                note.lock().unwrap().clone_from(&selection.plan);
+                *note.lock().unwrap() = Some((selection.plan.clone(), selection.sent.tokens));
             });
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
@@ -97,8 +99,8 @@ impl Settings {
         let body: Value = serde_json::from_str(&json).unwrap();
         let field = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         let messages = body[field].as_array().unwrap().clone();
-        let plan = *seen.lock().unwrap().take().expect("a planned turn");
-        Ok(Sent { json, messages, plan })
+        let (plan, tokens) = seen.lock().unwrap().take().expect("a selection");
+        Ok(Sent { json, messages, plan: *plan.expect("a planned turn"), tokens })
     }
 }
 
