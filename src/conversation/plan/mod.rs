@@ -61,7 +61,7 @@ pub use quote::Quotation;
 pub use texts::{Plain, Texts};
 
 use super::arranged::{Arranged, Conversation};
-use crate::model::{Origin, TurnPlan};
+use crate::model::{Origin, Placed, TurnPlan};
 use crate::relevance::Judge;
 use ladder::{Decision, Ladder, Room, Step};
 use units::{Outline, Sums, Unit};
@@ -331,6 +331,19 @@ impl Conversation {
         }
     }
 
+    /// What is recalled of a selection, as [`quotation`](Self::quotation) writes it, before the
+    /// selection is [arranged](Self::arrange).
+    #[must_use]
+    pub fn quote(&self, placed: &[Placed], texts: &dyn Texts) -> Option<String> {
+        let planned = self.planned()?;
+        let is_recalled = |placed: &&Placed| match placed.origin {
+            Origin::Request(unit) => planned.parts.get(unit).is_some_and(|part| !part.is_sent()),
+            Origin::Source { .. } => true,
+        };
+        let recalled = placed.iter().filter(is_recalled).cloned().collect();
+        self.quotation(&self.arrange(recalled), texts)
+    }
+
     /// What is recalled, as the first part of the user's last message; none when nothing is.
     #[must_use]
     pub fn quotation(&self, arranged: &Arranged, texts: &dyn Texts) -> Option<String> {
@@ -353,7 +366,7 @@ impl Conversation {
             };
             quotation.source(name, &texts.retrieved(&placed.item));
         }
-        Some(quotation.finish())
+        (!quotation.is_empty()).then(|| quotation.finish())
     }
 }
 

@@ -154,6 +154,14 @@ impl MessagesAdapter {
         BLOCK.saturating_add(text).saturating_add(1)
     }
 
+    /// What is recalled of a selection.
+    fn quotation(&self, rest: &Rest, placed: &[Placed]) -> Option<String> {
+        let Rest { request, read, conversation, meter, .. } = rest;
+        let json = request.message_texts();
+        let texts = BodyTexts { read, json, meter, template: &self.template };
+        conversation.quote(placed, &texts)
+    }
+
     fn take_apart(&self, request: JsonBody, rules: &Rules) -> Result<Split<Rest>, BoxError> {
         if request.endpoint() != Endpoint::Messages {
             return Err("the body is none of Anthropic's Messages; use OpenAiAdapter for it".into());
@@ -198,7 +206,8 @@ impl MessagesAdapter {
             .into());
         }
         let source_frame_tokens = self.frame_tokens(&meter);
-        let rest = Rest { request, read, thinks, has_sources: false, conversation, meter };
+        let (has_sources, quotation) = (false, None);
+        let rest = Rest { request, read, thinks, has_sources, conversation, quotation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
@@ -218,6 +227,8 @@ pub struct Rest {
     /// Whether what was sent before may have held more than it holds now.
     has_sources: bool,
     conversation: Conversation,
+    /// What a plan recalls, once it is written.
+    quotation: Option<String>,
     meter: ClaudeMeter,
 }
 
@@ -254,20 +265,23 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         let json = request.message_texts();
         let texts = BodyTexts { read, json, meter, template: &self.template };
         let mut planned = conversation.plan(turn, &texts).cloned()?;
+        // What is recalled is a block.
+        planned.frame = planned.frame.saturating_add(if planned.share > 0 { BLOCK } else { 0 });
         let marks = !self.unmarked && !planned.whole;
         expect::by_marks(&mut planned, request, marks, turn.fixed_tokens, meter.model);
         Some(planned)
     }
 
     fn join(&self, rest: Rest, placed: Vec<Placed>) -> Result<JsonBody, BoxError> {
-        let Rest { mut request, read, thinks, has_sources, conversation, meter } = rest;
+        // Whoever calls this alone has not had it written.
+        let quotation = rest.quotation.clone().or_else(|| self.quotation(&rest, &placed));
+        let Rest { mut request, read, thinks, has_sources, conversation, meter, .. } = rest;
         let arranged = conversation.arrange(placed);
         let planned = conversation.planned();
         let json = request.message_texts();
-        let texts = BodyTexts { read: &read, json, meter: &meter, template: &self.template };
         let asked = planned.and_then(|planned| planned.question);
         let context = match asked {
-            Some(at) => conversation.quotation(&arranged, &texts).map(|text| (at, text)),
+            Some(at) => quotation.map(|text| (at, text)),
             None if arranged.retrieved.is_empty() => None,
             None => last_words(&read, &arranged.kept).map(|at| {
                 let items = arranged.retrieved.iter().map(|placed| &placed.item);
@@ -280,7 +294,7 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         if changed {
             let mut drafts: Vec<Draft<'_>> = Vec::with_capacity(arranged.kept.len());
             for at in &arranged.kept {
-                let json = texts.json.get(*at).copied().unwrap_or_default();
+                let json = json.get(*at).copied().unwrap_or_default();
                 let mut draft = Draft::new(json);
                 if let Some((_, text)) = context.as_ref().filter(|(question, _)| question == at) {
                     draft.prepend(text)?;
@@ -315,6 +329,12 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
             drop_stale(&mut request)?;
         }
         Ok(request)
+    }
+
+    fn quote(&self, rest: &mut Rest, placed: &[Placed]) -> Option<i64> {
+        rest.quotation = self.quotation(rest, placed);
+        let text = rest.quotation.as_deref();
+        Some(text.map_or(0, |text| BLOCK.saturating_add(rest.meter.text(text))))
     }
 
     fn withdrawn(&self, rest: &Rest, placed: &[Placed]) -> Vec<(usize, String)> {
