@@ -104,6 +104,9 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// Plans the turn of a request that was taken apart with
     /// [`split_to_plan`](Self::split_to_plan), and keeps the plan for [`join`](Self::join). None
     /// where there is nothing to plan: then candidates are scored and selected.
+    ///
+    /// If the turn's judge takes long it is called twice: the judge says nothing the first time, is
+    /// asked off the executor, and says the second time what came of it. Only the second plan counts.
     fn plan(&self, rest: &mut Self::Rest, turn: &Turn<'_>) -> Option<Planned> {
         None
     }
@@ -111,6 +114,13 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// What a source's item costs once the plan's [`join`](Self::join) has quoted it.
     fn quoted_tokens(&self, rest: &Self::Rest, source: &str, item: &ContextItem) -> i64 {
         self.source_item_tokens(rest, item)
+    }
+
+    /// Writes what a plan recalls of a selection, and keeps it for [`join`](Self::join): the tokens
+    /// that it adds to the request, exactly. None where the items' own counts and the plan's
+    /// [frame](Planned::frame) have to do, which is the default.
+    fn quote(&self, rest: &mut Self::Rest, placed: &[Placed]) -> Option<i64> {
+        None
     }
 
     /// The whole text of one of the request's candidates, by its index, where the item's content is
@@ -155,7 +165,7 @@ pub struct Split<Rest> {
     /// The request without its candidates.
     pub rest: Rest,
     /// Tokens that are sent once around what sources give, such as a heading. They count as fixed
-    /// when the layer has sources.
+    /// when the layer has sources and the turn is not planned: a plan quotes what they give.
     pub source_frame_tokens: i64,
     /// Parts that must not be sent, whatever room there is. They are reported as excluded.
     pub refused: Vec<Refused>,

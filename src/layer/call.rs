@@ -9,6 +9,7 @@ use tracing::Span;
 
 use super::arrivals::Arrivals;
 use super::budget::without_fixed;
+use super::errand::{Errand, Outcome};
 use super::observe::Observers;
 use super::pinned::{Explanation, Limits};
 use super::planning::PlannedCall;
@@ -18,7 +19,8 @@ use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split,
 use crate::diagnostics::spans::{TARGET, record_failure};
 use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
 use crate::gather::{Gather, GatherError, caught};
-use crate::model::{ExclusionReason, Refused};
+use crate::model::{ContextBudget, ExclusionReason, Refused};
+use crate::relevance::Question;
 
 /// What a call has from its beginning to its end.
 pub(super) struct Call<Req, A> {
@@ -42,8 +44,12 @@ pub(super) enum Step<Req, Rest> {
     Failed(ContextError),
     /// The adapter's work before the request is taken apart.
     Waiting(Req, BoxFuture<'static, ()>),
+    /// Taken apart.
+    Prepared(Gathering<Rest>),
+    /// The judge is on the blocking pool.
+    Judging(Gathering<Rest>, Errand),
     Gathering(Gathering<Rest>),
-    /// On the blocking pool.
+    /// The selection is on the blocking pool.
     Selecting(Rest, Selecting),
     /// All that is left to do is to send it.
     Ready(Req),
@@ -51,11 +57,17 @@ pub(super) enum Step<Req, Rest> {
 
 /// A request taken apart, while its sources deliver.
 pub(super) struct Gathering<Rest> {
-    rest: Rest,
+    pub(super) rest: Rest,
     /// None when the layer has no sources.
     gather: Option<Box<Gather>>,
-    arrivals: Arrivals,
-    explanation: Explanation,
+    pub(super) arrivals: Arrivals,
+    /// What is asked.
+    pub(super) question: Option<Question>,
+    /// The whole budget.
+    pub(super) whole: ContextBudget,
+    /// What is sent around what sources give, unless the turn is planned.
+    pub(super) frame_tokens: i64,
+    pub(super) explanation: Explanation,
     refused: Vec<Refused>,
 }
 
@@ -85,7 +97,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             call.note_model(&request);
             match shared.adapter.before_split(&request) {
                 Some(work) => Ok(Step::Waiting(request, work)),
-                None => call.prepare(request).map(Step::Gathering),
+                None => call.prepare(request).map(Step::Prepared),
             }
         });
         (call, step.unwrap_or_else(Step::Failed))
@@ -104,7 +116,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
 
     /// Takes the request apart, works out its budget, and opens the sources.
     fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
-        let shared = &*self.shared;
+        let shared = Arc::clone(&self.shared);
         let (whole, origin) =
             shared.budget.budget_and_origin(&request).map_err(ContextError::Budget)?;
         // Opening a source runs none of it, and the adapter is about to consume the request.
@@ -116,9 +128,9 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         };
         let split = split.map_err(ContextError::Adapter)?;
         let Split {
-            mut candidates,
+            candidates,
             fixed_tokens,
-            mut rest,
+            rest,
             source_frame_tokens,
             refused,
             uncounted,
@@ -134,24 +146,39 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 return Err(ContextError::Adapter(problem.into()));
             }
         }
-        let fixed_tokens = fixed_tokens.saturating_add(frame_tokens);
-        let available_tokens = whole.available_tokens();
-        let limits = Limits::of(&whole, origin);
-        self.selection.budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
-            let limits = Box::new(limits);
+        self.selection.refused = refused.len();
+        self.selection.uncounted = uncounted;
+        let arrivals = Arrivals::new(candidates, shared.sources.len());
+        let explanation = Explanation { limits: Limits::of(&whole, origin), fixed_tokens: 0 };
+        let mut gathering = Gathering {
+            rest,
+            gather,
+            arrivals,
+            question,
+            whole,
+            frame_tokens,
+            explanation,
+            refused,
+        };
+        self.take_off(&mut gathering, fixed_tokens)?;
+        Ok(gathering)
+    }
+
+    /// Takes so many more fixed tokens off the budget.
+    pub(super) fn take_off(
+        &mut self,
+        gathering: &mut Gathering<A::Rest>,
+        tokens: i64,
+    ) -> Result<(), ContextError> {
+        let Gathering { whole, explanation: Explanation { limits, fixed_tokens }, .. } = gathering;
+        *fixed_tokens = fixed_tokens.saturating_add(tokens);
+        let (fixed_tokens, available_tokens) = (*fixed_tokens, whole.available_tokens());
+        self.selection.budget = without_fixed(whole, fixed_tokens).ok_or_else(|| {
+            let limits = Box::new(*limits);
             ContextError::FixedTokens { fixed_tokens, available_tokens, limits }
         })?;
         self.selection.fixed_tokens = fixed_tokens;
-        self.selection.refused = refused.len();
-        self.selection.uncounted = uncounted;
-        self.planned = self.plan(&mut rest, &mut candidates, whole.max_tokens());
-        let judged = match self.planned {
-            Some(_) => None,
-            None => self.judge(&rest, &mut candidates, question.as_ref()),
-        };
-        let arrivals = Arrivals::new(candidates, shared.sources.len(), judged);
-        let explanation = Explanation { limits, fixed_tokens };
-        Ok(Gathering { rest, gather, arrivals, explanation, refused })
+        Ok(())
     }
 
     /// Goes as far as it can. Unless the answer is ready, the task will be woken to go on.
@@ -169,13 +196,39 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 Poll::Pending => Ok(Step::Waiting(request, work)),
                 Poll::Ready(()) => {
                     let gathering = self.prepare(request)?;
-                    self.gather(gathering, cx)
+                    self.judge_and_gather(gathering, None, cx)
                 }
             },
+            Step::Prepared(gathering) => self.judge_and_gather(gathering, None, cx),
+            Step::Judging(gathering, errand) => self.wait_for_judge(gathering, errand, cx),
             Step::Gathering(gathering) => self.gather(gathering, cx),
             Step::Selecting(rest, selecting) => self.wait_for_selection(rest, selecting, cx),
             Step::Ready(request) => Ok(Step::Ready(request)),
         })
+    }
+
+    fn judge_and_gather(
+        &mut self,
+        mut gathering: Gathering<A::Rest>,
+        outcome: Option<Outcome>,
+        cx: &mut Context<'_>,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
+        match self.judge(&mut gathering, outcome)? {
+            None => self.gather(gathering, cx),
+            Some(errand) => self.wait_for_judge(gathering, errand, cx),
+        }
+    }
+
+    fn wait_for_judge(
+        &mut self,
+        gathering: Gathering<A::Rest>,
+        mut errand: Errand,
+        cx: &mut Context<'_>,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
+        match errand.poll(cx) {
+            Poll::Pending => Ok(Step::Judging(gathering, errand)),
+            Poll::Ready(outcome) => self.judge_and_gather(gathering, Some(outcome), cx),
+        }
     }
 
     fn gather(
@@ -195,7 +248,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 }
             }
         }
-        let Gathering { rest, gather, arrivals, explanation, refused } = gathering;
+        let Gathering { rest, gather, arrivals, explanation, refused, .. } = gathering;
         drop(gather); // and its span with it
         let job = Job {
             pipeline: self.pipeline_for(&arrivals).clone(),
@@ -227,7 +280,11 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     }
 
     /// Puts the selection back into the request, and tells everybody about it.
-    fn join(&mut self, rest: A::Rest, chosen: Chosen) -> Result<Step<Req, A::Rest>, ContextError> {
+    fn join(
+        &mut self,
+        mut rest: A::Rest,
+        chosen: Chosen,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
         let Chosen { mut placed, report, stream, sources, candidates } = chosen;
         // What the adapter refused is among them; what it withdraws is no longer placed.
         let candidates = candidates + self.selection.refused;
@@ -250,7 +307,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             withdraw(&mut self.selection.report, withdrawn);
         }
         self.selection.sent = Sent::count(&placed, candidates);
-        self.note_plan(&placed);
+        self.note_plan(&mut rest, &placed);
         let request = adapter.join(rest, placed).map_err(ContextError::Adapter)?;
         if self.wants_report {
             for hook in &self.shared.hooks {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::arrivals::Arrivals;
 use super::call::Call;
+use super::errand::Desk;
 use super::{ContextAdapter, TurnReport};
 use crate::conversation::plan::{Part, Planned, Turn};
 use crate::model::{ContextBudget, ContextItem, Origin, Placed, RecallBy, TurnPlan};
 use crate::pipeline::Pipeline;
+use crate::relevance::Judge;
 use crate::scorer::ReflexiveScorer;
 use crate::slicer::BestFirstSlice;
 
@@ -48,6 +50,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         rest: &mut A::Rest,
         own: &mut [ContextItem],
         window: i64,
+        desk: Option<&Desk>,
     ) -> Option<Box<PlannedCall>> {
         let planning = self.shared.planning.as_ref()?;
         let budget = &self.selection.budget;
@@ -56,9 +59,11 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         turn.fixed_tokens = self.selection.fixed_tokens;
         turn.has_sources = !self.shared.sources.is_empty();
         turn.remote = !self.selection.uncounted.is_empty();
-        let judging = self.shared.judging.as_ref();
-        turn.judge = judging.map(|judging| &**judging.relevance.judge());
+        turn.judge = desk.map(|desk| desk as &dyn Judge);
         let planned = self.shared.adapter.plan(rest, &turn)?;
+        if desk.is_some_and(Desk::has_errand) {
+            return None; // it is made again when the judge has spoken
+        }
         let conversation = planned.parts.iter().zip(&planned.tokens).zip(&planned.hints);
         for (item, ((part, tokens), hint)) in own.iter_mut().zip(conversation) {
             item.set_tokens(*tokens);
@@ -89,6 +94,27 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     }
 }
 
+impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
+    /// Has what is recalled written, counts it, and reports what the plan came to.
+    pub(super) fn note_plan(&mut self, rest: &mut A::Rest, placed: &[Placed]) {
+        let Some(planned) = self.planned.take() else { return };
+        let is_recalled = |placed: &&Placed| match placed.origin {
+            Origin::Request(candidate) => planned.is_recalled(candidate),
+            Origin::Source { .. } => true,
+        };
+        let items = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
+        let items = items.fold(0, i64::saturating_add);
+        let recalled = self.shared.adapter.quote(rest, placed).unwrap_or_else(|| {
+            let frame = if items > 0 { planned.planned.frame } else { 0 };
+            items.saturating_add(frame)
+        });
+        let sent = &mut self.selection.sent.tokens;
+        *sent = sent.saturating_sub(items).saturating_add(recalled);
+        let sent = sent.saturating_add(self.selection.fixed_tokens);
+        self.selection.plan = Some(Box::new(planned.report.finish(sent, recalled)));
+    }
+}
+
 impl<Req, A> Call<Req, A> {
     /// What selects from what has arrived.
     pub(super) fn pipeline_for(&self, arrivals: &Arrivals) -> &Pipeline {
@@ -102,22 +128,6 @@ impl<Req, A> Call<Req, A> {
     pub(super) fn budget(&self) -> &ContextBudget {
         self.planned.as_ref().map_or(&self.selection.budget, |planned| &planned.budget)
     }
-
-    /// Reports what the plan came to.
-    pub(super) fn note_plan(&mut self, placed: &[Placed]) {
-        let Some(planned) = self.planned.take() else { return };
-        let is_recalled = |placed: &&Placed| match placed.origin {
-            Origin::Request(candidate) => planned.is_recalled(candidate),
-            Origin::Source { .. } => true,
-        };
-        let recalled = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
-        let recalled = recalled.fold(0, i64::saturating_add);
-        let frame = if recalled > 0 { planned.planned.frame } else { 0 };
-        let sent = self.selection.sent.tokens.saturating_add(frame);
-        self.selection.sent.tokens = sent;
-        let report = planned.into_report(sent, recalled, self.selection.fixed_tokens);
-        self.selection.plan = Some(Box::new(report));
-    }
 }
 
 impl PlannedCall {
@@ -128,13 +138,6 @@ impl PlannedCall {
                 item.set_hint(hint);
             }
         }
-    }
-
-    /// The report, once it is known what is sent: so many tokens without fixed ones, so many of them
-    /// recalled.
-    pub(super) fn into_report(self, sent: i64, recalled: i64, fixed: i64) -> TurnReport {
-        let recalled = if recalled > 0 { recalled.saturating_add(self.planned.frame) } else { 0 };
-        self.report.finish(sent.saturating_add(fixed), recalled)
     }
 
     pub(super) fn is_recalled(&self, candidate: usize) -> bool {

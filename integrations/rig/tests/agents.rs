@@ -24,6 +24,10 @@ mod loops;
 mod parallel;
 #[path = "agents/provider.rs"]
 mod provider;
+#[path = "agents/question.rs"]
+mod question;
+#[path = "../../questions/mod.rs"]
+mod questions;
 #[path = "agents/run.rs"]
 mod run;
 #[path = "agents/stacks.rs"]

@@ -30,6 +30,10 @@ mod plan_horizon;
 mod plan_properties;
 #[path = "requests/properties.rs"]
 mod properties;
+#[path = "requests/question.rs"]
+mod question;
+#[path = "../../questions/mod.rs"]
+mod questions;
 #[path = "requests/select.rs"]
 mod select;
 #[path = "requests/services.rs"]

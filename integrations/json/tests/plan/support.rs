@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use cupel::gather::Source;
 use cupel::layer::{CupelLayer, Selection, TurnReport};
 use cupel::model::TurnPlan;
+use cupel::policy::Relevance;
 use cupel::tokens::{TokenCounter, counter_fn};
 use cupel::{ContextBudget, ContextItem, Policy};
 use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
@@ -22,6 +23,8 @@ pub(crate) struct Sent {
     pub(crate) json: String,
     pub(crate) messages: Vec<Value>,
     pub(crate) plan: TurnReport,
+    /// The tokens of the messages, as reported.
+    pub(crate) tokens: i64,
 }
 
 impl Sent {
@@ -45,11 +48,13 @@ pub(crate) struct Settings {
     pub(crate) window: i64,
     pub(crate) plan: TurnPlan,
     pub(crate) documents: Vec<String>,
+    /// Who judges, if not the policy's own judge.
+    pub(crate) relevance: Option<Relevance>,
 }
 
 impl Settings {
     pub(crate) fn new(window: i64) -> Self {
-        Self { window, plan: TurnPlan::new(), documents: Vec::new() }
+        Self { window, plan: TurnPlan::new(), documents: Vec::new(), relevance: None }
     }
 
     /// Sends a request of these messages.
@@ -62,12 +67,16 @@ impl Settings {
         let seen = Arc::new(Mutex::new(None));
         let note = Arc::clone(&seen);
         let counter = counter_fn("words", words);
+        let mut policy = Policy::chat().with_plan(self.plan.clone());
+        if let Some(relevance) = &self.relevance {
+            policy = policy.with_relevance(relevance.clone());
+        }
         let mut layer = CupelLayer::<JsonBody, _>::builder()
             .adapter(OpenAiAdapter::new().counter(counter))
-            .policy(Policy::chat().with_plan(self.plan.clone()))
+            .policy(policy)
             .budget(ContextBudget::builder(self.window).build().unwrap())
             .on_selection(move |selection: &Selection| {
-                note.lock().unwrap().clone_from(&selection.plan);
+                *note.lock().unwrap() = Some((selection.plan.clone(), selection.sent.tokens));
             });
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
@@ -90,8 +99,8 @@ impl Settings {
         let body: Value = serde_json::from_str(&json).unwrap();
         let field = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         let messages = body[field].as_array().unwrap().clone();
-        let plan = *seen.lock().unwrap().take().expect("a planned turn");
-        Ok(Sent { json, messages, plan })
+        let (plan, tokens) = seen.lock().unwrap().take().expect("a selection");
+        Ok(Sent { json, messages, plan: *plan.expect("a planned turn"), tokens })
     }
 }
 

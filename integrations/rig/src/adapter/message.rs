@@ -66,16 +66,10 @@ fn frame(content: &[UserContent], count: &Count) -> i64 {
     groups.fold(0, i64::saturating_add)
 }
 
-/// What is sent around a message of the model. Some APIs take each call as an item of its own, and
-/// what else it says as another; which one it will be is not known here, so it is the most.
+/// What is sent around a message of the model. OpenAI's Responses take each part of it as an item of its
+/// own; which API it will be is not known here, so it is the most.
 fn turn_frame(content: &[AssistantContent], count: &Count) -> i64 {
-    let is_call = |part: &&AssistantContent| matches!(part, AssistantContent::ToolCall(_));
-    let calls = content.iter().filter(is_call).count();
-    let items = match count.tools {
-        true => calls + usize::from(calls < content.len()),
-        false => 1,
-    };
-    let items = i64::try_from(items.max(1)).unwrap_or(i64::MAX);
+    let items = i64::try_from(content.len().max(1)).unwrap_or(i64::MAX);
     count.message(Role::Assistant).saturating_mul(items)
 }
 

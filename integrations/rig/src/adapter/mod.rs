@@ -18,8 +18,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::DateTime;
-use cupel::conversation::{self, Answers, Attributes, Conversation, Exchanges, Role, Rules};
 use cupel::conversation::plan::{Planned, Quotation, Turn};
+use cupel::conversation::{self, Answers, Attributes, Conversation, Exchanges, Role, Rules};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Refused, Split};
 use cupel::tokens::{TokenCounter, load_in_background};
@@ -41,16 +41,20 @@ pub use rest::Rest;
 /// Takes the messages and documents of a completion request as candidates, and puts the selected
 /// ones back.
 ///
-/// - **Messages** move; they are never rebuilt, so what a provider signed stays signed. They keep
-///   their order, whatever the placer says.
-/// - **The question and the answer of an exchange that is over** are one candidate. Each assistant
-///   message with tool calls is one with the results that answer it; steps of an exchange that is
-///   over are sent only with its question.
-/// - **System text, the user's last message and the last entry of the history** are pinned.
+/// - **Messages** of the model move; they are never rebuilt, so what a provider signed stays signed.
+///   All keep their order, whatever the placer says.
+/// - **A [plan](cupel::conversation::plan)**, which `Policy::chat` and `Policy::tool_use` have, decides
+///   what is sent: the newest messages without holes, long results as excerpts, and what is recalled as
+///   the first part of the user's last message.
+/// - **Without one** candidates are scored. The question and the answer of an exchange that is over are
+///   one; each assistant message with tool calls is one with the results that answer it, and steps of
+///   an exchange that is over are sent only with its question.
+/// - **System text, the user's last message and the last entry of the history** are always sent.
 /// - **Tool calls without results and results without calls** are left out, with the reason in the
 ///   report.
 /// - **Documents** are candidates too: those of the request keep their order, and the items of
-///   the layer's sources follow as documents, in the placer's order.
+///   the layer's sources follow as documents, in the placer's order. A plan quotes what sources give,
+///   and documents of a request that does not fit as it came, unless they are pinned.
 /// - **Everything else** is counted and not touched: tools, an output schema, provider tools.
 ///
 /// Counts are those of the model's own encoding where it is known, and estimates otherwise.
@@ -156,11 +160,15 @@ impl RigAdapter {
 
     /// Looks back over so many tokens of messages and no further; over all of them unless set.
     ///
-    /// Every turn scores the whole history. Where only recent messages have a chance anyway, a
+    /// Every turn looks at the whole history. Where only recent messages have a chance anyway, a
     /// horizon of about the budget makes the cost of a turn depend on the window instead of on the
     /// length of the history. Exchanges are looked at whole; instructions and the question that is
     /// being answered are found however far back they are. The report says in one line how many
     /// messages were not looked at.
+    ///
+    /// What a plan keeps is counted from where the view begins, so a planned turn may look back a
+    /// quarter further, to begin where the turn before did. When it cannot, its report says
+    /// [`StartMoved`](cupel::conversation::plan::Broke::StartMoved).
     #[must_use]
     pub fn horizon(mut self, tokens: i64) -> Self {
         self.horizon = Some(tokens);
@@ -239,7 +247,8 @@ impl RigAdapter {
             true => self.rules.clone().exchanges(Exchanges::Apart),
             false => self.rules.clone(),
         };
-        let user_first = self.user_first.unwrap_or_else(|| self.models.user_first(call.completion()));
+        let user_first =
+            self.user_first.unwrap_or_else(|| self.models.user_first(call.completion()));
         let rules = rules.user_first(user_first);
         let request = call.completion_mut();
         let mut messages = std::mem::take(&mut request.chat_history);
@@ -249,7 +258,9 @@ impl RigAdapter {
         let mut read = |message: &Message| self.read(message, &mut count);
         let mut in_sight = match self.horizon {
             None => InSight::all(&messages, &mut read),
-            Some(tokens) if planned => InSight::back_to(Horizon::held(tokens), &messages, &mut read),
+            Some(tokens) if planned => {
+                InSight::back_to(Horizon::held(tokens), &messages, &mut read)
+            }
             Some(tokens) => InSight::back_to(Horizon::new(tokens), &messages, &mut read),
         };
         let mut moved = false;
@@ -302,6 +313,7 @@ impl RigAdapter {
             moved,
             documents,
             conversation,
+            quotation: None,
             tokens,
             tokens_before,
             count,
@@ -396,6 +408,10 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
 
     fn plan(&self, rest: &mut Rest<R>, turn: &Turn<'_>) -> Option<Planned> {
         rest.plan(turn)
+    }
+
+    fn quote(&self, rest: &mut Rest<R>, placed: &[Placed]) -> Option<i64> {
+        Some(rest.quote(placed))
     }
 
     fn join(&self, rest: Rest<R>, placed: Vec<Placed>) -> Result<R, BoxError> {

@@ -60,7 +60,12 @@ impl<R> Rest<R> {
         };
         let all = tokens_of(&mut self.documents.iter());
         let kept_for_sources = match turn.has_sources {
-            true => turn.plan.recall_tokens(turn.window, true).min(turn.room.max(0)),
+            true => {
+                let recall = turn.plan.recall_tokens(turn.window, true);
+                let frame =
+                    if recall > 0 { Quotation::frame_tokens(self.count.counter()) } else { 0 };
+                recall.saturating_add(frame).min(turn.room.max(0))
+            }
             false => 0,
         };
         let room = turn.room.saturating_sub(all).saturating_sub(kept_for_sources);

@@ -25,6 +25,8 @@ pub struct Rest<R> {
     pub(super) moved: bool,
     pub(super) documents: Vec<OwnDocument>,
     pub(super) conversation: Conversation,
+    /// What a plan recalls, once it is written.
+    pub(super) quotation: Option<String>,
     /// The tokens of all of its candidates.
     pub(super) tokens: i64,
     /// The same of the request before: all up to what the model said last.
@@ -46,7 +48,13 @@ impl<R: CompletionCall> Rest<R> {
     pub(super) fn join(mut self, placed: Vec<Placed>) -> R {
         let mut arranged = self.conversation.arrange(placed);
         arranged.others.sort_unstable();
-        self.follow_plan(&mut arranged);
+        if self.conversation.planned().is_some() {
+            quote_documents(&self.documents, &mut arranged);
+            // Whoever calls `join` alone has not had it written.
+            let quotation = self.quotation.take().or_else(|| self.write_quotation(&arranged));
+            arranged.retrieved.clear();
+            self.follow_plan(quotation);
+        }
         let Self { mut call, messages, positions, documents, .. } = self;
         let Arranged { mut kept, others, retrieved, .. } = arranged;
         for index in &mut kept {
@@ -61,13 +69,9 @@ impl<R: CompletionCall> Rest<R> {
     }
 
     /// Puts excerpts into results, and what is recalled into the user's last message.
-    fn follow_plan(&mut self, arranged: &mut Arranged) {
-        let Self { messages, positions, documents, conversation, count, .. } = self;
+    fn follow_plan(&mut self, quotation: Option<String>) {
+        let Self { messages, positions, conversation, .. } = self;
         let Some(planned) = conversation.planned() else { return };
-        self::quote_documents(documents, arranged);
-        let texts = RigTexts { messages, positions, count };
-        let quotation = conversation.quotation(arranged, &texts);
-        arranged.retrieved.clear();
         let at = |index: &usize| positions.get(*index).copied();
         for ((message, number), excerpt) in &planned.excerpts {
             if let Some(message) = at(message).and_then(|position| messages.get_mut(position)) {
@@ -80,6 +84,22 @@ impl<R: CompletionCall> Rest<R> {
         {
             content.insert(0, UserContent::text(quotation));
         }
+    }
+}
+
+impl<R> Rest<R> {
+    /// Writes what is recalled, and counts it.
+    pub(super) fn quote(&mut self, placed: &[Placed]) -> i64 {
+        let mut arranged = self.conversation.arrange(placed.to_vec());
+        arranged.others.sort_unstable();
+        quote_documents(&self.documents, &mut arranged);
+        self.quotation = self.write_quotation(&arranged);
+        self.quotation.as_deref().map_or(0, |text| self.count.text(text))
+    }
+
+    fn write_quotation(&self, arranged: &Arranged) -> Option<String> {
+        let Self { messages, positions, count, .. } = self;
+        self.conversation.quotation(arranged, &RigTexts { messages, positions, count })
     }
 }
 

@@ -9,7 +9,10 @@ use serde::Serialize;
 
 /// Adds the text of a message to the end of `out`: its first so many bytes, and media by name.
 pub(super) fn write(message: &Message, limit: usize, out: &mut String) {
-    write_parts(message, &mut Brief { out, left: limit, begun: false, ended: false, quoted: false });
+    write_parts(
+        message,
+        &mut Brief { out, left: limit, begun: false, ended: false, quoted: false },
+    );
 }
 
 /// Adds all of its text that may be quoted: without thoughts, and without what only its provider can

@@ -52,7 +52,8 @@ async fn a_loop_that_fits_has_no_needless_call() {
     for (at, window) in [600_i64, 1_000, 2_000, 4_000].into_iter().enumerate() {
         for turns in [0, 5, 80] {
             // Seven tenths of the window, beside the question and the head.
-            let pages = usize::try_from(window * 7 / 10).unwrap() / (page(1).split(' ').count() + 16);
+            let pages =
+                usize::try_from(window * 7 / 10).unwrap() / (page(1).split(' ').count() + 16);
             let sent = play(ALL[at], window, turns, pages).await.expect("a loop that ends");
             assert_eq!(sent.len(), pages + 1, "{window}, {turns}: needless calls");
             for request in &sent {
@@ -67,15 +68,14 @@ async fn a_loop_longer_than_the_window_keeps_its_question_and_its_newest_steps()
     for way in ALL {
         let seen = Seen::default();
         let turns = std::sync::atomic::AtomicUsize::new(0);
-        let model = local(1_000, move |_| {
-            match turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+        let model =
+            local(1_000, move |_| match turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
                 step @ ..40 => {
                     let page = serde_json::json!({ "page": step + 3 });
                     vec![call(format!("call-{step}"), "read_page", page)]
                 }
                 _ => vec![AssistantContent::text("Done.")],
-            }
-        });
+            });
         let agent = agent(way.0, model, layer(budget(1_000), &seen), &seen);
         let runner = agent.prompt("Read on.").history(talk(20)).max_turns(50);
         finish(runner, way.1).await.unwrap();
@@ -91,9 +91,9 @@ async fn a_loop_longer_than_the_window_keeps_its_question_and_its_newest_steps()
             assert!(kept.len() >= step.min(8), "{} of {step}", kept.len());
         }
         let plans = seen.selections.all();
-        let broke = plans.iter().filter(|selection| {
-            selection.plan.as_ref().is_some_and(|plan| plan.broke.is_some())
-        });
+        let broke = plans
+            .iter()
+            .filter(|selection| selection.plan.as_ref().is_some_and(|plan| plan.broke.is_some()));
         assert!(broke.count() < sent.len(), "every request began anew");
     }
 }

@@ -11,10 +11,10 @@ use axum::routing::post;
 use axum::{Json, Router};
 use cupel_rig::{AgentBuilderExt as _, CupelHook};
 use rig_agent::{Agent, AgentBuilder};
+use rig_core::Model;
 use rig_core::driver::DynModel;
 use rig_core::operation::Completion;
 use rig_core::providers::openai::OpenAIConfig;
-use rig_core::Model;
 use rig_reqwest::{ReqwestClient, reqwest};
 use serde_json::{Value, json};
 use tower::ServiceBuilder;
@@ -127,4 +127,3 @@ pub(crate) fn agent(way: Option<Way>, model: DynModel<Completion>, seen: &Seen) 
         }
     }
 }
-

@@ -1,7 +1,6 @@
 //! One task for an agent, run in every way that there is.
 
 use cupel::layer::{CupelLayer, CupelLayerBuilder, Selection};
-use cupel::model::TurnPlan;
 use cupel::{ContextBudget, Policy};
 use cupel_rig::{AgentBuilderExt as _, AgentCall, CupelHook, RigAdapter};
 use futures::StreamExt as _;
@@ -54,9 +53,9 @@ pub(crate) fn budget(request: i64) -> ContextBudget {
     ContextBudget::builder(request + 100).output_reserve(100).build().unwrap()
 }
 
-/// A layer that plans its turns.
+/// A layer that plans its turns, as it does by default.
 pub(crate) fn layer(budget: ContextBudget, seen: &Seen) -> CupelLayer<AgentCall, RigAdapter> {
-    builder(budget, seen).plan(TurnPlan::new()).build().unwrap()
+    builder(budget, seen).build().unwrap()
 }
 
 /// A layer that scores the messages of every turn.

@@ -40,8 +40,7 @@ fn crates() -> Document {
 #[tokio::test]
 async fn documents_of_a_request_that_fits_stay_where_they_are() {
     let before = asked(3, "How many bottles?", vec![crates(), document("other", filler(50))]);
-    let (sent, selection) =
-        try_plan(before.clone(), adapter(), 1_000, Vec::new()).await.unwrap();
+    let (sent, selection) = try_plan(before.clone(), adapter(), 1_000, Vec::new()).await.unwrap();
     assert_eq!((&sent.chat_history, &sent.documents), (&before.chat_history, &before.documents));
     assert!(selection.plan.unwrap().whole);
 }
@@ -51,26 +50,26 @@ async fn documents_that_do_not_all_fit_are_quoted_by_relevance() {
     let mut props = document("prices", "A bottle costs 3.");
     props.additional_props.insert("year".to_owned(), "2031".to_owned());
     let documents = vec![document("long", filler(900)), crates(), props, document("", "")];
-    let before = asked(40, "How many bottles does a crate hold, and what costs a bottle?", documents);
-    let (sent, selection) =
-        try_plan(before, adapter(), 1_000, Vec::new()).await.unwrap();
+    let before =
+        asked(40, "How many bottles does a crate hold, and what costs a bottle?", documents);
+    let (sent, selection) = try_plan(before, adapter(), 1_000, Vec::new()).await.unwrap();
     assert!(sent.documents.is_empty());
     let recalled = recalled(&sent);
     assert!(recalled.contains("[document, untrusted] crates: A crate holds 24 bottles.\n"));
     assert!(recalled.contains("] prices year: \"2031\": A bottle costs 3.\n"), "{recalled}");
     let turn = selection.plan.unwrap();
-    assert!(turn.recalled_tokens >= word_count(&recalled) && turn.share == 250);
+    assert_eq!(turn.recalled_tokens, word_count(&recalled));
+    assert!(turn.recalled_tokens <= turn.share);
     assert!(turn.cached_tokens + turn.new_tokens <= 1_000);
 }
 
 #[tokio::test]
 async fn pinned_documents_stay_documents() {
-    let pinned = adapter()
-        .document_attributes(|document| Attributes::new().pinned(document.id == "static"));
+    let pinned =
+        adapter().document_attributes(|document| Attributes::new().pinned(document.id == "static"));
     let documents = vec![crates(), document("static", filler(100))];
     let before = asked(40, "How many bottles does a crate hold?", documents);
-    let (sent, selection) =
-        try_plan(before.clone(), pinned, 1_000, Vec::new()).await.unwrap();
+    let (sent, selection) = try_plan(before.clone(), pinned, 1_000, Vec::new()).await.unwrap();
     assert_eq!(sent.documents, before.documents[1..]);
     assert!(recalled(&sent).contains("crates: A crate holds 24 bottles."));
     let turn = selection.plan.unwrap();
@@ -100,7 +99,7 @@ async fn a_short_conversation_leaves_its_room_to_documents() {
     let before = asked(0, "How many bottles?", documents);
     let (sent, selection) = try_plan(before, adapter(), 1_000, Vec::new()).await.unwrap();
     let turn = selection.plan.unwrap();
-    // A quarter, doubled while there is room.
-    assert_eq!(turn.share, 500);
-    assert_eq!(recalled(&sent).matches("[document, untrusted]").count(), 4);
+    // A quarter and the frame around it, doubled while there is room.
+    assert!((500..600).contains(&turn.share), "{}", turn.share);
+    assert_eq!(recalled(&sent).matches("[document, untrusted]").count(), 5);
 }

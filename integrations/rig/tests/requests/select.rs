@@ -4,7 +4,6 @@ use std::convert::Infallible;
 
 use cupel::gather::Source;
 use cupel::layer::{CupelLayer, CupelLayerBuilder, Error, Selection, TurnReport};
-use cupel::model::TurnPlan;
 use cupel::{ContextBudget, Policy};
 use cupel_rig::RigAdapter;
 use rig_core::completion::CompletionRequest;
@@ -28,11 +27,7 @@ pub(crate) fn room(tokens: i64) -> ContextBudget {
 type Builder = CupelLayerBuilder<CompletionRequest, RigAdapter>;
 type Selected = Result<(CompletionRequest, Selection), Error<Infallible>>;
 
-fn builder(
-    adapter: RigAdapter,
-    tokens: i64,
-    sources: Vec<Source<CompletionRequest>>,
-) -> Builder {
+fn builder(adapter: RigAdapter, tokens: i64, sources: Vec<Source<CompletionRequest>>) -> Builder {
     let builder =
         CupelLayer::builder().adapter(adapter).policy(Policy::chat()).budget(room(tokens));
     sources.into_iter().fold(builder, CupelLayerBuilder::source)
@@ -55,7 +50,7 @@ pub(crate) async fn try_plan(
     tokens: i64,
     sources: Vec<Source<CompletionRequest>>,
 ) -> Selected {
-    run(request, builder(adapter, tokens, sources).plan(TurnPlan::new())).await
+    run(request, builder(adapter, tokens, sources)).await
 }
 
 async fn run(request: CompletionRequest, builder: Builder) -> Selected {
