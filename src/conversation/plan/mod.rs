@@ -37,7 +37,7 @@
 //! let planned = conversation.plan(&Turn::new(&plan, 4_000), &texts).expect("a question");
 //! assert_eq!(planned.parts.first(), Some(&Part::Head));
 //! assert_eq!(planned.parts.last(), Some(&Part::Question));
-//! assert_eq!(planned.share, 400);
+//! assert_eq!(planned.share - planned.frame, 400);
 //! let sent: i64 = planned.pinned_tokens();
 //! assert!(sent + planned.share <= 4_000 && sent > 3_000);
 //! # Ok::<(), cupel::CupelError>(())
@@ -138,9 +138,11 @@ impl Conversation {
             return None;
         }
         let sums = Sums::of(&units);
+        let recall = turn.plan.recall_tokens(turn.window, turn.has_sources);
+        let frame = if recall > 0 { Quotation::frame_tokens(texts.counter()) } else { 0 };
         let room = Room {
             tokens: turn.room,
-            share: turn.plan.recall_tokens(turn.window, turn.has_sources).min(turn.room.max(0)),
+            share: recall.saturating_add(frame).min(turn.room.max(0)),
             has_sources: turn.has_sources,
             width: turn.plan.width(turn.window),
             user_first: self.user_first,

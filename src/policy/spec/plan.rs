@@ -38,7 +38,7 @@ use crate::model::{Grid, RecallBy, TurnPlan};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PlanSpec {
-    /// The share of the window for what is recalled.
+    /// The share of the window for what is recalled; the frame around it comes on top.
     pub recall: f64,
     /// That share where there are sources.
     pub recall_with_sources: f64,

@@ -40,19 +40,14 @@ pub(super) async fn answer(
     refuse_unfitted(shared, &parts.headers, &selected)?;
     let upstream = shared.upstream(selected.model.as_deref())?;
     let mut caller = caller;
-    let selected = match exact::over(shared, upstream, parts, endpoint, &selected).await {
-        None => selected,
-        Some(counted) => {
-            caller.counted = Some(counted);
-            select(shared, endpoint, &parts.headers, bytes, caller.clone()).await?
-        }
-    };
+    let asked = exact::Asked { shared, upstream, parts, endpoint, bytes: &bytes };
+    let selected = exact::fitted(&asked, selected, &mut caller).await?;
     let target = Target { upstream, path: route::upstream_path(parts) };
     let sent = full(selected.body.clone());
     let parts = &with_beta(parts, selected.beta);
     let open = Open::begin(shared, route::name(endpoint), selected, &caller, started);
     #[cfg(feature = "archive")]
-    let open = open.said(&caller, &held.bytes);
+    let open = open.said(crate::memory::Said { caller, endpoint, request: held.bytes.clone() });
     let answer = match shared.client.send(&target, parts, sent).await {
         Ok(answer) => answer,
         Err(refusal) => {
@@ -63,8 +58,9 @@ pub(super) async fn answer(
     drop(held);
     let ours = describe(open.call());
     let status = answer.status().as_u16();
+    let keep = open.keeps_answer();
     let ended = move |ended: Ended| open.ended(status, ended);
-    let mut answer = tapped(shared, answer, Box::new(ended));
+    let mut answer = tapped(shared, answer, keep, Box::new(ended));
     answer.headers_mut().extend(ours);
     Ok(answer)
 }
@@ -98,10 +94,10 @@ pub(super) async fn count(
         let (end, milliseconds) = (ended.how.name(), millis(started));
         tracing::info!(route = "count_tokens", status, end, milliseconds);
     };
-    Ok(tapped(shared, answer, Box::new(ended)))
+    Ok(tapped(shared, answer, false, Box::new(ended)))
 }
 
-async fn select(
+pub(super) async fn select(
     shared: &Shared,
     endpoint: Endpoint,
     headers: &HeaderMap,

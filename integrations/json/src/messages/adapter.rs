@@ -10,8 +10,9 @@ use cupel::conversation::{
     Answers, Attributes, Conversation, Exchanges, Message, Role, Rules, bare_text, question,
 };
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, Placed, Split};
+use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
 use cupel::tokens::TokenCounter;
+use futures::future::BoxFuture;
 
 use super::binding::drop_stale;
 use super::caches::{mark, mark_head};
@@ -24,12 +25,13 @@ use super::read;
 use super::result;
 use super::texts::BodyTexts;
 use crate::adapter::shorten;
+use crate::count::note_long_texts;
 use crate::read::{Endpoint, MessageView, Object};
 use crate::request::JsonBody;
 use crate::template::ContextTemplate;
 
 /// Counts are estimates: see [`MessagesAdapter::window`].
-const MARGIN_PERCENT: f64 = 10.0;
+const MARGIN_PERCENT: f64 = 15.0;
 
 /// The adapter for bodies of Anthropic's Messages.
 ///
@@ -56,12 +58,13 @@ const MARGIN_PERCENT: f64 = 10.0;
 /// # Counting
 ///
 /// Claude's tokenizer is not public, so everything is counted by the core's
-/// [estimate](cupel::tokens::HeuristicCounter), times 1.1 for models before Claude Opus 4.7 and
-/// times 1.5 for it and later ones. Public measurements put their tokens at 1.09 to 1.15 and at 1.45
-/// to 1.58 times those of OpenAI's encodings, so an estimate may be up to 19 % below on the texts
-/// that the core's bound is tested on, and is above on most; the default margin of
-/// [`window`](Self::window) covers 98 % of the texts in that test. The provider's own number is in
-/// `usage` of every answer, and `/v1/messages/count_tokens` gives it beforehand.
+/// [estimate](cupel::tokens::HeuristicCounter), times 1.3 for models before Claude Opus 4.7 and
+/// times 1.7 for it and later ones; [`ClaudeModel`](crate::ClaudeModel) says where these come from.
+/// They are the upper ends of what was measured in public, so on most texts an estimate is above. On
+/// the texts that the core's bound is tested on it is at most 15 % below, and the default margin of
+/// [`window`](Self::window) covers that. Single texts may be lower, such as ciphers in capitals; what
+/// counts is the whole request. The provider's own number is in `usage` of every answer, and
+/// `/v1/messages/count_tokens` gives it beforehand.
 ///
 /// ```
 /// use cupel::Policy;
@@ -141,8 +144,8 @@ impl MessagesAdapter {
         self
     }
 
-    /// The budget by the models this adapter knows, with a safety margin of 10 % for what estimates
-    /// miss.
+    /// The budget by the models this adapter knows, with a safety margin of 15 % for what estimates
+    /// miss: the bound of the estimate.
     pub fn window(&self) -> ClaudeWindow {
         ClaudeWindow::new(self.models.clone()).safety_margin_percent(MARGIN_PERCENT)
     }
@@ -246,6 +249,14 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
 
     fn model<'a>(&'a self, request: &'a JsonBody) -> Option<&'a str> {
         request.model()
+    }
+
+    fn before_split(&self, request: &JsonBody) -> Option<BoxFuture<'static, ()>> {
+        let model = self.models.of_request(request.model()).ok()?;
+        let meter = ClaudeMeter::new(model, self.counter.as_ref());
+        let mut ahead = CountAhead::new(meter.shared_counter());
+        note_long_texts(request, &mut ahead);
+        ahead.start()
     }
 
     fn split(&self, request: JsonBody) -> Result<Split<Rest>, BoxError> {
