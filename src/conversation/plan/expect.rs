@@ -18,6 +18,9 @@ pub struct Expected {
     pub broke: Option<Broke>,
     /// Whether what is recalled is what was recalled then.
     pub same_recall: bool,
+    /// Tokens up to the last place where the cache may end, what is recalled not included; none
+    /// where it takes up all of the request.
+    pub written_up_to: Option<i64>,
 }
 
 /// Why a request does not begin as the one before did.
@@ -109,5 +112,5 @@ pub(super) fn compare(
             [faded, rest, beside, kept].into_iter().fold(head, i64::saturating_add)
         }
     };
-    Expected { cached_tokens: cached, broke, same_recall }
+    Expected { cached_tokens: cached, broke, same_recall, written_up_to: None }
 }
