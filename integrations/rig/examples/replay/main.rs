@@ -69,7 +69,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
             report.add(way.name, window, tally);
         }
     }
-    write!(std::io::stdout(), "{report}{}\n", fills.join("\n"))?;
+    writeln!(std::io::stdout(), "{report}{}", fills.join("\n"))?;
     Ok(report.exit_code())
 }
 
