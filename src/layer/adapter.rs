@@ -104,6 +104,9 @@ pub trait ContextAdapter<Req>: Send + Sync {
     /// Plans the turn of a request that was taken apart with
     /// [`split_to_plan`](Self::split_to_plan), and keeps the plan for [`join`](Self::join). None
     /// where there is nothing to plan: then candidates are scored and selected.
+    ///
+    /// If the turn's judge takes long it is called twice: the judge says nothing the first time, is
+    /// asked off the executor, and says the second time what came of it. Only the second plan counts.
     fn plan(&self, rest: &mut Self::Rest, turn: &Turn<'_>) -> Option<Planned> {
         None
     }

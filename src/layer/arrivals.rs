@@ -19,18 +19,14 @@ pub(super) struct Arrivals {
     /// empty.
     pub(super) streaming: Option<Box<Streaming>>,
     /// What the judge said; none without a question.
-    judged: Option<Box<Judged>>,
+    pub(super) judged: Option<Box<Judged>>,
 }
 
 impl Arrivals {
-    pub(super) fn new(
-        mut own: Vec<ContextItem>,
-        sources: usize,
-        judged: Option<Box<Judged>>,
-    ) -> Self {
+    pub(super) fn new(mut own: Vec<ContextItem>, sources: usize) -> Self {
         // A handle from an earlier call's source may be what this request is made of.
         own.iter_mut().for_each(|item| item.set_gathered(false));
-        Self { own, lists: vec![Vec::new(); sources], streaming: None, judged }
+        Self { own, lists: vec![Vec::new(); sources], streaming: None, judged: None }
     }
 
     /// Whether candidates were judged by a question.

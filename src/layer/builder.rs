@@ -191,7 +191,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
         self
     }
 
-    /// Moves selections of at least this many steps to the blocking pool;
+    /// Moves selections, and judging, of at least this many steps to the blocking pool;
     /// [`CupelLayer::DEFAULT_BLOCKING_THRESHOLD`] unless set.
     pub fn blocking_threshold(mut self, steps: u64) -> Self {
         self.settings.blocking_threshold = steps;

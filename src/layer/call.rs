@@ -9,6 +9,7 @@ use tracing::Span;
 
 use super::arrivals::Arrivals;
 use super::budget::without_fixed;
+use super::errand::{Errand, Outcome};
 use super::observe::Observers;
 use super::pinned::{Explanation, Limits};
 use super::planning::PlannedCall;
@@ -19,6 +20,7 @@ use crate::diagnostics::spans::{TARGET, record_failure};
 use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
 use crate::gather::{Gather, GatherError, caught};
 use crate::model::{ExclusionReason, Refused};
+use crate::relevance::Question;
 
 /// What a call has from its beginning to its end.
 pub(super) struct Call<Req, A> {
@@ -42,8 +44,12 @@ pub(super) enum Step<Req, Rest> {
     Failed(ContextError),
     /// The adapter's work before the request is taken apart.
     Waiting(Req, BoxFuture<'static, ()>),
+    /// Taken apart.
+    Prepared(Gathering<Rest>),
+    /// The judge is on the blocking pool.
+    Judging(Gathering<Rest>, Errand),
     Gathering(Gathering<Rest>),
-    /// On the blocking pool.
+    /// The selection is on the blocking pool.
     Selecting(Rest, Selecting),
     /// All that is left to do is to send it.
     Ready(Req),
@@ -51,10 +57,14 @@ pub(super) enum Step<Req, Rest> {
 
 /// A request taken apart, while its sources deliver.
 pub(super) struct Gathering<Rest> {
-    rest: Rest,
+    pub(super) rest: Rest,
     /// None when the layer has no sources.
     gather: Option<Box<Gather>>,
-    arrivals: Arrivals,
+    pub(super) arrivals: Arrivals,
+    /// What is asked.
+    pub(super) question: Option<Question>,
+    /// The whole budget.
+    pub(super) window: i64,
     explanation: Explanation,
     refused: Vec<Refused>,
 }
@@ -85,7 +95,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             call.note_model(&request);
             match shared.adapter.before_split(&request) {
                 Some(work) => Ok(Step::Waiting(request, work)),
-                None => call.prepare(request).map(Step::Gathering),
+                None => call.prepare(request).map(Step::Prepared),
             }
         });
         (call, step.unwrap_or_else(Step::Failed))
@@ -116,9 +126,9 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         };
         let split = split.map_err(ContextError::Adapter)?;
         let Split {
-            mut candidates,
+            candidates,
             fixed_tokens,
-            mut rest,
+            rest,
             source_frame_tokens,
             refused,
             uncounted,
@@ -144,14 +154,9 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         self.selection.fixed_tokens = fixed_tokens;
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;
-        self.planned = self.plan(&mut rest, &mut candidates, whole.max_tokens());
-        let judged = match self.planned {
-            Some(_) => None,
-            None => self.judge(&rest, &mut candidates, question.as_ref()),
-        };
-        let arrivals = Arrivals::new(candidates, shared.sources.len(), judged);
-        let explanation = Explanation { limits, fixed_tokens };
-        Ok(Gathering { rest, gather, arrivals, explanation, refused })
+        let arrivals = Arrivals::new(candidates, shared.sources.len());
+        let (explanation, window) = (Explanation { limits, fixed_tokens }, whole.max_tokens());
+        Ok(Gathering { rest, gather, arrivals, question, window, explanation, refused })
     }
 
     /// Goes as far as it can. Unless the answer is ready, the task will be woken to go on.
@@ -169,13 +174,39 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 Poll::Pending => Ok(Step::Waiting(request, work)),
                 Poll::Ready(()) => {
                     let gathering = self.prepare(request)?;
-                    self.gather(gathering, cx)
+                    self.judge_and_gather(gathering, None, cx)
                 }
             },
+            Step::Prepared(gathering) => self.judge_and_gather(gathering, None, cx),
+            Step::Judging(gathering, errand) => self.wait_for_judge(gathering, errand, cx),
             Step::Gathering(gathering) => self.gather(gathering, cx),
             Step::Selecting(rest, selecting) => self.wait_for_selection(rest, selecting, cx),
             Step::Ready(request) => Ok(Step::Ready(request)),
         })
+    }
+
+    fn judge_and_gather(
+        &mut self,
+        mut gathering: Gathering<A::Rest>,
+        outcome: Option<Outcome>,
+        cx: &mut Context<'_>,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
+        match self.judge(&mut gathering, outcome) {
+            None => self.gather(gathering, cx),
+            Some(errand) => self.wait_for_judge(gathering, errand, cx),
+        }
+    }
+
+    fn wait_for_judge(
+        &mut self,
+        gathering: Gathering<A::Rest>,
+        mut errand: Errand,
+        cx: &mut Context<'_>,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
+        match errand.poll(cx) {
+            Poll::Pending => Ok(Step::Judging(gathering, errand)),
+            Poll::Ready(outcome) => self.judge_and_gather(gathering, Some(outcome), cx),
+        }
     }
 
     fn gather(
@@ -195,7 +226,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 }
             }
         }
-        let Gathering { rest, gather, arrivals, explanation, refused } = gathering;
+        let Gathering { rest, gather, arrivals, explanation, refused, .. } = gathering;
         drop(gather); // and its span with it
         let job = Job {
             pipeline: self.pipeline_for(&arrivals).clone(),

@@ -119,6 +119,8 @@ impl<S: Service<Req>, Req, Rest> State<S, Req, Rest> {
         match self {
             Self::Before(Some((_, Step::Failed(_)))) => "failed",
             Self::Before(Some((_, Step::Waiting(..)))) => "waiting for the adapter",
+            Self::Before(Some((_, Step::Prepared(_)))) => "prepared",
+            Self::Before(Some((_, Step::Judging(..)))) => "judging",
             Self::Before(Some((_, Step::Gathering(_)))) => "gathering",
             Self::Before(Some((_, Step::Selecting(..)))) => "selecting",
             Self::Before(Some((_, Step::Ready(_)))) => "awaiting ready",

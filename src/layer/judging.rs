@@ -1,10 +1,13 @@
 //! Judging a call's candidates by its question.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::ContextAdapter;
 use super::arrivals::Arrivals;
-use super::call::Call;
+use super::call::{Call, Gathering};
+use super::cost::Cost;
+use super::errand::{Desk, Errand, Outcome};
 use super::service::Shared;
 use crate::model::ContextItem;
 use crate::pipeline::Pipeline;
@@ -16,11 +19,14 @@ pub(super) struct Judging {
     pub(super) relevance: Relevance,
     /// What selects when there is a question.
     pub(super) pipeline: Pipeline,
+    /// What judging has taken.
+    pub(super) cost: Arc<Cost>,
 }
 
 impl Judging {
     pub(super) fn new(relevance: &Relevance, pipeline: &Pipeline) -> Self {
-        Self { pipeline: relevance.pipeline(pipeline), relevance: relevance.clone() }
+        let pipeline = relevance.pipeline(pipeline);
+        Self { pipeline, relevance: relevance.clone(), cost: Arc::default() }
     }
 }
 
@@ -33,23 +39,49 @@ impl<Req, A> Shared<Req, A> {
 }
 
 impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
-    /// Gives the request's own candidates their hints.
+    /// Plans the turn, or gives the request's own candidates their hints. If the judge takes long it
+    /// is sent on an errand, and nothing is done until this is called again with its outcome.
     pub(super) fn judge(
+        &mut self,
+        gathering: &mut Gathering<A::Rest>,
+        outcome: Option<Outcome>,
+    ) -> Option<Errand> {
+        let Gathering { rest, arrivals, question, window, .. } = gathering;
+        let desk = self.shared.judging.as_ref().map(|judging| {
+            let judge = judging.relevance.judge();
+            Desk::new(judge, &judging.cost, self.shared.blocking_threshold, &self.span, outcome)
+        });
+        self.planned = self.plan(rest, &mut arrivals.own, *window, desk.as_ref());
+        let desk = desk?;
+        if self.planned.is_none() && !desk.has_errand() {
+            if let Some(question) = question {
+                arrivals.judged = self.hints(&desk, rest, &mut arrivals.own, question);
+            }
+        }
+        desk.take_errand()
+    }
+
+    /// Gives the request's own candidates their hints.
+    fn hints(
         &self,
+        desk: &Desk,
         rest: &A::Rest,
         candidates: &mut [ContextItem],
-        question: Option<&Question>,
+        question: &Question,
     ) -> Option<Box<Judged>> {
-        let relevance = &self.shared.judging.as_ref()?.relevance;
-        let question = question?;
+        let blend = self.shared.judging.as_ref()?.relevance.blended();
         let adapter = &self.shared.adapter;
         // Handles, so that the texts can borrow from them while the items get their hints.
         let items: Vec<ContextItem> = candidates.to_vec();
+        // Nobody reads them if the judge has spoken.
+        let read = if desk.is_told() { &[][..] } else { &items };
         let texts: Vec<Option<Cow<'_, str>>> =
-            items.iter().enumerate().map(|(index, item)| adapter.text(rest, index, item)).collect();
+            read.iter().enumerate().map(|(index, item)| adapter.text(rest, index, item)).collect();
         let text = |index: usize| texts.get(index)?.as_deref();
-        let judged =
-            Judged::of(&**relevance.judge(), relevance.blended(), question, candidates, text);
+        let mut judged = Judged::of(desk, blend, question, candidates, text);
+        if let Some(problem) = desk.problem() {
+            judged.report.problem = Some(problem.to_owned());
+        }
         Some(Box::new(judged))
     }
 }

@@ -33,8 +33,8 @@
 //! ```
 //!
 //! A call runs like this: the budget is asked for, the sources are opened, the adapter takes the
-//! candidates out of the request, the sources are gathered under their deadlines, the pipeline
-//! selects, the adapter puts the selection back, the hooks are told, and the wrapped service is
+//! candidates out of the request, a judge says how close they are to the question, the sources are
+//! gathered under their deadlines, the pipeline selects, the adapter puts the selection back, the hooks are told, and the wrapped service is
 //! called. What it returns passes through untouched, streams included.
 
 mod adapter;
@@ -45,6 +45,7 @@ mod builder;
 mod call;
 mod cost;
 mod dropped;
+mod errand;
 mod error;
 mod explained;
 mod ext;
@@ -54,6 +55,7 @@ mod judging;
 mod observe;
 mod pinned;
 mod planning;
+mod pooled;
 mod request;
 mod select;
 mod service;

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::arrivals::Arrivals;
 use super::call::Call;
+use super::errand::Desk;
 use super::{ContextAdapter, TurnReport};
 use crate::conversation::plan::{Part, Planned, Turn};
 use crate::model::{ContextBudget, ContextItem, Origin, Placed, RecallBy, TurnPlan};
 use crate::pipeline::Pipeline;
+use crate::relevance::Judge;
 use crate::scorer::ReflexiveScorer;
 use crate::slicer::BestFirstSlice;
 
@@ -48,6 +50,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         rest: &mut A::Rest,
         own: &mut [ContextItem],
         window: i64,
+        desk: Option<&Desk>,
     ) -> Option<Box<PlannedCall>> {
         let planning = self.shared.planning.as_ref()?;
         let budget = &self.selection.budget;
@@ -56,9 +59,11 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         turn.fixed_tokens = self.selection.fixed_tokens;
         turn.has_sources = !self.shared.sources.is_empty();
         turn.remote = !self.selection.uncounted.is_empty();
-        let judging = self.shared.judging.as_ref();
-        turn.judge = judging.map(|judging| &**judging.relevance.judge());
+        turn.judge = desk.map(|desk| desk as &dyn Judge);
         let planned = self.shared.adapter.plan(rest, &turn)?;
+        if desk.is_some_and(Desk::has_errand) {
+            return None; // it is made again when the judge has spoken
+        }
         let conversation = planned.parts.iter().zip(&planned.tokens).zip(&planned.hints);
         for (item, ((part, tokens), hint)) in own.iter_mut().zip(conversation) {
             item.set_tokens(*tokens);

@@ -1,12 +1,9 @@
 //! Selecting, here or on the blocking pool.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::Span;
 
@@ -14,6 +11,7 @@ use super::arrivals::Arrivals;
 use super::cost::Cost;
 use super::observe::Watchers;
 use super::pinned::Explanation;
+use super::pooled::Pooled;
 use super::{ContextError, StreamReport};
 use crate::diagnostics::{ExcludedItem, NullTraceCollector, SelectionReport, TraceCollector};
 use crate::gather::{Candidates, SourceFacts, message_of};
@@ -142,16 +140,16 @@ fn add_refused(report: &mut SelectionReport, refused: Vec<Refused>) {
     }));
 }
 
-/// A selection on the blocking pool. One that has not begun is withdrawn with its call.
-pub(super) struct Selecting(JoinHandle<Result<Chosen, ContextError>>);
+/// A selection on the blocking pool.
+pub(super) struct Selecting(Pooled<Result<Chosen, ContextError>>);
 
 impl Selecting {
     pub(super) fn start(pool: &Handle, job: Job) -> Self {
-        Self(pool.spawn_blocking(move || job.run()))
+        Self(Pooled::start(pool, move || job.run()))
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Chosen, ContextError>> {
-        Pin::new(&mut self.0).poll(cx).map(|selected| match selected {
+        self.0.poll(cx).map(|selected| match selected {
             Ok(selected) => selected,
             Err(error) => {
                 let message = match error.try_into_panic() {
@@ -161,11 +159,5 @@ impl Selecting {
                 Err(ContextError::Panicked { message })
             }
         })
-    }
-}
-
-impl Drop for Selecting {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -57,6 +57,9 @@ impl<Req, A> CupelLayer<Req, A> {
     /// dropped again and 150 where a report is wanted, and a knapsack one for every cell of its
     /// table. A custom scorer's time is learned from the calls before. The threshold is about two
     /// milliseconds: 20,000 candidates, or 8,000 with a report.
+    ///
+    /// [Judging](crate::relevance::Judge::steps) by the question goes there from as many steps on:
+    /// with the built-in judge, some hundred new messages or some thousand known ones.
     pub const DEFAULT_BLOCKING_THRESHOLD: u64 = 2_000_000;
 
     pub(super) fn new(shared: Shared<Req, A>) -> Self {

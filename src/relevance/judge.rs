@@ -105,6 +105,14 @@ pub trait Judge: Send + Sync {
         crate::names::short_type_name::<Self>()
     }
 
+    /// About how long judging these candidates takes, in steps of roughly a nanosecond; none where
+    /// the judge cannot say. A layer moves what takes long to the blocking pool, and learns from the
+    /// calls before what it is not told.
+    fn steps(&self, candidates: &[Candidate<'_>]) -> Option<u64> {
+        let _ = candidates;
+        None
+    }
+
     /// Tells judges apart by where they live. Handles answer for what they point to.
     #[doc(hidden)]
     fn identity(&self) -> (usize, &'static str) {

@@ -7,6 +7,8 @@ mod conversation;
 #[cfg(feature = "layer")]
 mod layer;
 mod policy;
+#[cfg(feature = "layer")]
+mod pool;
 mod words;
 
 use cupel::relevance::{Candidate, Hint, Judge, Lexical, Question};

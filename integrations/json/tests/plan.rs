@@ -6,6 +6,8 @@
 mod arbitrary;
 #[path = "plan/excerpts.rs"]
 mod excerpts;
+#[path = "plan/judging.rs"]
+mod judging;
 #[path = "plan/loops.rs"]
 mod loops;
 #[path = "plan/parts.rs"]

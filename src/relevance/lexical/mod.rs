@@ -2,6 +2,7 @@
 
 mod asked;
 mod corpus;
+mod cost;
 mod marks;
 mod neighbours;
 mod recent;
@@ -107,6 +108,10 @@ impl Judge for Lexical {
 
     fn name(&self) -> &str {
         "lexical"
+    }
+
+    fn steps(&self, candidates: &[Candidate<'_>]) -> Option<u64> {
+        Some(cost::steps(candidates, self.language))
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

@@ -20,7 +20,7 @@ pub(super) type Term = u32;
 pub(super) type Terms = Arc<[Term]>;
 
 /// What is read of a text from either end; what is larger does not fit a window anyway.
-const MOST_BYTES: usize = 512 << 10;
+pub(super) const MOST_BYTES: usize = 512 << 10;
 
 /// About 150,000 messages of 60 words.
 const CACHE_BYTES: u64 = 64 << 20;
@@ -77,6 +77,11 @@ pub(super) fn terms_of(text: &str, language: Language) -> Terms {
 
 pub(super) fn key_of(text: &str, language: Language) -> Key {
     Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes: text.len(), language }
+}
+
+/// Whether the terms of a text are remembered.
+pub(super) fn is_known(key: &Key) -> bool {
+    CACHE.contains_key(key)
 }
 
 /// As [`terms_of`], for a text whose key is known.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use cupel::gather::Source;
 use cupel::layer::{CupelLayer, Selection, TurnReport};
 use cupel::model::TurnPlan;
+use cupel::policy::Relevance;
 use cupel::tokens::{TokenCounter, counter_fn};
 use cupel::{ContextBudget, ContextItem, Policy};
 use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
@@ -45,11 +46,13 @@ pub(crate) struct Settings {
     pub(crate) window: i64,
     pub(crate) plan: TurnPlan,
     pub(crate) documents: Vec<String>,
+    /// Who judges, if not the policy's own judge.
+    pub(crate) relevance: Option<Relevance>,
 }
 
 impl Settings {
     pub(crate) fn new(window: i64) -> Self {
-        Self { window, plan: TurnPlan::new(), documents: Vec::new() }
+        Self { window, plan: TurnPlan::new(), documents: Vec::new(), relevance: None }
     }
 
     /// Sends a request of these messages.
@@ -62,9 +65,13 @@ impl Settings {
         let seen = Arc::new(Mutex::new(None));
         let note = Arc::clone(&seen);
         let counter = counter_fn("words", words);
+        let mut policy = Policy::chat().with_plan(self.plan.clone());
+        if let Some(relevance) = &self.relevance {
+            policy = policy.with_relevance(relevance.clone());
+        }
         let mut layer = CupelLayer::<JsonBody, _>::builder()
             .adapter(OpenAiAdapter::new().counter(counter))
-            .policy(Policy::chat().with_plan(self.plan.clone()))
+            .policy(policy)
             .budget(ContextBudget::builder(self.window).build().unwrap())
             .on_selection(move |selection: &Selection| {
                 note.lock().unwrap().clone_from(&selection.plan);
