@@ -52,19 +52,13 @@ impl<A: Judge, B: Judge> Blend<A, B> {
     ///
     /// [`CupelError::ScorerConfig`] when it is not from 0 to 1.
     pub fn weight(mut self, weight: f64) -> Result<Self, CupelError> {
-        check_weight("Blend", weight)?;
+        if !(0.0..=1.0).contains(&weight) {
+            let message = format!("must be from 0 to 1, got {weight}");
+            return Err(CupelError::ScorerConfig(ConfigError::new("Blend", "weight", message)));
+        }
         self.weight = weight;
         Ok(self)
     }
-}
-
-/// What a weight of `component` must be.
-pub(crate) fn check_weight(component: &'static str, weight: f64) -> Result<(), CupelError> {
-    if (0.0..=1.0).contains(&weight) {
-        return Ok(());
-    }
-    let message = format!("must be from 0 to 1, got {weight}");
-    Err(CupelError::ScorerConfig(ConfigError::new(component, "weight", message)))
 }
 
 /// The mean of two hints by the second one's weight. What has none of the weight is not looked at.
@@ -101,6 +95,10 @@ impl<A: Judge, B: Judge> Judge for Blend<A, B> {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn steps(&self, candidates: &[Candidate<'_>]) -> Option<u64> {
+        Some(self.first.steps(candidates)?.saturating_add(self.second.steps(candidates)?))
     }
 }
 

@@ -30,8 +30,8 @@
 //! that one who goes by meaning stands beside the one who goes by words; [`Vectors`] remembers what such
 //! a judge has made of each text.
 
-mod apply;
-mod blend;
+pub(crate) mod apply;
+pub(crate) mod blend;
 mod common;
 mod judge;
 mod judge_fn;
@@ -44,7 +44,6 @@ pub use crate::model::Hint;
 pub(crate) use apply::Judged;
 pub use apply::RelevanceReport;
 pub use blend::{Blend, DEFAULT_BLEND_WEIGHT};
-pub(crate) use blend::{check_weight, mixed};
 pub use judge::{Candidate, Judge, Verdict};
 pub use judge_fn::{JudgeFn, judge_fn};
 pub use language::Language;

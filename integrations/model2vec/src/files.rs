@@ -94,7 +94,7 @@ impl File {
             return Err(self.invalid("embeddings", problem));
         };
         self.check_type(name, table, &["F32", "F16", "I8"])?;
-        let &[rows, 1..] = table.shape.as_slice() else {
+        let Some(rows) = rows(table) else {
             let problem = format!(
                 "must have two dimensions, tokens and numbers of a vector, got {:?}",
                 table.shape
@@ -138,6 +138,18 @@ impl File {
             let [from, to] = tensor.data_offsets;
             self.invalid(name, format!("ends beyond the file: its bytes are {from} to {to}"))
         })?;
+        let width = match &*tensor.dtype {
+            "F64" | "I64" => 8_usize,
+            "F32" | "I32" => 4,
+            "F16" => 2,
+            _ => 1,
+        };
+        let expected = tensor.shape.iter().try_fold(width, |size, next| size.checked_mul(*next));
+        if expected != Some(data.len()) {
+            let (bytes, shape) = (data.len(), &tensor.shape);
+            let problem = format!("has {bytes} bytes, which do not make up its shape {shape:?}");
+            return Err(self.invalid(name, problem));
+        }
         let is_number = match &*tensor.dtype {
             // All bits of the exponent set: infinite, or not a number.
             "F32" => data
@@ -195,6 +207,14 @@ impl File {
             &[a, b, c, d, e, f, g, h] => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
             _ => -1,
         })
+    }
+}
+
+/// The rows of a table whose rows have something in them.
+fn rows(table: &Tensor) -> Option<usize> {
+    match *table.shape.as_slice() {
+        [rows, columns] if columns > 0 => Some(rows),
+        _ => None,
     }
 }
 

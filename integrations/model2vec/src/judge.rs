@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cupel::relevance::{Candidate, Hint, Judge, Question, Vectors, Verdict, cosine};
 use model2vec_rs::model::StaticModel;
 
-use crate::pieces::pieces;
+use crate::pieces::{MOST_BYTES, MOST_READ, pieces};
 use crate::{LoadError, files};
 
 /// Judges texts by the vectors of a [model2vec](https://github.com/MinishLab/model2vec) model.
@@ -24,6 +24,11 @@ use crate::{LoadError, files};
 pub struct Model2Vec {
     shared: Arc<Shared>,
 }
+
+/// What embedding takes, in nanoseconds a byte, and comparing a piece: measured with a model of 256
+/// dimensions.
+const STEPS_PER_BYTE: usize = 20;
+const STEPS_PER_PIECE: usize = 500;
 
 struct Shared {
     model: StaticModel,
@@ -112,6 +117,16 @@ impl Judge for Model2Vec {
 
     fn name(&self) -> &str {
         "model2vec"
+    }
+
+    fn steps(&self, candidates: &[Candidate<'_>]) -> Option<u64> {
+        let steps = candidates.iter().map(|candidate| {
+            let read = candidate.text.len().min(2 * MOST_READ);
+            let known = self.shared.vectors.get(candidate.text).is_some();
+            let new = if known { 0 } else { STEPS_PER_BYTE * read };
+            (new + STEPS_PER_PIECE * (1 + read / MOST_BYTES)) as u64
+        });
+        Some(steps.fold(0, u64::saturating_add))
     }
 }
 

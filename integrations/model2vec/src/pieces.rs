@@ -2,10 +2,10 @@
 
 /// The mean of a long text's tokens is close to nothing in particular, so a text is as close to a
 /// question as its best piece. About a hundred words.
-const MOST_BYTES: usize = 600;
+pub(crate) const MOST_BYTES: usize = 600;
 
 /// What is read of a text from either end; what is larger does not fit a window anyway.
-const MOST_READ: usize = 128 << 10;
+pub(crate) const MOST_READ: usize = 128 << 10;
 
 /// The pieces of a text, in their order; at least one.
 pub(crate) fn pieces(text: &str) -> Vec<&str> {

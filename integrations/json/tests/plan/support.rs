@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::gather::Source;
-use cupel::layer::{CupelLayer, Selection, TurnReport};
+use cupel::gather::{JudgeReport, Source};
+use cupel::layer::{CupelLayer, Selection, TurnReport, WaitingJudge};
 use cupel::model::TurnPlan;
 use cupel::policy::Relevance;
 use cupel::tokens::{TokenCounter, counter_fn};
@@ -23,6 +23,8 @@ pub(crate) struct Sent {
     pub(crate) json: String,
     pub(crate) messages: Vec<Value>,
     pub(crate) plan: TurnReport,
+    /// How a judge did that was waited for.
+    pub(crate) judge: Option<JudgeReport>,
 }
 
 impl Sent {
@@ -48,11 +50,19 @@ pub(crate) struct Settings {
     pub(crate) documents: Vec<String>,
     /// Who judges, if not the policy's own judge.
     pub(crate) relevance: Option<Relevance>,
+    /// Another judge, which is waited for.
+    pub(crate) waiting: Option<WaitingJudge>,
 }
 
 impl Settings {
     pub(crate) fn new(window: i64) -> Self {
-        Self { window, plan: TurnPlan::new(), documents: Vec::new(), relevance: None }
+        Self {
+            window,
+            plan: TurnPlan::new(),
+            documents: Vec::new(),
+            relevance: None,
+            waiting: None,
+        }
     }
 
     /// Sends a request of these messages.
@@ -74,7 +84,8 @@ impl Settings {
             .policy(policy)
             .budget(ContextBudget::builder(self.window).build().unwrap())
             .on_selection(move |selection: &Selection| {
-                note.lock().unwrap().clone_from(&selection.plan);
+                let judge = selection.gather.judge.clone();
+                *note.lock().unwrap() = selection.plan.clone().map(|plan| (plan, judge));
             });
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
@@ -85,11 +96,16 @@ impl Settings {
                 async move { items }
             }));
         }
+        if let Some(waiting) = &self.waiting {
+            layer = layer.waiting_judge(waiting.clone());
+        }
         let send = service_fn(|body: JsonBody| async move {
             Ok::<_, std::convert::Infallible>(body.json().to_owned())
         });
         let mut service = layer.build().unwrap().layer(send);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let paused = self.waiting.is_some();
+        let runtime = runtime.enable_time().start_paused(paused).build().unwrap();
         let body = JsonBody::parse(endpoint, body).unwrap();
         let json = runtime
             .block_on(async { service.ready().await.unwrap().call(body).await })
@@ -97,8 +113,8 @@ impl Settings {
         let body: Value = serde_json::from_str(&json).unwrap();
         let field = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         let messages = body[field].as_array().unwrap().clone();
-        let plan = *seen.lock().unwrap().take().expect("a planned turn");
-        Ok(Sent { json, messages, plan })
+        let (plan, judge) = seen.lock().unwrap().take().expect("a planned turn");
+        Ok(Sent { json, messages, plan: *plan, judge })
     }
 }
 
