@@ -116,6 +116,13 @@ pub trait ContextAdapter<Req>: Send + Sync {
         self.source_item_tokens(rest, item)
     }
 
+    /// Writes what a plan recalls of a selection, and keeps it for [`join`](Self::join): the tokens
+    /// that it adds to the request, exactly. None where the items' own counts and the plan's
+    /// [frame](Planned::frame) have to do, which is the default.
+    fn quote(&self, rest: &mut Self::Rest, placed: &[Placed]) -> Option<i64> {
+        None
+    }
+
     /// The whole text of one of the request's candidates, by its index, where the item's content is
     /// not that: a judge of relevance reads it. None by default, which means the content.
     fn text<'a>(
@@ -158,7 +165,7 @@ pub struct Split<Rest> {
     /// The request without its candidates.
     pub rest: Rest,
     /// Tokens that are sent once around what sources give, such as a heading. They count as fixed
-    /// when the layer has sources.
+    /// when the layer has sources and the turn is not planned: a plan quotes what they give.
     pub source_frame_tokens: i64,
     /// Parts that must not be sent, whatever room there is. They are reported as excluded.
     pub refused: Vec<Refused>,

@@ -20,7 +20,7 @@ use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split,
 use crate::diagnostics::spans::{TARGET, record_failure};
 use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
 use crate::gather::{Gather, GatherError, caught};
-use crate::model::{ContextItem, ExclusionReason, Refused};
+use crate::model::{ContextBudget, ContextItem, ExclusionReason, Refused};
 use crate::relevance::Question;
 
 /// What a call has from its beginning to its end.
@@ -69,8 +69,10 @@ pub(super) struct Gathering<Rest> {
     /// What is asked.
     pub(super) question: Option<Question>,
     /// The whole budget.
-    pub(super) window: i64,
-    explanation: Explanation,
+    pub(super) whole: ContextBudget,
+    /// What is sent around what sources give, unless the turn is planned.
+    pub(super) frame_tokens: i64,
+    pub(super) explanation: Explanation,
     refused: Vec<Refused>,
 }
 
@@ -119,7 +121,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
 
     /// Takes the request apart, works out its budget, and opens the sources.
     fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
-        let shared = &*self.shared;
+        let shared = Arc::clone(&self.shared);
         let (whole, origin) =
             shared.budget.budget_and_origin(&request).map_err(ContextError::Budget)?;
         // Opening a source runs none of it, and the adapter is about to consume the request.
@@ -149,33 +151,45 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
                 return Err(ContextError::Adapter(problem.into()));
             }
         }
-        let fixed_tokens = fixed_tokens.saturating_add(frame_tokens);
-        let available_tokens = whole.available_tokens();
-        let limits = Limits::of(&whole, origin);
-        self.selection.budget = without_fixed(&whole, fixed_tokens).ok_or_else(|| {
-            let limits = Box::new(limits);
-            ContextError::FixedTokens { fixed_tokens, available_tokens, limits }
-        })?;
-        self.selection.fixed_tokens = fixed_tokens;
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;
         let arrivals = Arrivals::new(candidates, shared.sources.len());
-        let (explanation, window) = (Explanation { limits, fixed_tokens }, whole.max_tokens());
         let came_with = match shared.waiting {
             Some(_) => arrivals.own.iter().map(ContextItem::future_relevance_hint).collect(),
             None => Vec::new(),
         };
-        Ok(Gathering {
+        let explanation = Explanation { limits: Limits::of(&whole, origin), fixed_tokens: 0 };
+        let mut gathering = Gathering {
             rest,
             gather,
             arrivals,
             beside: None,
             came_with,
             question,
-            window,
+            whole,
+            frame_tokens,
             explanation,
             refused,
-        })
+        };
+        self.take_off(&mut gathering, fixed_tokens)?;
+        Ok(gathering)
+    }
+
+    /// Takes so many more fixed tokens off the budget.
+    pub(super) fn take_off(
+        &mut self,
+        gathering: &mut Gathering<A::Rest>,
+        tokens: i64,
+    ) -> Result<(), ContextError> {
+        let Gathering { whole, explanation: Explanation { limits, fixed_tokens }, .. } = gathering;
+        *fixed_tokens = fixed_tokens.saturating_add(tokens);
+        let (fixed_tokens, available_tokens) = (*fixed_tokens, whole.available_tokens());
+        self.selection.budget = without_fixed(whole, fixed_tokens).ok_or_else(|| {
+            let limits = Box::new(*limits);
+            ContextError::FixedTokens { fixed_tokens, available_tokens, limits }
+        })?;
+        self.selection.fixed_tokens = fixed_tokens;
+        Ok(())
     }
 
     /// Goes as far as it can. Unless the answer is ready, the task will be woken to go on.
@@ -210,7 +224,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         outcome: Option<Outcome>,
         cx: &mut Context<'_>,
     ) -> Result<Step<Req, A::Rest>, ContextError> {
-        match self.judge(&mut gathering, outcome) {
+        match self.judge(&mut gathering, outcome)? {
             None => {
                 self.ask_beside(&mut gathering);
                 self.gather(gathering, cx)
@@ -291,7 +305,11 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     }
 
     /// Puts the selection back into the request, and tells everybody about it.
-    fn join(&mut self, rest: A::Rest, chosen: Chosen) -> Result<Step<Req, A::Rest>, ContextError> {
+    fn join(
+        &mut self,
+        mut rest: A::Rest,
+        chosen: Chosen,
+    ) -> Result<Step<Req, A::Rest>, ContextError> {
         let Chosen { mut placed, report, stream, sources, candidates } = chosen;
         // What the adapter refused is among them; what it withdraws is no longer placed.
         let candidates = candidates + self.selection.refused;
@@ -314,7 +332,7 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             withdraw(&mut self.selection.report, withdrawn);
         }
         self.selection.sent = Sent::count(&placed, candidates);
-        self.note_plan(&placed);
+        self.note_plan(&mut rest, &placed);
         let request = adapter.join(rest, placed).map_err(ContextError::Adapter)?;
         if self.wants_report {
             for hook in &self.shared.hooks {

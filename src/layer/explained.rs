@@ -26,7 +26,7 @@ impl Selection {
     pub fn explain(&self) -> Explanation {
         let mut explanation = Explanation::new(self.report.clone())
             .budget(self.budget.clone())
-            .fixed_tokens(self.fixed_tokens);
+            .fixed_tokens(self.fixed_tokens.saturating_add(self.frame_tokens()));
         if !self.gather.sources.is_empty() {
             let elapsed = self.gather.elapsed.as_secs_f64() * 1_000.0;
             explanation =
@@ -45,6 +45,16 @@ impl Selection {
         }
         let uncounted = self.uncounted.iter().map(|what| format!("not counted: {what}"));
         uncounted.fold(explanation, Explanation::note)
+    }
+
+    /// What the frame around quoted items takes: it belongs to none of them.
+    fn frame_tokens(&self) -> i64 {
+        let Some(plan) = self.plan.as_ref().filter(|plan| plan.recalled_tokens > 0) else {
+            return 0;
+        };
+        let items = self.report.included.iter().filter(|entry| !plan.is_sent(&entry.item));
+        let items = items.map(|entry| entry.item.tokens()).fold(0, i64::saturating_add);
+        plan.recalled_tokens.saturating_sub(items).max(0)
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Selection {
 pub struct Sent {
     /// How many items the request has.
     pub items: usize,
-    /// Their tokens; the fixed tokens come on top.
+    /// Their tokens, and those of the frame around what a plan quotes; the fixed tokens come on top.
     pub tokens: i64,
     /// How many candidates it does not have: left out, refused, or selected and then withdrawn.
     pub left_out: usize,

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::ContextAdapter;
 use super::arrivals::Arrivals;
 use super::beside::{Asked, Beside};
 use super::call::{Call, Gathering};
 use super::cost::Cost;
 use super::errand::{Desk, Errand, Outcome};
 use super::service::Shared;
+use super::{ContextAdapter, ContextError};
 use crate::model::ContextItem;
 use crate::pipeline::Pipeline;
 use crate::policy::Relevance;
@@ -47,20 +47,28 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         &mut self,
         gathering: &mut Gathering<A::Rest>,
         outcome: Option<Outcome>,
-    ) -> Option<Errand> {
-        let Gathering { rest, arrivals, question, window, .. } = gathering;
+    ) -> Result<Option<Errand>, ContextError> {
         let desk = self.shared.judging.as_ref().map(|judging| {
             let judge = judging.relevance.judge();
             Desk::new(judge, &judging.cost, self.shared.blocking_threshold, &self.span, outcome)
         });
-        self.planned = self.plan(rest, &mut arrivals.own, *window, desk.as_ref());
-        let desk = desk?;
-        if self.planned.is_none() && !desk.has_errand() {
-            if let Some(question) = question {
-                arrivals.judged = self.hints(&desk, rest, &mut arrivals.own, question);
-            }
+        let window = gathering.whole.max_tokens();
+        let Gathering { rest, arrivals, .. } = gathering;
+        self.planned = self.plan(rest, &mut arrivals.own, window, desk.as_ref());
+        if let Some(errand) = desk.as_ref().and_then(Desk::take_errand) {
+            return Ok(Some(errand));
         }
-        desk.take_errand()
+        if self.planned.is_some() {
+            return Ok(None);
+        }
+        let frame_tokens = std::mem::take(&mut gathering.frame_tokens);
+        self.take_off(gathering, frame_tokens)?;
+        let Gathering { rest, arrivals, question, .. } = gathering;
+        if let (Some(desk), Some(question)) = (&desk, question) {
+            arrivals.judged = self.hints(desk, rest, &mut arrivals.own, question);
+            return Ok(desk.take_errand());
+        }
+        Ok(None)
     }
 
     /// Has the judge that is waited for asked about the request's own candidates, if the policy's

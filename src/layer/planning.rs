@@ -94,6 +94,27 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
     }
 }
 
+impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
+    /// Has what is recalled written, counts it, and reports what the plan came to.
+    pub(super) fn note_plan(&mut self, rest: &mut A::Rest, placed: &[Placed]) {
+        let Some(planned) = self.planned.take() else { return };
+        let is_recalled = |placed: &&Placed| match placed.origin {
+            Origin::Request(candidate) => planned.is_recalled(candidate),
+            Origin::Source { .. } => true,
+        };
+        let items = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
+        let items = items.fold(0, i64::saturating_add);
+        let recalled = self.shared.adapter.quote(rest, placed).unwrap_or_else(|| {
+            let frame = if items > 0 { planned.planned.frame } else { 0 };
+            items.saturating_add(frame)
+        });
+        let sent = &mut self.selection.sent.tokens;
+        *sent = sent.saturating_sub(items).saturating_add(recalled);
+        let sent = sent.saturating_add(self.selection.fixed_tokens);
+        self.selection.plan = Some(Box::new(planned.report.finish(sent, recalled)));
+    }
+}
+
 impl<Req, A> Call<Req, A> {
     /// What selects from what has arrived.
     pub(super) fn pipeline_for(&self, arrivals: &Arrivals) -> &Pipeline {
@@ -107,21 +128,6 @@ impl<Req, A> Call<Req, A> {
     pub(super) fn budget(&self) -> &ContextBudget {
         self.planned.as_ref().map_or(&self.selection.budget, |planned| &planned.budget)
     }
-
-    /// Reports what the plan came to.
-    pub(super) fn note_plan(&mut self, placed: &[Placed]) {
-        let Some(planned) = self.planned.take() else { return };
-        let is_recalled = |placed: &&Placed| match placed.origin {
-            Origin::Request(candidate) => planned.is_recalled(candidate),
-            Origin::Source { .. } => true,
-        };
-        let recalled = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
-        let recalled = recalled.fold(0, i64::saturating_add);
-        let frame = if recalled > 0 { planned.planned.frame } else { 0 };
-        let sent = self.selection.sent.tokens.saturating_add(frame);
-        let report = planned.into_report(sent, recalled, self.selection.fixed_tokens);
-        self.selection.plan = Some(Box::new(report));
-    }
 }
 
 impl PlannedCall {
@@ -132,13 +138,6 @@ impl PlannedCall {
                 item.set_hint(hint);
             }
         }
-    }
-
-    /// The report, once it is known what is sent: so many tokens without fixed ones, so many of them
-    /// recalled.
-    pub(super) fn into_report(self, sent: i64, recalled: i64, fixed: i64) -> TurnReport {
-        let recalled = if recalled > 0 { recalled.saturating_add(self.planned.frame) } else { 0 };
-        self.report.finish(sent.saturating_add(fixed), recalled)
     }
 
     pub(super) fn is_recalled(&self, candidate: usize) -> bool {

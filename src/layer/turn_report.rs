@@ -61,6 +61,11 @@ impl TurnReport {
         found.map(|(_, part)| *part)
     }
 
+    /// Whether an item of the report is sent as a message of its own.
+    pub(super) fn is_sent(&self, item: &ContextItem) -> bool {
+        self.part_of(item).is_some_and(Part::is_sent)
+    }
+
     /// Every candidate of the request with its part, in the order of the conversation. Empty when
     /// nobody asked for a report.
     pub fn parts(&self) -> impl Iterator<Item = (&ContextItem, Part)> {

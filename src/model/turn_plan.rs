@@ -82,7 +82,8 @@ impl TurnPlan {
         }
     }
 
-    /// Sets the share of the window that is kept for what is recalled, with and without sources.
+    /// Sets the share of the window that is kept for what is recalled, with and without sources. The
+    /// frame around it comes on top.
     pub const fn recall(mut self, share: f64) -> Self {
         self.recall = share;
         self.recall_with_sources = share;

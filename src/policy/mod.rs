@@ -50,6 +50,9 @@ impl Policy {
     }
 
     /// How the turns of a conversation are planned; none when its messages are scored and selected.
+    ///
+    /// The presets for conversations have one. It counts in a layer, with an adapter that knows
+    /// conversations; [`dry_run`](Self::dry_run) and pipelines score and select.
     #[must_use]
     pub fn plan(&self) -> Option<&TurnPlan> {
         self.plan.as_ref()

@@ -7,13 +7,17 @@
 //! and the rest breaks ties, and the budget is filled from the best score down: on conversations
 //! whose answers are known (`cargo bench --bench evidence`) that keeps several times the evidence,
 //! and every further point of weight on age costs some of it.
+//!
+//! The presets of those who talk to a model turn by turn (`chat`, `tool_use`, `long_running`,
+//! `debugging`) also [plan](crate::conversation::plan) their turns: through an adapter that knows
+//! conversations the plan decides what is sent, and the scores where there is none to plan.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Policy, Relevance};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem};
+use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::placer::{AgePlacer, Placer, UShapedPlacer};
 use crate::relevance::Lexical;
@@ -73,6 +77,11 @@ fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
     })
 }
 
+/// A preset for conversations, whose turns are planned where an adapter knows how to.
+fn conversation(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
+    built(preset).with_plan(TurnPlan::new())
+}
+
 /// Trust of an item that says nothing about it: neither for nor against.
 const NEUTRAL_TRUST: f64 = 0.5;
 
@@ -124,7 +133,7 @@ impl Policy {
     /// for a message that the caller marked.
     #[must_use]
     pub fn chat() -> Self {
-        built(|| {
+        conversation(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 3.0),
                 (Arc::new(PriorityScorer), 1.0),
@@ -173,7 +182,7 @@ impl Policy {
     /// the state of the work is what the newest outputs say; priority 2.
     #[must_use]
     pub fn tool_use() -> Self {
-        built(|| {
+        conversation(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 4.0),
                 (Arc::new(kinds_for_tools()?), 4.0),
@@ -272,7 +281,7 @@ impl Policy {
     /// what is equally relevant.
     #[must_use]
     pub fn long_running() -> Self {
-        built(|| {
+        conversation(|| {
             let half_life = DecayCurve::exponential(Duration::from_secs(6 * 60 * 60))?;
             let parts: Parts = vec![
                 (Arc::new(DecayScorer::new(SystemTimeProvider, half_life.clone())), 4.0),
@@ -306,7 +315,7 @@ impl Policy {
     /// for what the failures have in common.
     #[must_use]
     pub fn debugging() -> Self {
-        built(|| {
+        conversation(|| {
             let parts: Parts = vec![
                 (Arc::new(AgeScorer), 4.0),
                 (Arc::new(FrequencyScorer), 2.0),
@@ -351,6 +360,19 @@ mod tests {
             for quota in policy.pipeline.slicer().quotas() {
                 assert!(0.0 <= quota.require && quota.require <= quota.cap, "{quota:?}");
             }
+        }
+    }
+
+    #[test]
+    fn presets_for_conversations_plan_their_turns_and_others_do_not() {
+        for policy in
+            [Policy::chat(), Policy::tool_use(), Policy::long_running(), Policy::debugging()]
+        {
+            assert_eq!(policy.plan(), Some(&TurnPlan::new()));
+            assert_eq!(policy.without_plan().plan(), None);
+        }
+        for policy in [Policy::rag(), Policy::code_review(), Policy::document_qa()] {
+            assert_eq!(policy.plan(), None);
         }
     }
 

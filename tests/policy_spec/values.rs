@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use cupel::policy::spec::{DecayCurveSpec, PlacerSpec, ScorerSpec, SlicerSpec, WeightedScorer};
-use cupel::{PolicySpec, ScorerRegistry, SystemTimeProvider};
+use cupel::policy::spec::{
+    DecayCurveSpec, PlacerSpec, PlanSpec, ScorerSpec, SlicerSpec, WeightedScorer,
+};
+use cupel::{Policy, PolicySpec, ScorerRegistry, SystemTimeProvider};
 use serde_json::{Value, json};
 
 /// What is wrong with a policy of this scorer.
@@ -203,6 +205,29 @@ fn a_spec_built_in_code_is_checked_before_it_becomes_a_policy() {
     let registry = ScorerRegistry::new(SystemTimeProvider);
     assert_eq!(spec.to_policy(&registry).unwrap_err().to_string(), problems);
 }
+
+#[test]
+fn a_plan_is_a_word_or_its_settings_and_there_is_none_unless_told() {
+    let read = |plan: &str| PolicySpec::from_yaml_str(&format!("{PLAIN}{plan}"));
+    let plan = |text: &str| read(text).unwrap().plan;
+    assert_eq!(plan(""), None);
+    assert_eq!(plan("plan: none"), None);
+    assert_eq!(plan("plan: default"), Some(PlanSpec::default()));
+    let hashed = plan("plan: { hash: true }").unwrap();
+    assert!(hashed.hash && hashed.recall == PlanSpec::default().recall);
+    let registry = ScorerRegistry::new(SystemTimeProvider);
+    let built = read("plan: default").unwrap().to_policy(&registry).unwrap();
+    assert_eq!(built.plan(), Policy::chat().plan());
+    assert_eq!(
+        read("plan: off").unwrap_err().to_string(),
+        "plan: must be none, default, or a table with the settings of a plan, got \"off\""
+    );
+    let error = read("plan: { grid_tokens: 0, recal: 0.1 }").unwrap_err().to_string();
+    assert!(error.contains("plan.recal: unknown key"), "{error}");
+    assert!(error.contains("plan.grid_tokens: must be at least 1 token, got 0"), "{error}");
+}
+
+const PLAIN: &str = "scorer: recency\nslicer: greedy\nplacer: age\n";
 
 #[test]
 fn a_name_that_is_not_registered_is_named_with_those_that_are() {

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
+use crate::messages::cache::Blocks;
 use crate::session::tokens_of;
 
 /// A request as a provider's cache sees it.
@@ -29,6 +30,13 @@ impl Rendered {
             ends.push((bytes.len(), tokens_of(&message)));
         }
         Self { bytes, ends, marked }
+    }
+
+    /// One that was cut into blocks.
+    pub fn of(blocks: Blocks) -> Self {
+        let tokens = blocks.tokens();
+        let bytes = blocks.bytes;
+        Self { ends: vec![(bytes.len(), tokens)], marked: vec![false], bytes }
     }
 
     pub fn tokens(&self) -> i64 {

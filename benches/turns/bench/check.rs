@@ -62,15 +62,17 @@ pub fn problem(
     if sum > window {
         return Some(format!("{sum} tokens in a window of {window}"));
     }
+    self::places(session, known, places).or_else(|| side_by_side(session, known, places))
+}
+
+/// Whether what must be there is, and in its order.
+pub fn places(session: &Session, known: usize, places: &[usize]) -> Option<String> {
     if places.windows(2).any(|pair| pair[0] >= pair[1]) {
         return Some("messages are not in their order".to_owned());
     }
-    for needed in session.question(known).into_iter().chain([known - 1]) {
-        if !places.contains(&needed) {
-            return Some(format!("message {needed} of {known} is missing"));
-        }
-    }
-    side_by_side(session, known, places)
+    let needed = session.question(known).into_iter().chain([known - 1]);
+    let missing = needed.into_iter().find(|needed| !places.contains(needed));
+    missing.map(|missing| format!("message {missing} of {known} is missing"))
 }
 
 /// The tokens of a message's texts and calls.

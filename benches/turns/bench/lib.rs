@@ -16,5 +16,6 @@ pub mod cache;
 pub mod check;
 pub mod evidence;
 pub mod measure;
+pub mod messages;
 pub mod session;
 pub mod ways;

@@ -1,4 +1,9 @@
 //! `cargo bench --bench turns`: recorded runs, turn by turn, in windows that are too small.
+//!
+//! Lines are `turns <file> <window> <way> <measure> <value>`. Files are measured in the format of Chat
+//! Completions, and as `<file>@messages` in that of Anthropic's Messages: windows and tokens are those of
+//! that format, `cost` follows that provider's cache (marks, a look back of 20 blocks, writes at 1.25 and
+//! reads at 0.1), and `newest` and `scored` let the server mark the end of each request.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,8 +18,8 @@ use std::path::PathBuf;
 use cupel::model::TurnPlan;
 use cupel_bench_turns::measure::{Follow, Sums, by_name};
 use cupel_bench_turns::session::{Session, files};
-use cupel_bench_turns::ways::{Layered, newest};
-use cupel_bench_turns::{evidence, measure};
+use cupel_bench_turns::ways::{Layered, Protocol, newest};
+use cupel_bench_turns::{evidence, measure, messages};
 use serde_json::Value;
 
 const WINDOWS: [i64; 3] = [8_000, 12_000, 32_000];
@@ -34,18 +39,8 @@ fn main() {
     for (file, lines) in files(&runs).into_iter().filter(|(file, _)| is_wanted(file)) {
         let runs: Vec<Vec<Value>> =
             lines.iter().map(|run| run["messages"].as_array().unwrap().clone()).collect();
-        for share in SHARES {
-            let sessions = runs.iter().map(|run| Session::new(run.clone()));
-            let sized = sessions.map(|session| {
-                let head = session.head_tokens();
-                let window = head + (session.tokens() - head) * share / 100;
-                (session, window)
-            });
-            report(&file, &format!("{share}%"), &sized.collect::<Vec<_>>());
-        }
-        for window in WINDOWS {
-            report(&file, &window.to_string(), &[(Session::joined(&runs), window)]);
-        }
+        follow_all(&file, &runs, Protocol::Chat);
+        follow_all(&format!("{file}@messages"), &runs, Protocol::Messages);
     }
     let evidence = folder("CUPEL_EVIDENCE_DIR", own("../evidence/data"));
     for (file, conversations) in files(&evidence).into_iter().filter(|(file, _)| is_wanted(file)) {
@@ -57,13 +52,34 @@ fn main() {
     }
 }
 
+/// Measures the runs of a file by themselves, and joined.
+fn follow_all(file: &str, runs: &[Vec<Value>], protocol: Protocol) {
+    let in_format = |session: Session| match protocol {
+        Protocol::Chat => session,
+        Protocol::Messages => messages::session(session),
+    };
+    for share in SHARES {
+        let sessions = runs.iter().map(|run| in_format(Session::new(run.clone())));
+        let sized = sessions.map(|session| {
+            let head = session.head_tokens();
+            let window = head + (session.tokens() - head) * share / 100;
+            (session, window)
+        });
+        report(file, &format!("{share}%"), &sized.collect::<Vec<_>>(), protocol);
+    }
+    for window in WINDOWS {
+        let joined = in_format(Session::joined(runs));
+        report(file, &window.to_string(), &[(joined, window)], protocol);
+    }
+}
+
 /// Measures every way through some sessions, and prints it.
-fn report(file: &str, window: &str, sessions: &[(Session, i64)]) {
+fn report(file: &str, window: &str, sessions: &[(Session, i64)], protocol: Protocol) {
     let mut sums = WAYS.map(|_| Sums::default());
     let mut problems = Vec::new();
     for (session, window) in sessions {
         for (way, sums) in WAYS.iter().zip(&mut sums) {
-            let follow = follow(way, session, *window);
+            let follow = follow(way, session, *window, protocol);
             sums.add(&follow.sums);
             problems.extend(follow.problems.into_iter().map(|problem| format!("{way}: {problem}")));
         }
@@ -91,16 +107,17 @@ fn report(file: &str, window: &str, sessions: &[(Session, i64)]) {
     }
 }
 
-fn follow(way: &str, session: &Session, window: i64) -> Follow {
+fn follow(way: &str, session: &Session, window: i64, protocol: Protocol) -> Follow {
     let mut follow = Follow::default();
     let mut layered = match way {
         "newest" => None,
-        "scored" => Some(Layered::scored(window)),
+        "scored" => Some(Layered::scored(protocol, window)),
+        _ if protocol == Protocol::Messages => Some(Layered::planned_messages(window)),
         _ => Some(Layered::planned(TurnPlan::new(), window, MODEL)),
     };
     for known in session.calls() {
         let sent = match &mut layered {
-            None => newest(session, known, window),
+            None => newest(protocol, session, known, window),
             Some(layered) => layered.call(session, known),
         };
         follow.call(session, known, window, &sent);

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cache::{Breakpoints, Rendered};
 use crate::check;
+use crate::messages::{self, cache::Blocks};
 use crate::session::{Session, text_of, tokens_of};
 use crate::ways::{ANSWER, Sent};
 
@@ -49,7 +50,7 @@ impl Sums {
     /// Name and value of every measure; costs beside those of `newest`.
     pub fn measures(&self, newest: &Self) -> Vec<(&'static str, f64)> {
         let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 1.0 };
-        vec![
+        let mut measures = vec![
             ("calls", self.calls),
             ("prefix", share(self.same_bytes, self.bytes)),
             ("cost", share(self.cost, newest.cost)),
@@ -61,7 +62,12 @@ impl Sums {
             ("arguments", share(self.arguments_found, self.arguments)),
             ("invalid", self.invalid),
             ("impossible", self.impossible),
-        ]
+        ];
+        // Of a provider that has only its own rules.
+        if newest.calls > 0.0 && newest.cost_at_markers == 0.0 {
+            measures.retain(|(name, _)| *name != "cost-breakpoints");
+        }
+        measures
     }
 }
 
@@ -71,15 +77,26 @@ pub struct Follow {
     pub sums: Sums,
     before: Option<Rendered>,
     breakpoints: Breakpoints,
+    anthropic: messages::cache::Cache,
     /// What was wrong with the first invalid requests.
     pub problems: Vec<String>,
 }
 
 impl Follow {
     pub fn call(&mut self, session: &Session, known: usize, window: i64, sent: &Sent) {
-        let rendered = Rendered::new(&sent.messages);
-        let cost = rendered.cost(self.before.as_ref());
-        let cost_at_markers = self.breakpoints.cost(&rendered);
+        let (rendered, cost, cost_at_markers) = match &sent.body {
+            None => {
+                let rendered = Rendered::new(&sent.messages);
+                let cost = rendered.cost(self.before.as_ref());
+                let cost_at_markers = self.breakpoints.cost(&rendered);
+                (rendered, cost, cost_at_markers)
+            }
+            Some(body) => {
+                let blocks = Blocks::new(body);
+                let cost = self.anthropic.cost(&blocks);
+                (Rendered::of(blocks), cost, 0.0)
+            }
+        };
         let counted = is_trimmed(session, known, window);
         if counted && !is_possible(session, known, window) {
             self.sums.impossible += 1.0;
@@ -124,7 +141,11 @@ impl Follow {
         self.sums.arguments_found += found as f64;
         let wrong = match &sent.error {
             Some(error) => Some(error.clone()),
-            None => check::problem(session, known, &sent.messages, &sent.places, window),
+            None => match &sent.body {
+                None => check::problem(session, known, &sent.messages, &sent.places, window),
+                Some(body) => messages::check::problem(session, body, window)
+                    .or_else(|| check::places(session, known, &sent.places)),
+            },
         };
         if let Some(wrong) = wrong {
             self.sums.invalid += 1.0;

@@ -91,13 +91,15 @@ pub struct Session {
     pub messages: Vec<Message>,
     /// How many of them are the head.
     pub head: usize,
+    /// Tokens of the head that are in no message: tools.
+    pub aside: i64,
 }
 
 impl Session {
     pub fn new(messages: Vec<Value>) -> Self {
         let messages: Vec<Message> = messages.into_iter().map(Message::new).collect();
         let head = messages.iter().take_while(|message| message.role == "system").count();
-        Self { messages, head }
+        Self { messages, head, aside: 0 }
     }
 
     /// All runs one after the other, with the first one's instructions.
@@ -108,11 +110,11 @@ impl Session {
     }
 
     pub fn head_tokens(&self) -> i64 {
-        self.messages.iter().take(self.head).map(|message| message.tokens).sum()
+        self.aside + self.messages.iter().take(self.head).map(|message| message.tokens).sum::<i64>()
     }
 
     pub fn tokens(&self) -> i64 {
-        self.messages.iter().map(|message| message.tokens).sum()
+        self.aside + self.messages.iter().map(|message| message.tokens).sum::<i64>()
     }
 
     /// The calls: how many messages each was made with. The next one is the recorded answer.

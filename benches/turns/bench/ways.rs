@@ -6,11 +6,12 @@ use cupel::layer::{CupelLayer, CupelService, Selection};
 use cupel::model::TurnPlan;
 use cupel::scorer::{AgeScorer, CompositeScorer, KindScorer, PriorityScorer};
 use cupel::{AgePlacer, ContextBudget, GreedySlice, OverflowStrategy, Policy};
-use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
+use cupel_json::{Endpoint, JsonBody, MessagesAdapter, OpenAiAdapter};
 use futures::future::{Ready, ready};
 use serde_json::Value;
 use tower::{Layer, Service, ServiceExt};
 
+use crate::messages;
 use crate::session::{Session, counter};
 
 /// What one call sent.
@@ -23,10 +24,12 @@ pub struct Sent {
     pub unused: i64,
     /// Why nothing was sent.
     pub error: Option<String>,
+    /// All of it in the format of Anthropic's Messages, where that is what was sent.
+    pub body: Option<Value>,
 }
 
 /// The longest suffix of whole units that fits after the head.
-pub fn newest(session: &Session, known: usize, window: i64) -> Sent {
+pub fn newest(protocol: Protocol, session: &Session, known: usize, window: i64) -> Sent {
     let mut left = window - session.head_tokens() - ANSWER;
     let mut start = known;
     for unit in session.units(known).into_iter().rev() {
@@ -37,6 +40,9 @@ pub fn newest(session: &Session, known: usize, window: i64) -> Sent {
         start = unit.start;
     }
     let places: Vec<usize> = (0..session.head).chain(start..known).collect();
+    if protocol == Protocol::Messages {
+        return messages::sent(messages::body(session, places.into_iter(), true), 0);
+    }
     let messages = places.iter().map(|at| session.messages[*at].value.clone()).collect();
     Sent { messages, places, ..Sent::default() }
 }
@@ -44,13 +50,24 @@ pub fn newest(session: &Session, known: usize, window: i64) -> Sent {
 /// What the API adds to prime the answer.
 pub const ANSWER: i64 = 3;
 
-type Sender = CupelService<Echo, JsonBody, OpenAiAdapter>;
+/// The APIs whose requests are fitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Chat,
+    Messages,
+}
+
+enum Sender {
+    Chat(CupelService<Echo, JsonBody, OpenAiAdapter>),
+    Messages(CupelService<Echo, JsonBody, MessagesAdapter>),
+}
 
 /// A layer over something that only looks at what it is sent.
 pub struct Layered {
     service: Sender,
     seen: Arc<Mutex<Option<i64>>>,
     model: &'static str,
+    is_planned: bool,
 }
 
 #[derive(Clone)]
@@ -75,7 +92,7 @@ impl Service<JsonBody> for Echo {
 
 impl Layered {
     /// As `Policy::chat` selected before there was a plan.
-    pub fn scored(window: i64) -> Self {
+    pub fn scored(protocol: Protocol, window: i64) -> Self {
         let scorer = CompositeScorer::builder()
             .add(AgeScorer, 3.0)
             .add(PriorityScorer, 1.0)
@@ -84,31 +101,79 @@ impl Layered {
             .unwrap();
         let policy = Policy::builder().scorer(scorer).slicer(GreedySlice).placer(AgePlacer);
         let policy = policy.overflow_strategy(OverflowStrategy::Truncate).build().unwrap();
-        Self::new(policy.without_plan(), window, "gpt-4o")
+        Self::new(protocol, policy.without_plan(), window, "gpt-4o")
     }
 
     /// By the default plan, or another one.
     pub fn planned(plan: TurnPlan, window: i64, model: &'static str) -> Self {
-        Self::new(Policy::chat().with_plan(plan), window, model)
+        Self::new(Protocol::Chat, Policy::chat().with_plan(plan), window, model)
     }
 
-    fn new(policy: Policy, window: i64, model: &'static str) -> Self {
+    /// By the default plan, in the format of Anthropic's Messages.
+    pub fn planned_messages(window: i64) -> Self {
+        let policy = Policy::chat().with_plan(TurnPlan::new());
+        Self::new(Protocol::Messages, policy, window, messages::MODEL)
+    }
+
+    fn new(protocol: Protocol, policy: Policy, window: i64, model: &'static str) -> Self {
         let seen = Arc::new(Mutex::new(None));
         let note = Arc::clone(&seen);
-        let layer = CupelLayer::<JsonBody, _>::builder()
-            .adapter(OpenAiAdapter::new().counter(counter()))
+        let is_planned = policy.plan().is_some();
+        let builder = CupelLayer::<JsonBody, _>::builder()
             .policy(policy)
             .budget(ContextBudget::builder(window).build().unwrap())
             .on_selection(move |selection: &Selection| {
                 let unused = selection.plan.as_ref().map(|plan| plan.share - plan.recalled_tokens);
                 *note.lock().unwrap() = unused;
-            })
-            .build()
-            .unwrap();
-        Self { service: layer.layer(Echo), seen, model }
+            });
+        let service = match protocol {
+            Protocol::Chat => {
+                let adapter = OpenAiAdapter::new().counter(counter());
+                Sender::Chat(builder.adapter(adapter).build().unwrap().layer(Echo))
+            }
+            Protocol::Messages => {
+                let adapter = MessagesAdapter::new().counter(counter());
+                Sender::Messages(builder.adapter(adapter).build().unwrap().layer(Echo))
+            }
+        };
+        Self { service, seen, model, is_planned }
+    }
+
+    fn send(&mut self, body: JsonBody) -> Result<String, String> {
+        futures::executor::block_on(async {
+            match &mut self.service {
+                Sender::Chat(service) => {
+                    service.ready().await.unwrap().call(body).await.map_err(|e| e.to_string())
+                }
+                Sender::Messages(service) => {
+                    service.ready().await.unwrap().call(body).await.map_err(|e| e.to_string())
+                }
+            }
+        })
     }
 
     pub fn call(&mut self, session: &Session, known: usize) -> Sent {
+        match self.service {
+            Sender::Chat(_) => self.call_chat(session, known),
+            Sender::Messages(_) => self.call_messages(session, known),
+        }
+    }
+
+    fn call_messages(&mut self, session: &Session, known: usize) -> Sent {
+        // A plan sets marks of its own.
+        let body = messages::body(session, 0..known, !self.is_planned);
+        let body = JsonBody::parse(Endpoint::Messages, body.to_string()).unwrap();
+        match self.send(body) {
+            Ok(json) => messages::sent(serde_json::from_str(&json).unwrap(), self.unused()),
+            Err(error) => Sent { error: Some(error), ..Sent::default() },
+        }
+    }
+
+    fn unused(&self) -> i64 {
+        self.seen.lock().unwrap().take().unwrap_or_default().max(0)
+    }
+
+    fn call_chat(&mut self, session: &Session, known: usize) -> Sent {
         let messages = &session.messages[..known];
         let numbered = messages.iter().enumerate().map(|(at, message)| {
             let mut value = message.value.clone();
@@ -118,12 +183,9 @@ impl Layered {
         let body =
             serde_json::json!({"model": self.model, "messages": numbered.collect::<Vec<_>>()});
         let body = JsonBody::parse(Endpoint::Chat, body.to_string()).unwrap();
-        let answer = futures::executor::block_on(async {
-            self.service.ready().await.unwrap().call(body).await
-        });
-        let json = match answer {
+        let json = match self.send(body) {
             Ok(json) => json,
-            Err(error) => return Sent { error: Some(error.to_string()), ..Sent::default() },
+            Err(error) => return Sent { error: Some(error), ..Sent::default() },
         };
         let mut body: Value = serde_json::from_str(&json).unwrap();
         let Value::Array(mut messages) = body["messages"].take() else { panic!("no messages") };
@@ -134,7 +196,6 @@ impl Layered {
                 place.and_then(|place| place.as_u64()).unwrap() as usize
             })
             .collect();
-        let unused = self.seen.lock().unwrap().take().unwrap_or_default().max(0);
-        Sent { messages, places, unused, error: None }
+        Sent { messages, places, unused: self.unused(), ..Sent::default() }
     }
 }

@@ -10,6 +10,10 @@ mod auto_traits;
 mod erased_files;
 #[path = "archive/erasing.rs"]
 mod erasing;
+#[path = "archive/example.rs"]
+mod example;
+#[path = "archive/excerpts.rs"]
+mod excerpts;
 #[path = "archive/history.rs"]
 mod history;
 #[path = "archive/keys.rs"]
@@ -20,6 +24,8 @@ mod opening;
 mod originals;
 #[path = "archive/recording.rs"]
 mod recording;
+#[path = "archive/responses.rs"]
+mod responses;
 #[cfg(feature = "rig")]
 #[path = "archive/rig_memory.rs"]
 mod rig_memory;

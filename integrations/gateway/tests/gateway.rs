@@ -24,5 +24,7 @@ mod passing;
 mod raw;
 #[path = "gateway/sources.rs"]
 mod sources;
+#[path = "gateway/streams.rs"]
+mod streams;
 #[path = "gateway/support.rs"]
 mod support;

@@ -29,7 +29,10 @@ use crate::window::ModelWindow;
 /// with tool calls and the answers to them, reasoning with what the model went on to write. What it
 /// wrote after the result of a call is sent only with the reasoning before it.
 /// System and developer messages, the last user message and the newest unit are pinned. What the
-/// API would refuse is left out and reported. Messages keep their order and are never edited.
+/// API would refuse is left out and reported. Messages keep their order. They are edited only where a
+/// [plan](cupel::conversation::plan), which `Policy::chat` has, puts an excerpt in the place of a long
+/// result, and in the user's last message, whose first part becomes what is recalled and what sources
+/// give.
 ///
 /// ```
 /// use cupel::Policy;
@@ -141,25 +144,32 @@ impl OpenAiAdapter {
     /// Puts what was selected in order, and says which messages the plan changes.
     fn arrange<R: Parts>(
         &self,
-        rest: &Rest<R>,
+        rest: &mut Rest<R>,
         placed: Vec<Placed>,
     ) -> (Arranged, BTreeMap<usize, Edit>) {
-        let Rest { conversation, read, thoughts, meter, .. } = rest;
-        let mut arranged = conversation.arrange(placed);
+        // Whoever calls `join` alone has not had it written.
+        let quotation = rest.quotation.take().or_else(|| self.quotation(rest, &placed));
+        let mut arranged = rest.conversation.arrange(placed);
         let mut edits: BTreeMap<usize, Edit> = BTreeMap::new();
-        if let Some(planned) = conversation.planned() {
+        if let Some(planned) = rest.conversation.planned() {
             for ((message, _), excerpt) in &planned.excerpts {
                 edits.entry(*message).or_default().excerpt = Some(excerpt.text.clone());
             }
-            let texts = RequestTexts { messages: read, thoughts, meter, template: &self.template };
             if let Some(question) = planned.question {
-                if let Some(quotation) = conversation.quotation(&arranged, &texts) {
-                    edits.entry(question).or_default().quotation = Some(quotation);
+                if quotation.is_some() {
+                    edits.entry(question).or_default().quotation = quotation;
                 }
                 arranged.retrieved.clear();
             }
         }
         (arranged, edits)
+    }
+
+    /// What is recalled of a selection.
+    fn quotation<R: Parts>(&self, rest: &Rest<R>, placed: &[Placed]) -> Option<String> {
+        let Rest { conversation, read, thoughts, meter, .. } = rest;
+        let texts = RequestTexts { messages: read, thoughts, meter, template: &self.template };
+        conversation.quote(placed, &texts)
     }
 }
 
@@ -182,6 +192,8 @@ pub struct Rest<R: Parts> {
     /// Which of them are the model's thoughts.
     thoughts: Vec<bool>,
     conversation: Conversation,
+    /// What a plan recalls, once it is written.
+    quotation: Option<String>,
     meter: Meter,
 }
 
@@ -260,7 +272,9 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
             .into());
         }
         let source_frame_tokens = self.template.frame_tokens(&meter);
-        let rest = Rest { request, messages, roles, read, thoughts, conversation, meter };
+        let quotation = None;
+        let rest =
+            Rest { request, messages, roles, read, thoughts, conversation, quotation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
@@ -269,8 +283,8 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         Ok(split)
     }
 
-    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<R, BoxError> {
-        let (arranged, mut edits) = self.arrange(&rest, placed);
+    fn join(&self, mut rest: Self::Rest, placed: Vec<Placed>) -> Result<R, BoxError> {
+        let (arranged, mut edits) = self.arrange(&mut rest, placed);
         let Rest { mut request, messages, roles, .. } = rest;
         let role_of = |index: &usize| roles.get(*index).copied();
         let instructions =
@@ -311,6 +325,11 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
         let Rest { conversation, read, thoughts, meter, .. } = rest;
         let texts = RequestTexts { messages: read, thoughts, meter, template: &self.template };
         conversation.plan(turn, &texts).cloned()
+    }
+
+    fn quote(&self, rest: &mut Self::Rest, placed: &[Placed]) -> Option<i64> {
+        rest.quotation = self.quotation(rest, placed);
+        Some(rest.quotation.as_deref().map_or(0, |text| rest.meter.text(text)))
     }
 
     fn quoted_tokens(&self, rest: &Self::Rest, source: &str, item: &ContextItem) -> i64 {

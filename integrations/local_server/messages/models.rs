@@ -26,7 +26,7 @@ pub fn of(request: &Value) -> Result<Served, Refused> {
         max_output: i64::MAX,
         cached_from: 256,
         binds: name.starts_with("test-bound-"),
-        percent: 115,
+        percent: 130,
     };
     for prefix in ["test-bound-", "test-", "other-"] {
         if let Some(window) = name.strip_prefix(prefix) {
@@ -43,7 +43,7 @@ pub fn of(request: &Value) -> Result<Served, Refused> {
             max_output: 128_000,
             cached_from: 512,
             binds: true,
-            percent: 158,
+            percent: 170,
         }),
         _ => {
             let message = format!("model: {name}");

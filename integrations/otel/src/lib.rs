@@ -4,6 +4,7 @@
 //!   did.
 //! - [`CupelOtelTraceCollector`] is for a pipeline that is run without the layer.
 //! - [`CupelMetrics`] goes with either.
+//! - With the feature `otlp`, `otlp` sends both to a collector, as the environment says.
 //! - [`attributes`] and [`names`] list everything that is exported, by name.
 //!
 //! ```
@@ -34,6 +35,8 @@ mod verbosity;
 
 pub mod attributes;
 pub mod names;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 
 pub use collector::CupelOtelTraceCollector;
 pub use conversation::ConversationId;

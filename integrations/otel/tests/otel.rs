@@ -16,6 +16,7 @@ mod otel {
     mod concurrency;
     mod content;
     mod conversation;
+    mod exporters;
     mod failures;
     mod layer;
     pub(crate) mod metrics;

@@ -37,7 +37,7 @@
 //! let planned = conversation.plan(&Turn::new(&plan, 4_000), &texts).expect("a question");
 //! assert_eq!(planned.parts.first(), Some(&Part::Head));
 //! assert_eq!(planned.parts.last(), Some(&Part::Question));
-//! assert_eq!(planned.share, 400);
+//! assert_eq!(planned.share - planned.frame, 400);
 //! let sent: i64 = planned.pinned_tokens();
 //! assert!(sent + planned.share <= 4_000 && sent > 3_000);
 //! # Ok::<(), cupel::CupelError>(())
@@ -61,7 +61,7 @@ pub use quote::Quotation;
 pub use texts::{Plain, Texts};
 
 use super::arranged::{Arranged, Conversation};
-use crate::model::{Origin, TurnPlan};
+use crate::model::{Origin, Placed, TurnPlan};
 use crate::relevance::Judge;
 use ladder::{Decision, Ladder, Room, Step};
 use units::{Outline, Sums, Unit};
@@ -138,9 +138,11 @@ impl Conversation {
             return None;
         }
         let sums = Sums::of(&units);
+        let recall = turn.plan.recall_tokens(turn.window, turn.has_sources);
+        let frame = if recall > 0 { Quotation::frame_tokens(texts.counter()) } else { 0 };
         let room = Room {
             tokens: turn.room,
-            share: turn.plan.recall_tokens(turn.window, turn.has_sources).min(turn.room.max(0)),
+            share: recall.saturating_add(frame).min(turn.room.max(0)),
             has_sources: turn.has_sources,
             width: turn.plan.width(turn.window),
             user_first: self.user_first,
@@ -329,6 +331,19 @@ impl Conversation {
         }
     }
 
+    /// What is recalled of a selection, as [`quotation`](Self::quotation) writes it, before the
+    /// selection is [arranged](Self::arrange).
+    #[must_use]
+    pub fn quote(&self, placed: &[Placed], texts: &dyn Texts) -> Option<String> {
+        let planned = self.planned()?;
+        let is_recalled = |placed: &&Placed| match placed.origin {
+            Origin::Request(unit) => planned.parts.get(unit).is_some_and(|part| !part.is_sent()),
+            Origin::Source { .. } => true,
+        };
+        let recalled = placed.iter().filter(is_recalled).cloned().collect();
+        self.quotation(&self.arrange(recalled), texts)
+    }
+
     /// What is recalled, as the first part of the user's last message; none when nothing is.
     #[must_use]
     pub fn quotation(&self, arranged: &Arranged, texts: &dyn Texts) -> Option<String> {
@@ -351,7 +366,7 @@ impl Conversation {
             };
             quotation.source(name, &texts.retrieved(&placed.item));
         }
-        Some(quotation.finish())
+        (!quotation.is_empty()).then(|| quotation.finish())
     }
 }
 

@@ -74,6 +74,12 @@ impl Quotation {
         self.text.push('\n');
     }
 
+    /// Whether nothing was quoted yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.len() == OPEN.len()
+    }
+
     /// The whole text.
     #[must_use]
     pub fn finish(mut self) -> String {

@@ -44,6 +44,7 @@
 //! | `slicer`, `placer` | one part each |
 //! | (`overflow`) | `throw` (the default), `truncate` or `proceed` |
 //! | (`deduplication`) | `true` (the default) or `false` |
+//! | (`plan`) | how the turns of a conversation are planned: `none` (the default), `default`, or [settings](PlanSpec) |
 //! | (`relevance`) | a judge, and what is different when there is a question: [`RelevanceSpec`] |
 //!
 //! [`ScorerSpec`], [`SlicerSpec`] and [`PlacerSpec`] list the types and their keys.

@@ -3,11 +3,25 @@
 use serde::Serialize;
 
 use super::convert::Convert;
-use crate::config::{Fields, FromTree, Path};
+use crate::config::{Fields, FromTree, Path, Report, Tree};
 use crate::model::{Grid, RecallBy, TurnPlan};
 
-/// A [`TurnPlan`] as data: key `plan` of a policy. Every key has the default of
-/// [`TurnPlan::new`]; a policy without the key plans nothing.
+/// A [`TurnPlan`] as data: key `plan` of a policy.
+///
+/// A table, whose keys may all be left out and then have the defaults of [`TurnPlan::new`]; the word
+/// `default` for all of these; or `none`. A policy without the key plans nothing, as one that is
+/// built in code: who writes down scorers wants messages scored. A preset that plans is written with
+/// its plan.
+///
+/// | key | value |
+/// | --- | --- |
+/// | (`recall`) | the share of the window for what is recalled |
+/// | (`recall_with_sources`) | that share where there are sources |
+/// | (`prompt_cache`) | whether the provider has a prompt cache, which a wide grid serves |
+/// | (`grid_tokens`) | the width of the grid in tokens, instead of one that follows from the window |
+/// | (`excerpt`, `faded`) | the shares from which on a tool's result is an excerpt, and in the older part |
+/// | (`hash`) | whether an excerpt's mark has a hash of the whole result |
+/// | (`recall_by_policy`) | whether the policy's own scorer and slicer decide what is recalled |
 ///
 /// ```
 /// use cupel::PolicySpec;
@@ -17,12 +31,14 @@ use crate::model::{Grid, RecallBy, TurnPlan};
 /// assert_eq!(spec.plan.unwrap().recall, 0.2);
 /// let error = serde_json::from_str::<PolicySpec>(&json.replace("0.2", "2")).unwrap_err();
 /// assert!(error.to_string().contains("plan.recall: must be between 0 and 1, got 2"), "{error}");
+/// let none: PolicySpec = serde_json::from_str(&json.replace(r#"{"recall": 0.2}"#, r#""none""#))?;
+/// assert_eq!(none.plan, None);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PlanSpec {
-    /// The share of the window for what is recalled.
+    /// The share of the window for what is recalled; the frame around it comes on top.
     pub recall: f64,
     /// That share where there are sources.
     pub recall_with_sources: f64,
@@ -82,10 +98,23 @@ impl PlanSpec {
 }
 
 impl FromTree for PlanSpec {
-    const EXPECTED: &'static str = "a table with the settings of a plan";
+    const EXPECTED: &'static str = "none, default, or a table with the settings of a plan";
+
+    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
+        match tree.text() {
+            Some("none") => None,
+            Some("default") => Some(Self::default()),
+            _ => {
+                let mut fields = Fields::open(tree, path, report, Self::EXPECTED)?;
+                let spec = Self::from_fields(&mut fields);
+                fields.close();
+                spec
+            }
+        }
+    }
 
     fn from_fields(fields: &mut Fields<'_>) -> Option<Self> {
-        let default = Self::describe(&TurnPlan::new());
+        let default = Self::default();
         Some(Self {
             recall: fields.or("recall", default.recall),
             recall_with_sources: fields.or("recall_with_sources", default.recall_with_sources),
@@ -99,6 +128,12 @@ impl FromTree for PlanSpec {
     }
 
     fn stand_in(_: &Path<'_>) -> Self {
+        Self::default()
+    }
+}
+
+impl Default for PlanSpec {
+    fn default() -> Self {
         Self::describe(&TurnPlan::new())
     }
 }

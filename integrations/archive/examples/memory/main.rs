@@ -23,34 +23,37 @@ use std::process::Command;
 use cupel::gather::BoxError;
 use cupel_archive::Archive;
 
+/// Where the archive is. The two processes are told by it, too: arguments are seen by everybody on
+/// the machine, and an address may have a password.
+const ADDRESS: &str = "CUPEL_ARCHIVE";
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
-    let mut arguments = std::env::args().skip(1);
-    match (arguments.next().as_deref(), arguments.next()) {
+    let set = std::env::var(ADDRESS).ok();
+    match (std::env::args().nth(1).as_deref(), set) {
         (Some("tell"), Some(address)) => tell::tell(&Archive::open(&address).await?).await,
         (Some("ask"), Some(address)) => ask::ask(&Archive::open(&address).await?).await,
-        (None, _) => both_processes().await,
+        (None, Some(address)) => both_processes(&address).await,
+        (None, None) => {
+            let file = std::env::temp_dir().join(format!("cupel-memory-{}.db", std::process::id()));
+            both_processes(&format!("sqlite://{}", file.display())).await?;
+            Ok(std::fs::remove_file(file)?)
+        }
         (Some(other), _) => Err(format!("got {other:?}, expected no arguments").into()),
     }
 }
 
-async fn both_processes() -> Result<(), BoxError> {
-    let file = std::env::temp_dir().join(format!("cupel-memory-{}.db", std::process::id()));
-    let set = std::env::var("CUPEL_ARCHIVE").ok();
-    let address = set.clone().unwrap_or_else(|| format!("sqlite://{}", file.display()));
+async fn both_processes(address: &str) -> Result<(), BoxError> {
     for part in ["tell", "ask"] {
-        let status =
-            Command::new(std::env::current_exe()?).args([part, address.as_str()]).status()?;
+        let mut process = Command::new(std::env::current_exe()?);
+        let status = process.arg(part).env(ADDRESS, address).status()?;
         if !status.success() {
             return Err(format!("the process that should {part} ended with {status}").into());
         }
     }
-    let archive = Archive::open(&address).await?;
+    let archive = Archive::open(address).await?;
     let erased = archive.namespace(said::TENANT)?.forget_all().await?;
     println!("\n{} messages forgotten again.", erased.messages);
     archive.close().await;
-    if set.is_none() {
-        std::fs::remove_file(file)?;
-    }
     Ok(())
 }

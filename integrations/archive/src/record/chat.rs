@@ -8,6 +8,7 @@ use futures::stream::Stream;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::content;
 use super::stream::{Listener, RecordedStream};
 use super::transcript::{OpenTurn, Transcript, Turn};
 use crate::conversation::Conversation;
@@ -29,35 +30,15 @@ fn message(value: &Value) -> Option<Message> {
         "tool" | "function" => Role::Tool,
         _ => return None,
     };
-    let mut text = content(value.get("content"));
+    let mut lines = vec![content::text(value.get("content"))];
     let calls = value.get("tool_calls").and_then(Value::as_array);
     for call in calls.into_iter().flatten() {
-        let part = |name: &str| call.pointer(&format!("/function/{name}")).and_then(Value::as_str);
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(part("name").unwrap_or("tool"));
-        text.push('(');
-        text.push_str(part("arguments").unwrap_or_default());
-        text.push(')');
+        let made = call.get("function").or_else(|| call.get("custom"));
+        let part = |name: &str| made.and_then(|made| made.get(name));
+        lines.push(content::call(part("name"), part("arguments").or_else(|| part("input"))));
     }
-    Some(Message::new(role, text).wire(value.to_string()))
-}
-
-/// The text of a message's content: parts that are no text are named.
-fn content(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let part = |part: &Value| {
-                let text = part.get("text").or_else(|| part.get("refusal")).and_then(Value::as_str);
-                let kind = part.get("type").and_then(Value::as_str).unwrap_or("part");
-                text.map_or_else(|| format!("[{kind}]"), str::to_owned)
-            };
-            parts.iter().map(part).collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
+    lines.retain(|line| !line.is_empty());
+    Some(Message::new(role, lines.join("\n")).wire(value.to_string()))
 }
 
 /// Archives calls of Chat Completions: requests and responses of any types that are written as the

@@ -41,13 +41,16 @@
 //! ```
 
 mod chat;
+mod content;
 mod layer;
 mod queue;
+mod responses;
 mod stream;
 mod transcript;
 
 pub use chat::{Chat, StreamedChat, chat_messages};
 pub use layer::{RecordFuture, RecordLayer, RecordService};
 pub use queue::Recorder;
+pub use responses::{Responses, StreamedResponses, responses_messages, responses_turn};
 pub use stream::{Listener, RecordedStream};
 pub use transcript::{OpenTurn, Transcript, Turn, Whole, whole};

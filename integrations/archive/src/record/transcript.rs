@@ -23,14 +23,23 @@ pub trait Transcript<Req, Res>: Send + Sync {
 #[must_use]
 pub struct Turn {
     conversation: Conversation,
-    history: Vec<Message>,
+    messages: Vec<Message>,
+    /// How many of them may be archived already.
+    history: usize,
 }
 
 impl Turn {
     /// The conversation and all messages of the request, in order. Those that are archived already
     /// are [recognised](Append::history).
     pub fn new(conversation: Conversation, history: impl IntoIterator<Item = Message>) -> Self {
-        Self { conversation, history: history.into_iter().collect() }
+        let messages: Vec<Message> = history.into_iter().collect();
+        Self { conversation, history: messages.len(), messages }
+    }
+
+    /// The conversation and the messages that a request adds to it, where the server holds what was
+    /// said before: all of them are new, whatever they say.
+    pub fn following(conversation: Conversation, new: impl IntoIterator<Item = Message>) -> Self {
+        Self { conversation, messages: new.into_iter().collect(), history: 0 }
     }
 }
 
@@ -49,9 +58,8 @@ impl OpenTurn {
 
     /// Archives the turn with its answer, as soon as its place in the queue comes.
     pub fn answered(self, answer: impl IntoIterator<Item = Message>) {
-        let Turn { conversation, history } = self.turn;
-        let known = history.len();
-        let append = Append::new(history.into_iter().chain(answer)).history(known);
+        let Turn { conversation, messages, history } = self.turn;
+        let append = Append::new(messages.into_iter().chain(answer)).history(history);
         self.recorder.enqueue(conversation, append);
     }
 }

@@ -41,7 +41,6 @@ use async_openai::types::chat::{
 use cupel::Policy;
 use cupel::conversation::Attributes;
 use cupel::layer::CupelLayer;
-use cupel::model::TurnPlan;
 use cupel::tokens::Encoding;
 use cupel_async_openai::{ChatService, Model, Models, OpenAiAdapter};
 use tower::{ServiceBuilder, ServiceExt};
@@ -99,7 +98,7 @@ async fn run(out: &mut impl Write) -> Result<(), BoxError> {
     let cupel = CupelLayer::<CreateChatCompletionRequest, _>::builder()
         .budget(adapter.window().at_most(WINDOW))
         .adapter(adapter)
-        .policy(Policy::chat().with_plan(TurnPlan::new()))
+        .policy(Policy::chat())
         .build()?;
     let mut chat = ServiceBuilder::new().layer(cupel).service(ChatService::new(client));
 

@@ -40,13 +40,8 @@ pub(super) async fn answer(
     refuse_unfitted(shared, &parts.headers, &selected)?;
     let upstream = shared.upstream(selected.model.as_deref())?;
     let mut caller = caller;
-    let selected = match exact::over(shared, upstream, parts, endpoint, &selected).await {
-        None => selected,
-        Some(counted) => {
-            caller.counted = Some(counted);
-            select(shared, endpoint, &parts.headers, bytes, caller.clone()).await?
-        }
-    };
+    let asked = exact::Asked { shared, upstream, parts, endpoint, bytes: &bytes };
+    let selected = exact::fitted(&asked, selected, &mut caller).await?;
     let target = Target { upstream, path: route::upstream_path(parts) };
     let sent = full(selected.body.clone());
     let parts = &with_beta(parts, selected.beta);
@@ -101,7 +96,7 @@ pub(super) async fn count(
     Ok(tapped(shared, answer, Box::new(ended)))
 }
 
-async fn select(
+pub(super) async fn select(
     shared: &Shared,
     endpoint: Endpoint,
     headers: &HeaderMap,

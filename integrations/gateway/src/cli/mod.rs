@@ -4,6 +4,11 @@ mod args;
 mod demo;
 mod log;
 mod serve;
+#[cfg(feature = "otlp")]
+mod telemetry;
+#[cfg(not(feature = "otlp"))]
+#[path = "no_telemetry.rs"]
+mod telemetry;
 mod token;
 
 use std::ffi::OsString;

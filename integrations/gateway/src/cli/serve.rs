@@ -7,7 +7,7 @@ use cupel_gateway::{Config, Gateway, Secret, Upstream};
 use tokio::net::TcpListener;
 
 use super::args::Args;
-use super::{demo, log, say, token};
+use super::{demo, log, say, telemetry, token};
 
 pub(super) fn run(args: Args) -> Result<(), String> {
     let check = args.check;
@@ -21,13 +21,15 @@ pub(super) fn run(args: Args) -> Result<(), String> {
     config.page.token = token.as_deref().map(Secret::new);
     let token_file = config.page.token_file.clone();
     let listen = config.listen;
-    let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
     if check {
+        Gateway::new(config).map_err(|error| listed(&error))?;
         say("nothing is wrong with it\n");
         return Ok(());
     }
     log::begin()?;
     on_runtime(async {
+        let telemetry = telemetry::begin()?;
+        let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
@@ -36,7 +38,9 @@ pub(super) fn run(args: Args) -> Result<(), String> {
         if let Some(token) = token {
             token::show(&token, token_file, address)?;
         }
-        gateway.serve(listener, stopped()).await.map_err(|error| error.to_string())
+        let served = gateway.serve(listener, stopped()).await.map_err(|error| error.to_string());
+        telemetry.end().await;
+        served
     })
 }
 

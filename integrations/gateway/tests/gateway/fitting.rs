@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::local_server::LocalServer;
 use crate::local_server::answer::Reply;
+use crate::local_server::{self, LocalServer};
 use crate::support::{Running, chat, config, conversation, http, in_front_of, ok_server};
 
 async fn post(gateway: &Running, path: &str, body: &str) -> reqwest::Response {
@@ -37,7 +37,9 @@ async fn a_conversation_that_is_too_long_is_fitted_and_the_upstream_takes_it() {
         let sent: Value = serde_json::from_slice(&arrived.body).unwrap();
         let messages = sent["messages"].as_array().unwrap();
         assert!(messages.len() < conversation().len());
-        assert_eq!(messages.last(), conversation().last());
+        let asked = messages.last().unwrap()["content"].as_array().unwrap();
+        assert!(asked[0]["text"].as_str().unwrap().starts_with("<recalled>"), "{asked:?}");
+        assert_eq!(asked[1]["text"], conversation().last().unwrap()["content"]);
         assert_eq!(messages.first(), conversation().first());
     }
     // Without the gateway it is refused.
@@ -81,10 +83,12 @@ async fn a_request_of_the_responses_api_is_fitted() {
     let body = json!({"model": "test-900", "max_output_tokens": 50, "input": input});
     let answer = post(&gateway, "/v1/responses", &body.to_string()).await;
     assert_eq!(answer.status(), 200);
+    let tokens: i64 = answer.headers()["x-cupel-tokens"].to_str().unwrap().parse().unwrap();
     let arrived = server.take_arrived().remove(0);
     assert_eq!((arrived.path.as_str(), arrived.refused), ("/responses", None));
     let sent: Value = serde_json::from_slice(&arrived.body).unwrap();
     assert!(sent["input"].as_array().unwrap().len() < 21);
+    assert_eq!(local_server::tokens::response(&sent), tokens, "counted by another tokenizer");
 }
 
 #[tokio::test]

@@ -1,11 +1,16 @@
 //! Anthropic's Messages through the gateway, to a stand-in as strict as the API.
 
+use std::sync::{Arc, Mutex};
+
 use cupel_gateway::{Config, ModelRule, Secret, Upstream, UpstreamKey};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc;
 
 use crate::local_server::LocalServer;
 use crate::local_server::answer::Reply;
 use crate::local_server::messages::thoughts;
+use crate::raw::{RawUpstream, read_request};
 use crate::support::{Running, http, ok_server};
 
 fn config(server: &LocalServer) -> Config {
@@ -180,6 +185,46 @@ async fn close_to_the_window_the_model_is_asked_for_its_own_count() {
     assert_eq!(answer.status(), 200);
     let arrived = server.take_arrived();
     let paths: Vec<&str> = arrived.iter().map(|arrived| arrived.path.as_str()).collect();
-    assert_eq!(paths, ["/messages/count_tokens", "/messages"]);
+    // What was fitted anew is counted anew.
+    assert_eq!(paths, ["/messages/count_tokens", "/messages/count_tokens", "/messages"]);
     assert!(arrived.iter().all(|arrived| arrived.refused.is_none()));
+}
+
+/// A model that counts more than anybody could expect, and then a little more once again.
+#[tokio::test]
+async fn what_is_still_over_the_window_when_it_is_counted_again_is_fitted_again() {
+    let counts = Arc::new(Mutex::new(vec![2_300, 2_510, 5_000]));
+    let (seen, mut arrivals) = mpsc::unbounded_channel();
+    let upstream = RawUpstream::start(move |mut stream| {
+        let (counts, seen) = (Arc::clone(&counts), seen.clone());
+        async move {
+            let (head, body) = read_request(&mut stream).await;
+            let answer = match head.starts_with("post /v1/messages/count_tokens ") {
+                true => json!({"input_tokens": counts.lock().unwrap().pop().unwrap_or(2_400)}),
+                false => json!({"type": "message"}),
+            };
+            seen.send(body.len()).unwrap();
+            let answer = answer.to_string();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                answer.len()
+            );
+            stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
+        }
+    })
+    .await;
+    let mut config = Config::new(Upstream::new(&*upstream.url).unwrap());
+    config.models = vec![ModelRule::new("test-2600").window(2_600)];
+    config.exact_from = Some(0.5);
+    let gateway = Running::start(config).await;
+    let answer = post(&gateway, "/v1/messages", &request("test-2600")).await;
+    assert_eq!(answer.status(), 200);
+    let mut sizes = Vec::new();
+    while let Ok(size) = arrivals.try_recv() {
+        sizes.push(size);
+    }
+    let [first, second, third, sent] = sizes[..] else { panic!("{sizes:?}") };
+    assert!(first > second && second > third, "{sizes:?}");
+    // The last count was good: what is sent is what was counted, and its `max_tokens`.
+    assert!(sent > third && sent < second, "{sizes:?}");
 }

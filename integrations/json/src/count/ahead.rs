@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::request::Parts;
 
 /// Fields of images, sounds, files and sealed thoughts, which are not counted as text.
-const NO_TEXT: [&str; 3] = ["data", "file_data", "encrypted_content"];
+const NO_TEXT: [&str; 4] = ["data", "file_data", "encrypted_content", "signature"];
 
 /// Notes down the long texts of the newest messages.
 pub(crate) fn note_long_texts(request: &impl Parts, ahead: &mut CountAhead) {

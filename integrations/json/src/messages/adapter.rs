@@ -10,8 +10,9 @@ use cupel::conversation::{
     Answers, Attributes, Conversation, Exchanges, Message, Role, Rules, bare_text, question,
 };
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, Placed, Split};
+use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
 use cupel::tokens::TokenCounter;
+use futures::future::BoxFuture;
 
 use super::binding::drop_stale;
 use super::caches::{mark, mark_head};
@@ -24,12 +25,13 @@ use super::read;
 use super::result;
 use super::texts::BodyTexts;
 use crate::adapter::shorten;
+use crate::count::note_long_texts;
 use crate::read::{Endpoint, MessageView, Object};
 use crate::request::JsonBody;
 use crate::template::ContextTemplate;
 
 /// Counts are estimates: see [`MessagesAdapter::window`].
-const MARGIN_PERCENT: f64 = 10.0;
+const MARGIN_PERCENT: f64 = 15.0;
 
 /// The adapter for bodies of Anthropic's Messages.
 ///
@@ -56,12 +58,13 @@ const MARGIN_PERCENT: f64 = 10.0;
 /// # Counting
 ///
 /// Claude's tokenizer is not public, so everything is counted by the core's
-/// [estimate](cupel::tokens::HeuristicCounter), times 1.1 for models before Claude Opus 4.7 and
-/// times 1.5 for it and later ones. Public measurements put their tokens at 1.09 to 1.15 and at 1.45
-/// to 1.58 times those of OpenAI's encodings, so an estimate may be up to 19 % below on the texts
-/// that the core's bound is tested on, and is above on most; the default margin of
-/// [`window`](Self::window) covers 98 % of the texts in that test. The provider's own number is in
-/// `usage` of every answer, and `/v1/messages/count_tokens` gives it beforehand.
+/// [estimate](cupel::tokens::HeuristicCounter), times 1.3 for models before Claude Opus 4.7 and
+/// times 1.7 for it and later ones; [`ClaudeModel`](crate::ClaudeModel) says where these come from.
+/// They are the upper ends of what was measured in public, so on most texts an estimate is above. On
+/// the texts that the core's bound is tested on it is at most 15 % below, and the default margin of
+/// [`window`](Self::window) covers that. Single texts may be lower, such as ciphers in capitals; what
+/// counts is the whole request. The provider's own number is in `usage` of every answer, and
+/// `/v1/messages/count_tokens` gives it beforehand.
 ///
 /// ```
 /// use cupel::Policy;
@@ -141,8 +144,8 @@ impl MessagesAdapter {
         self
     }
 
-    /// The budget by the models this adapter knows, with a safety margin of 10 % for what estimates
-    /// miss.
+    /// The budget by the models this adapter knows, with a safety margin of 15 % for what estimates
+    /// miss: the bound of the estimate.
     pub fn window(&self) -> ClaudeWindow {
         ClaudeWindow::new(self.models.clone()).safety_margin_percent(MARGIN_PERCENT)
     }
@@ -152,6 +155,14 @@ impl MessagesAdapter {
         let [header, _, footer] = self.template.frame();
         let text = meter.text(header).saturating_add(meter.text(footer));
         BLOCK.saturating_add(text).saturating_add(1)
+    }
+
+    /// What is recalled of a selection.
+    fn quotation(&self, rest: &Rest, placed: &[Placed]) -> Option<String> {
+        let Rest { request, read, conversation, meter, .. } = rest;
+        let json = request.message_texts();
+        let texts = BodyTexts { read, json, meter, template: &self.template };
+        conversation.quote(placed, &texts)
     }
 
     fn take_apart(&self, request: JsonBody, rules: &Rules) -> Result<Split<Rest>, BoxError> {
@@ -198,7 +209,8 @@ impl MessagesAdapter {
             .into());
         }
         let source_frame_tokens = self.frame_tokens(&meter);
-        let rest = Rest { request, read, thinks, has_sources: false, conversation, meter };
+        let (has_sources, quotation) = (false, None);
+        let rest = Rest { request, read, thinks, has_sources, conversation, quotation, meter };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
@@ -218,6 +230,8 @@ pub struct Rest {
     /// Whether what was sent before may have held more than it holds now.
     has_sources: bool,
     conversation: Conversation,
+    /// What a plan recalls, once it is written.
+    quotation: Option<String>,
     meter: ClaudeMeter,
 }
 
@@ -237,6 +251,14 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         request.model()
     }
 
+    fn before_split(&self, request: &JsonBody) -> Option<BoxFuture<'static, ()>> {
+        let model = self.models.of_request(request.model()).ok()?;
+        let meter = ClaudeMeter::new(model, self.counter.as_ref());
+        let mut ahead = CountAhead::new(meter.shared_counter());
+        note_long_texts(request, &mut ahead);
+        ahead.start()
+    }
+
     fn split(&self, request: JsonBody) -> Result<Split<Rest>, BoxError> {
         // One by one, two messages of the same role could come to stand side by side.
         let rules = self.rules.clone().answers(Answers::Next).exchanges(Exchanges::StepsApart);
@@ -254,20 +276,23 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         let json = request.message_texts();
         let texts = BodyTexts { read, json, meter, template: &self.template };
         let mut planned = conversation.plan(turn, &texts).cloned()?;
+        // What is recalled is a block.
+        planned.frame = planned.frame.saturating_add(if planned.share > 0 { BLOCK } else { 0 });
         let marks = !self.unmarked && !planned.whole;
         expect::by_marks(&mut planned, request, marks, turn.fixed_tokens, meter.model);
         Some(planned)
     }
 
     fn join(&self, rest: Rest, placed: Vec<Placed>) -> Result<JsonBody, BoxError> {
-        let Rest { mut request, read, thinks, has_sources, conversation, meter } = rest;
+        // Whoever calls this alone has not had it written.
+        let quotation = rest.quotation.clone().or_else(|| self.quotation(&rest, &placed));
+        let Rest { mut request, read, thinks, has_sources, conversation, meter, .. } = rest;
         let arranged = conversation.arrange(placed);
         let planned = conversation.planned();
         let json = request.message_texts();
-        let texts = BodyTexts { read: &read, json, meter: &meter, template: &self.template };
         let asked = planned.and_then(|planned| planned.question);
         let context = match asked {
-            Some(at) => conversation.quotation(&arranged, &texts).map(|text| (at, text)),
+            Some(at) => quotation.map(|text| (at, text)),
             None if arranged.retrieved.is_empty() => None,
             None => last_words(&read, &arranged.kept).map(|at| {
                 let items = arranged.retrieved.iter().map(|placed| &placed.item);
@@ -280,7 +305,7 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
         if changed {
             let mut drafts: Vec<Draft<'_>> = Vec::with_capacity(arranged.kept.len());
             for at in &arranged.kept {
-                let json = texts.json.get(*at).copied().unwrap_or_default();
+                let json = json.get(*at).copied().unwrap_or_default();
                 let mut draft = Draft::new(json);
                 if let Some((_, text)) = context.as_ref().filter(|(question, _)| question == at) {
                     draft.prepend(text)?;
@@ -315,6 +340,12 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
             drop_stale(&mut request)?;
         }
         Ok(request)
+    }
+
+    fn quote(&self, rest: &mut Rest, placed: &[Placed]) -> Option<i64> {
+        rest.quotation = self.quotation(rest, placed);
+        let text = rest.quotation.as_deref();
+        Some(text.map_or(0, |text| BLOCK.saturating_add(rest.meter.text(text))))
     }
 
     fn withdrawn(&self, rest: &Rest, placed: &[Placed]) -> Vec<(usize, String)> {

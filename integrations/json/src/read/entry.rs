@@ -61,9 +61,14 @@ impl Entry {
             let part = Object::parse(part.get()).unwrap_or_default();
             matches!(part.text("type").as_deref(), Some("text" | "input_text" | "output_text"))
         };
-        let parts = || elements(content).is_some_and(|parts| parts.iter().all(is_text));
-        if string(content).is_some() || parts() {
+        if string(content).is_some() {
             self.message.results = vec![meter.text(&self.message.text)];
+        }
+        if let Some(parts) = elements(content).filter(|parts| parts.iter().all(is_text)) {
+            let text = |part: &&RawValue| Object::parse(part.get())?.text("text").map(Into::into);
+            let texts = parts.iter().filter_map(text);
+            let tokens = texts.map(|text: String| meter.text(&text)).fold(0, i64::saturating_add);
+            self.message.results = vec![tokens];
         }
     }
 

@@ -1,10 +1,12 @@
 //! A planned conversation: what is recalled, cut and marked, and what the cache makes of it.
 
-use cupel::layer::Selection;
+use cupel::ContextItem;
+use cupel::layer::{ContextAdapter, Selection};
+use cupel_json::{Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 
 use crate::local_server::messages::{self, caches::Memory};
-use crate::support::{layer, planned, send};
+use crate::support::{layer, models, planned, send};
 
 const WINDOW: i64 = 12_000;
 
@@ -38,6 +40,15 @@ fn sent(body: &Value) -> (Value, Selection) {
     (json, report)
 }
 
+/// What a request takes, when it is read anew.
+fn counted(json: &Value) -> i64 {
+    let adapter = MessagesAdapter::new().models(models(WINDOW));
+    let body = JsonBody::parse(Endpoint::Messages, json.to_string()).unwrap();
+    let split = adapter.split(body).unwrap();
+    let candidates = split.candidates.iter().map(ContextItem::tokens).sum::<i64>();
+    split.fixed_tokens + candidates
+}
+
 fn marks(json: &Value) -> usize {
     json.to_string().matches("\"cache_control\"").count()
 }
@@ -55,6 +66,7 @@ fn what_left_the_window_is_recalled_in_the_users_turn_as_a_quotation() {
     assert_eq!(last[1]["text"], "In which shelf was parcel P-3?");
     let plan = report.plan.unwrap();
     assert!(!plan.whole && plan.recalled_tokens > 0);
+    assert_eq!(report.sent.tokens + report.fixed_tokens, counted(&json));
     // During the loop that follows, its bytes stay, and results stay first.
     messages.extend([
         json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]}),
@@ -87,6 +99,7 @@ fn a_result_too_long_for_the_window_becomes_an_excerpt() {
     assert!(text.starts_with("0: nothing") && text.contains("tokens left out"), "{text}");
     assert_eq!(results[1]["is_error"], true);
     assert_eq!(report.plan.unwrap().excerpts, 1);
+    assert_eq!(report.sent.tokens + report.fixed_tokens, counted(&json));
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use cupel::Policy;
 use cupel::layer::{CupelLayer, CupelService, Selection};
-use cupel::model::TurnPlan;
 use cupel_json::{ClaudeModel, ClaudeModels, Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 use tower::{Layer, Service};
@@ -56,7 +55,7 @@ pub(crate) fn layer(window: i64, policy: Policy) -> Fitting {
 
 /// Turns are planned.
 pub(crate) fn planned() -> Policy {
-    Policy::chat().with_plan(TurnPlan::new())
+    Policy::chat()
 }
 
 /// Messages are scored and selected one by one.

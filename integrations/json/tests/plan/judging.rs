@@ -64,7 +64,7 @@ fn a_turn_is_planned_alike_wherever_its_judge_runs() {
     assert!(here.recalled().contains("The garden order is late."), "{}", here.recalled());
     assert_eq!(elsewhere.json, here.json);
     let hints = |sent: &Sent| -> Vec<Option<f64>> {
-        sent.plan.parts.iter().map(|(item, _)| item.future_relevance_hint()).collect()
+        sent.plan.parts().map(|(item, _)| item.future_relevance_hint()).collect()
     };
     assert_eq!(hints(&elsewhere), hints(&here));
 }

@@ -57,6 +57,7 @@ proptest! {
             }
             let sent = settings.send(messages).unwrap();
             prop_assert_eq!(problem(&sent.messages, window), None, "{:#?}", sent.messages);
+            prop_assert_eq!(sent.messages.iter().map(tokens).sum::<i64>(), sent.tokens);
             let asked = text(&messages[question(messages)]);
             prop_assert!(sent.question().ends_with(&asked));
             let newest = messages.last().unwrap();

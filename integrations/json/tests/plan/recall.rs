@@ -3,7 +3,7 @@
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{Settings, assistant, filler, problem, step, system, text, user};
+use crate::support::{Settings, assistant, filler, problem, step, system, text, tokens, user};
 
 /// A fact at the start of a long conversation, and a question about it at the end.
 fn long(fact: &str, question: &str) -> Vec<Value> {
@@ -93,5 +93,6 @@ fn the_other_api_gets_the_same_plan() {
     let question = sent.messages.last().unwrap();
     assert_eq!(question["content"][0]["type"], "input_text");
     assert!(text(question).contains("[1] user: My order is INV-2041."));
+    assert_eq!(sent.tokens, sent.messages.iter().map(tokens).sum::<i64>());
     assert!(!sent.plan.whole);
 }

@@ -25,6 +25,8 @@ pub(crate) struct Sent {
     pub(crate) plan: TurnReport,
     /// How a judge did that was waited for.
     pub(crate) judge: Option<JudgeReport>,
+    /// The tokens of the messages, as reported.
+    pub(crate) tokens: i64,
 }
 
 impl Sent {
@@ -84,8 +86,8 @@ impl Settings {
             .policy(policy)
             .budget(ContextBudget::builder(self.window).build().unwrap())
             .on_selection(move |selection: &Selection| {
-                let judge = selection.gather.judge.clone();
-                *note.lock().unwrap() = selection.plan.clone().map(|plan| (plan, judge));
+                let Selection { plan, sent, gather, .. } = selection;
+                *note.lock().unwrap() = Some((plan.clone(), sent.tokens, gather.judge.clone()));
             });
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
@@ -113,8 +115,8 @@ impl Settings {
         let body: Value = serde_json::from_str(&json).unwrap();
         let field = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         let messages = body[field].as_array().unwrap().clone();
-        let (plan, judge) = seen.lock().unwrap().take().expect("a planned turn");
-        Ok(Sent { json, messages, plan: *plan, judge })
+        let (plan, tokens, judge) = seen.lock().unwrap().take().expect("a selection");
+        Ok(Sent { json, messages, plan: *plan.expect("a planned turn"), tokens, judge })
     }
 }
 

@@ -1,12 +1,11 @@
-//! A collector on loopback that keeps what the OTLP exporters send, and their client.
+//! A collector on loopback that keeps what OTLP exporters send.
+
+#![allow(dead_code)] // shared with the gateway, which looks at less
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use async_trait::async_trait;
-use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
-use opentelemetry_otlp::{MetricExporter, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
@@ -39,14 +38,9 @@ impl Stub {
         Self { address, posted }
     }
 
-    pub(crate) fn span_exporter(&self) -> SpanExporter {
-        let builder = SpanExporter::builder().with_http().with_http_client(PlainClient);
-        builder.with_endpoint(format!("http://{}/v1/traces", self.address)).build().unwrap()
-    }
-
-    pub(crate) fn metric_exporter(&self) -> MetricExporter {
-        let builder = MetricExporter::builder().with_http().with_http_client(PlainClient);
-        builder.with_endpoint(format!("http://{}/v1/metrics", self.address)).build().unwrap()
+    /// The address of the collector.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Every byte received, message by message.
@@ -91,27 +85,4 @@ fn receive(stream: &TcpStream) -> Posted {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     (path, body)
-}
-
-/// Just enough of HTTP/1.1 for the exporters.
-#[derive(Debug)]
-struct PlainClient;
-
-#[async_trait]
-impl HttpClient for PlainClient {
-    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let uri = request.uri();
-        let authority = uri.authority().ok_or("no address")?.as_str();
-        let mut stream = TcpStream::connect(authority)?;
-        write!(stream, "POST {} HTTP/1.1\r\nhost: {authority}\r\n", uri.path())?;
-        for (name, value) in request.headers() {
-            write!(stream, "{name}: {}\r\n", value.to_str()?)?;
-        }
-        write!(stream, "content-length: {}\r\n\r\n", request.body().len())?;
-        stream.write_all(request.body())?;
-        let mut status = String::new();
-        BufReader::new(stream).read_line(&mut status)?;
-        let code: u16 = status.split(' ').nth(1).ok_or("no status")?.parse()?;
-        Ok(Response::builder().status(code).body(Bytes::new())?)
-    }
 }
