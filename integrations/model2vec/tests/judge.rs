@@ -6,7 +6,9 @@ mod support;
 
 use cupel::policy::Relevance;
 use cupel::relevance::{Blend, Candidate, Hint, Judge, Lexical, Question};
-use cupel::{AgePlacer, BestFirstSlice, ContextBudget, ContextItem, Policy, ReflexiveScorer};
+use cupel::{
+    AgePlacer, BestFirstSlice, ContextBudget, ContextItem, ContextKind, Policy, ReflexiveScorer,
+};
 use cupel_model2vec::Model2Vec;
 use serde_json::json;
 use support::{Folder, WORDS, table, tensors, tokenizer};
@@ -59,9 +61,10 @@ fn a_long_text_is_as_close_as_its_closest_piece() {
     let folder = Folder::new("long");
     let model = Model2Vec::load(&folder.0).unwrap();
     let weather = "The weather, rain and more rain. ".repeat(100);
-    let long = format!("{weather}There is an automobile, a car for hire, an automobile. {weather}");
+    let hire = "There is an automobile, a car for hire. ".repeat(30);
+    let long = format!("{weather}{hire}{weather}");
     let found = hints(&model, "rent a car", &[&weather, &long]);
-    assert!(found[1] > found[0] + 0.1, "{found:?}");
+    assert!(found[0] < 0.2 && found[1] > 0.9, "{found:?}");
     let huge = "rain ".repeat(4 << 20);
     assert!(model.closeness("rain", &huge) > 0.99);
     assert!(model.closeness(&huge, "rain") > 0.99);
@@ -86,15 +89,17 @@ fn beside_the_words_it_finds_what_they_miss() {
         let policy = Policy::builder().scorer(ReflexiveScorer).slicer(BestFirstSlice);
         policy.placer(AgePlacer).relevance(relevance).build().unwrap()
     };
-    let items = ["An automobile for hire.", "A cup of tea.", "Is it far, in the rain?"]
-        .map(|text| ContextItem::new(text, 10).unwrap());
+    let items = ["A cup of tea.", "Is there rain?", "An automobile for hire."].map(|text| {
+        let item = ContextItem::builder(text, 10).kind(ContextKind::document());
+        item.build().unwrap()
+    });
     let budget = ContextBudget::builder(10).build().unwrap();
-    let question = Question::new("Where is it that I can rent a car?");
+    let question = Question::new("Where can I rent a car?");
     let kept = |policy: Policy| {
         policy.run_for(&question, &items, &budget).unwrap()[0].content().to_owned()
     };
     let words = Relevance::new(Lexical::new());
-    assert_eq!(kept(policy(words.clone())), "Is it far, in the rain?");
+    assert_ne!(kept(policy(words.clone())), "An automobile for hire.");
     let blend = words.with_judge(Blend::new(Lexical::new(), model));
     assert_eq!(blend.judge().name(), "lexical and model2vec");
     assert_eq!(kept(policy(blend)), "An automobile for hire.");

@@ -73,7 +73,7 @@ pub(crate) fn table() -> Vec<u8> {
 
 /// A file of tensors: name, type, shape and bytes of each.
 pub(crate) fn tensors(tensors: &[(&str, &str, &[usize], Vec<u8>)]) -> Vec<u8> {
-    let (mut head, mut data) = (serde_json::Map::new(), Vec::new());
+    let (mut head, mut data) = (serde_json::Map::new(), Vec::<u8>::new());
     for (name, dtype, shape, bytes) in tensors {
         let from = data.len();
         data.extend(bytes);

@@ -33,6 +33,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use cupel::gather::BoxError;
+use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 /// Requests under way at once, unless said otherwise.
@@ -44,6 +45,9 @@ const MOST_BYTES: usize = 8_000;
 
 /// What a model says of texts: numbers by text.
 type Known<'a> = HashMap<&'a str, Arc<[f32]>>;
+
+/// A batch of texts, with what the model says of each.
+type Answered<'a> = Result<(Vec<&'a str>, Vec<Arc<[f32]>>), BoxError>;
 
 /// The beginning of a text, as long as a model takes it.
 fn beginning(text: &str) -> &str {
@@ -78,16 +82,14 @@ async fn ask_in_batches<'a, F>(
     ask: impl Fn(Vec<String>) -> F,
 ) -> Result<(), BoxError>
 where
-    F: Future<Output = Result<Vec<Arc<[f32]>>, BoxError>> + Send,
+    F: Future<Output = Result<Vec<Arc<[f32]>>, BoxError>> + Send + 'a,
 {
-    let batches: Vec<Vec<&str>> = new.chunks(most.max(1)).map(<[_]>::to_vec).collect();
-    let asked = batches.into_iter().map(|batch| {
+    let mut asked: Vec<BoxFuture<'a, Answered<'a>>> = Vec::new();
+    for batch in new.chunks(most.max(1)) {
+        let batch = batch.to_vec();
         let answers = ask(batch.iter().map(|text| (*text).to_owned()).collect());
-        async move { Ok::<_, BoxError>((batch, answers.await?)) }
-    });
-    // Boxed, or the compiler loses track of the borrowed texts.
-    let asked: Vec<futures::future::BoxFuture<'_, _>> =
-        asked.map(|answers| Box::pin(answers) as _).collect();
+        asked.push(Box::pin(async move { Ok((batch, answers.await?)) }));
+    }
     let mut asked = stream::iter(asked).buffer_unordered(concurrency.max(1));
     while let Some((batch, answers)) = asked.try_next().await? {
         let (got, expected) = (answers.len(), batch.len());
