@@ -5,6 +5,8 @@
 #[path = "../../local_server/mod.rs"]
 #[allow(missing_debug_implementations, unreachable_pub, dead_code)]
 mod local_server;
+#[path = "../../questions/mod.rs"]
+mod questions;
 
 #[path = "openai/arbitrary.rs"]
 mod arbitrary;
@@ -26,6 +28,8 @@ mod failures;
 mod messages;
 #[path = "openai/oracle.rs"]
 mod oracle;
+#[path = "openai/question.rs"]
+mod question;
 #[path = "openai/raw_messages.rs"]
 mod raw_messages;
 #[path = "openai/reports.rs"]

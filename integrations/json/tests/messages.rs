@@ -5,6 +5,8 @@
 #[path = "../../local_server/mod.rs"]
 #[allow(missing_debug_implementations, unreachable_pub, dead_code)]
 mod local_server;
+#[path = "../../questions/mod.rs"]
+mod questions;
 #[path = "../../replay/runs.rs"]
 #[allow(unreachable_pub, dead_code)]
 mod runs;
@@ -21,6 +23,8 @@ mod counting;
 mod plan;
 #[path = "messages/properties.rs"]
 mod properties;
+#[path = "messages/question.rs"]
+mod question;
 #[path = "messages/replay.rs"]
 mod replay;
 #[path = "messages/strictness.rs"]

@@ -17,6 +17,10 @@ mod http;
 mod indexes;
 #[path = "agents/parallel.rs"]
 mod parallel;
+#[path = "agents/question.rs"]
+mod question;
+#[path = "../../questions/mod.rs"]
+mod questions;
 #[path = "../../../tests/layer/spans/recorder.rs"]
 mod recorder;
 #[path = "agents/run.rs"]

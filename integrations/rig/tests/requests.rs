@@ -22,6 +22,10 @@ mod horizon;
 mod messages;
 #[path = "requests/properties.rs"]
 mod properties;
+#[path = "requests/question.rs"]
+mod question;
+#[path = "../../questions/mod.rs"]
+mod questions;
 #[path = "requests/select.rs"]
 mod select;
 #[path = "requests/services.rs"]

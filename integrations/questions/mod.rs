@@ -1,0 +1,58 @@
+//! What the tests of all adapters share: a judge that notes down what it is asked, and a long
+//! conversation whose beginning has the answer.
+
+use std::sync::{Arc, Mutex};
+
+use cupel::Policy;
+use cupel::policy::Relevance;
+use cupel::relevance::{Candidate, Judge, Question, Verdict};
+
+/// What a judge was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Heard {
+    /// The user's words.
+    pub(crate) text: String,
+    /// What was done about them since.
+    pub(crate) work: Option<String>,
+    /// The texts it was to judge.
+    pub(crate) candidates: Vec<String>,
+}
+
+/// Notes down what it is asked, and says nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listener(Arc<Mutex<Vec<Heard>>>);
+
+impl Listener {
+    /// The same policy with this judge.
+    pub(crate) fn on(&self, policy: Policy) -> Policy {
+        policy.with_relevance(Relevance::new(self.clone()))
+    }
+
+    /// What it was asked since the last look.
+    pub(crate) fn take(&self) -> Vec<Heard> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Judge for Listener {
+    fn judge(&self, question: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict> {
+        self.0.lock().unwrap().push(Heard {
+            text: question.text().to_owned(),
+            work: question.work().map(str::to_owned),
+            candidates: candidates.iter().map(|candidate| candidate.text.to_owned()).collect(),
+        });
+        None
+    }
+}
+
+pub(crate) const QUESTION: &str = "Where did we put the spare key of the boat house?";
+pub(crate) const ANSWER: &str = "The boat house key hangs behind the blue clock.";
+
+/// 200 messages, the user's and the assistant's in turn. Number 12 has the answer, if there is one.
+pub(crate) fn talk() -> Vec<String> {
+    let text = |number: usize| match number {
+        12 => ANSWER.to_owned(),
+        _ => format!("Day {number}: rain until noon, then soup, and a walk around the lake again."),
+    };
+    (1..=200).map(text).collect()
+}
