@@ -165,7 +165,7 @@ impl WaitingJudge {
         Self { judge, weight: DEFAULT_BLEND_WEIGHT, deadline: Self::DEFAULT_DEADLINE, steps }
     }
 
-    /// Sets the share of its answer in a hint; [half](DEFAULT_BLEND_WEIGHT) unless set. With 1 its
+    /// Sets the share of its answer in a hint; [0.3](DEFAULT_BLEND_WEIGHT) unless set. With 1 its
     /// answers stand in the place of the others, which are then used only where it has none.
     pub fn weight(mut self, share: f64) -> Self {
         self.weight = share;

@@ -315,7 +315,8 @@ async fn streaming_gives_the_hints_and_the_selection_of_a_batch() {
 #[tokio::test(start_paused = true)]
 async fn what_it_has_judged_before_it_was_late_stays_judged() {
     for streaming in [false, true] {
-        let layer = layer(200).waiting_judge(WaitingJudge::new(model(Does::Once)));
+        let waiting = WaitingJudge::new(model(Does::Once)).weight(0.5);
+        let layer = layer(200).waiting_judge(waiting);
         let layer = layer.source(slow(Duration::from_millis(10))).select_while_gathering(streaming);
         let (_, selection) = send(layer, talk()).await;
         let report = judge_of(&selection);
@@ -331,7 +332,7 @@ async fn answers_that_waver_are_rounded_to_the_same_step() {
     let judge = Arc::new(model(Does::Wavers));
     let mut hints = Vec::new();
     for _ in 0..2 {
-        let waiting = WaitingJudge::new(Arc::clone(&judge));
+        let waiting = WaitingJudge::new(Arc::clone(&judge)).weight(0.5);
         let (_, selection) = send(layer(400).waiting_judge(waiting), talk()).await;
         hints.push([hint(&selection, "automobile"), hint(&selection, "talk 3")]);
     }

@@ -1,9 +1,10 @@
 //! Relevance by meaning, from files on your disk.
 //!
 //! [`Model2Vec`] is a [judge](cupel::relevance::Judge) over static embeddings: every token of a
-//! model's vocabulary has a vector, and the vector of a text is their mean. That takes microseconds,
-//! needs no network and no GPU, and finds what words alone miss: a *car* in a question about an
-//! *automobile*. Best beside the words, as a [`Blend`](cupel::relevance::Blend):
+//! model's vocabulary has a vector, and the vector of a text is their mean. That takes a fraction
+//! of a millisecond for a new message and microseconds for a known one, needs no network and no GPU,
+//! and finds what words alone miss: an *automobile* in answer to a question about a *car*. It is best
+//! beside the words, as a [`Blend`](cupel::relevance::Blend):
 //!
 //! ```no_run
 //! use cupel::Policy;

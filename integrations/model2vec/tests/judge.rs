@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
+#[path = "judge/bad_files.rs"]
+mod bad_files;
+#[path = "judge/support.rs"]
 mod support;
 
 use cupel::policy::Relevance;

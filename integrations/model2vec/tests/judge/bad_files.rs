@@ -1,12 +1,8 @@
 //! Files that are no model: an error names the file, the field and what would be valid.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
-
-mod support;
-
+use crate::support::{Folder, table, tensors, tokenizer};
 use cupel_model2vec::{LoadError, Model2Vec};
 use serde_json::json;
-use support::{Folder, table, tensors, tokenizer};
 
 /// The error, which names the file.
 fn error(folder: &Folder, file: &str) -> String {
