@@ -48,9 +48,10 @@ pub async fn server() -> local_server::LocalServer {
     local_server::LocalServer::start(move |_| async move { done() }).await
 }
 
-/// The folder that the command names.
+/// The folder that the command names, or else the environment.
 pub fn folder() -> Result<String, &'static str> {
     std::env::args()
         .nth(1)
+        .or_else(|| std::env::var("CUPEL_RUNS_DIR").ok())
         .ok_or("name a folder of recorded runs: files *.jsonl of {name, messages}")
 }

@@ -143,7 +143,7 @@ impl Follow {
             Some(error) => Some(error.clone()),
             None => match &sent.body {
                 None => check::problem(session, known, &sent.messages, &sent.places, window),
-                Some(body) => messages::check::problem(session, body, window)
+                Some(body) => messages::check::problem(body, window)
                     .or_else(|| check::places(session, known, &sent.places)),
             },
         };

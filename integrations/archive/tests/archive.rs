@@ -37,5 +37,7 @@ mod sources;
 mod storing;
 #[path = "archive/tenants.rs"]
 mod tenants;
+#[path = "archive/wire.rs"]
+mod wire;
 #[path = "archive/writers.rs"]
 mod writers;

@@ -1,16 +1,14 @@
 //! The archive as memory across conversations: what a tenant's other conversations said about the
 //! question.
 
-use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use cupel::gather::Source;
-use cupel_archive::record::{RecordLayer, Recorder, Turn, chat_messages, whole};
+use cupel_archive::record::{Recorder, Wire};
 use cupel_archive::source::Recall;
-use cupel_archive::{Archive, Conversation, Message};
-use cupel_json::{JsonBody, Request as _};
-use serde_json::{Value, json};
-use tower::{Layer as _, Service as _, service_fn};
+use cupel_archive::{Archive, Conversation};
+use cupel_json::{Endpoint, JsonBody, Request as _};
 
 use crate::config::Memory as Settings;
 use crate::tenant::Caller;
@@ -23,10 +21,12 @@ pub(crate) struct Memory {
     recorder: Recorder,
 }
 
-/// What a call leaves behind.
-struct Said {
-    conversation: Conversation,
-    messages: Vec<Message>,
+/// Who asked what.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) caller: Caller,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) request: Bytes,
 }
 
 impl Memory {
@@ -61,24 +61,26 @@ impl Memory {
             .optional()
     }
 
-    /// Archives the messages of a call that was answered; what is there already is recognised. The
-    /// answer comes with the next request of its conversation.
-    pub(crate) fn remember(&self, caller: &Caller, body: &[u8]) {
-        let Some(conversation) =
-            self.archive.get().and_then(|archive| conversation(archive, caller))
+    /// Archives a call that was answered; what is there already is recognised. An answer that is not
+    /// known, being compressed or too long, comes with the next request of its conversation.
+    pub(crate) fn remember(&self, said: &Said, answer: Option<&[u8]>) {
+        let archive = self.archive.get();
+        let Some(conversation) = archive.and_then(|archive| conversation(archive, &said.caller))
         else {
             return;
         };
-        let messages = messages(body);
-        let turn = whole(
-            |said: &Said| Some(Turn::new(said.conversation.clone(), said.messages.clone())),
-            |(): &()| Vec::new(),
-        );
-        let answered = service_fn(|_: Said| std::future::ready(Ok::<_, Infallible>(())));
-        let mut archive = RecordLayer::new(self.recorder.clone(), turn).layer(answered);
-        // It only puts the turn into a queue.
-        let recorded = archive.call(Said { conversation, messages });
-        let _ = futures::FutureExt::now_or_never(recorded);
+        let api = match said.endpoint {
+            Endpoint::Chat => Wire::Chat,
+            Endpoint::Responses => Wire::Responses,
+            Endpoint::Messages => Wire::Messages,
+            // An API that is not known here is not read.
+            _ => return,
+        };
+        let answer = answer.and_then(|answer| api.answer(answer)).unwrap_or_default();
+        if let Some(turn) = api.turn(conversation, &said.request) {
+            // It only puts the turn into a queue.
+            self.recorder.open(turn).answered(answer);
+        }
     }
 
     /// Waits until everything is written, and closes the archive.
@@ -94,15 +96,4 @@ impl Memory {
 fn conversation(archive: &Archive, caller: &Caller) -> Option<Conversation> {
     let name = caller.conversation.as_deref()?;
     archive.namespace(caller.tenant.as_str()).ok()?.conversation(name).ok()
-}
-
-/// Who said what, in any of the APIs.
-fn messages(body: &[u8]) -> Vec<Message> {
-    let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    let list = body.get("messages").or_else(|| body.get("input"));
-    match list {
-        Some(Value::String(text)) => vec![Message::user(text.as_str())],
-        Some(list) => chat_messages(&json!({"messages": list})),
-        None => Vec::new(),
-    }
 }

@@ -1,11 +1,20 @@
 //! The archive as memory: what a tenant said in another conversation, after a restart.
 
 #![cfg(feature = "archive")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs
+)]
 
 #[path = "../../local_server/mod.rs"]
 #[allow(missing_debug_implementations, unreachable_pub, dead_code, clippy::panic)]
 mod local_server;
+
+#[path = "../../archive/tests/support/postgres.rs"]
+mod postgres;
 
 #[path = "gateway/support.rs"]
 #[allow(dead_code)]
@@ -15,12 +24,13 @@ use std::time::Duration;
 
 use cupel_gateway::{Config, Memory, Secret};
 use local_server::LocalServer;
-use serde_json::json;
+use local_server::answer::Reply;
+use serde_json::{Value, json};
 use support::{Running, config, http, ok_server};
 
-fn remembering(server: &LocalServer, file: &std::path::Path) -> Config {
+fn remembering(server: &LocalServer, archive: &str) -> Config {
     let mut config = config(server.url());
-    let mut memory = Memory::new(Secret::new(format!("sqlite://{}", file.display())));
+    let mut memory = Memory::new(Secret::new(archive));
     memory.deadline = Duration::from_secs(10);
     config.memory = Some(memory);
     config.tenant_secret = Some(Secret::new("tenants"));
@@ -46,23 +56,103 @@ async fn ask(
     String::from_utf8(server.take_arrived().remove(0).body.to_vec()).unwrap()
 }
 
-#[tokio::test]
-async fn what_was_said_in_another_conversation_comes_back_for_the_same_tenant_only() {
-    let file = std::env::temp_dir().join(format!("cupel-memory-{}.db", std::process::id()));
+async fn what_was_said_comes_back_for_the_same_tenant_only(archive: &str) {
     let server = ok_server().await;
-    let gateway = Running::start(remembering(&server, &file)).await;
+    let gateway = Running::start(remembering(&server, archive)).await;
     let fact = "The gate code of the warehouse in Lyon is 4711.";
     ask(&server, &gateway, "sk-1", "a", fact).await;
     gateway.stop().await.unwrap();
 
-    let gateway = Running::start(remembering(&server, &file)).await;
+    let gateway = Running::start(remembering(&server, archive)).await;
     let question = "What is the gate code of the warehouse?";
     assert!(ask(&server, &gateway, "sk-1", "b", question).await.contains("4711"));
     assert!(!ask(&server, &gateway, "sk-2", "b", question).await.contains("4711"));
     gateway.stop().await.unwrap();
-    for end in ["", "-wal", "-shm"] {
-        drop(std::fs::remove_file(format!("{}{end}", file.display())));
+}
+
+#[tokio::test]
+async fn what_was_said_in_another_conversation_comes_back_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = format!("sqlite://{}/archive.db", folder.path().display());
+    what_was_said_comes_back_for_the_same_tenant_only(&archive).await;
+}
+
+#[tokio::test]
+async fn what_was_said_in_another_conversation_comes_back_from_a_server() {
+    let Some(server) = postgres::Server::start() else { return };
+    let archive = server.address(&server.database());
+    what_was_said_comes_back_for_the_same_tenant_only(&archive).await;
+}
+
+/// Two gateways behind a balancer: what one was told, the other one knows.
+#[tokio::test]
+async fn gateways_share_the_memory_of_a_server() {
+    let Some(database) = postgres::Server::start() else { return };
+    let archive = database.address(&database.database());
+    let server = ok_server().await;
+    let first = Running::start(remembering(&server, &archive)).await;
+    let second = Running::start(remembering(&server, &archive)).await;
+    ask(&server, &first, "sk-1", "a", "The gate code of the warehouse in Lyon is 4711.").await;
+    // Written behind the answer's back; the gateway waits for it when it stops.
+    first.stop().await.unwrap();
+    let question = "What is the gate code of the warehouse?";
+    assert!(ask(&server, &second, "sk-1", "b", question).await.contains("4711"));
+    second.stop().await.unwrap();
+}
+
+/// What only the model has said, in every API, whole and streamed.
+#[tokio::test]
+async fn an_answer_is_remembered_without_a_request_that_follows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = format!("sqlite://{}/archive.db", folder.path().display());
+    let server = LocalServer::start(|asked| async move {
+        let said = "The gate code of the warehouse in Lyon is 4711.";
+        if asked.path != "/responses" || asked.json["stream"] != true {
+            return Reply::Text(said.to_owned());
+        }
+        let event = json!({"type": "response.completed", "response": {"status": "completed",
+            "output": [{"type": "message", "role": "assistant",
+                "content": [{"type": "output_text", "text": said}]}]}});
+        let event = format!("event: response.completed\ndata: {event}\n\n");
+        Reply::Events(Box::pin(futures::stream::iter([event.into()])))
+    })
+    .await;
+    let calls: Vec<(String, &str, Value)> = [false, true]
+        .into_iter()
+        .flat_map(|stream| {
+            let messages = json!([{"role": "user", "content": "Tell me something."}]);
+            [
+                ("chat/completions", json!({"stream": stream, "messages": messages})),
+                ("responses", json!({"stream": stream, "input": messages})),
+                ("messages", json!({"stream": stream, "max_tokens": 50, "messages": messages})),
+            ]
+            .map(|(path, body)| (format!("sk-{path}-{stream}"), path, body))
+        })
+        .collect();
+    let gateway = Running::start(remembering(&server, &archive)).await;
+    for (key, path, body) in &calls {
+        let mut body = body.clone();
+        body["model"] = json!("test-2600");
+        let sent = http()
+            .post(gateway.url(&format!("/v1/{path}")))
+            .header("content-type", "application/json")
+            .header("anthropic-version", "2023-06-01")
+            .header("authorization", format!("Bearer {key}"))
+            .header("x-cupel-conversation", "a")
+            .body(body.to_string());
+        let answer = sent.send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        assert!(answer.text().await.unwrap().contains("4711") || key.ends_with("true"), "{path}");
     }
+    gateway.stop().await.unwrap();
+    server.take_arrived();
+    let gateway = Running::start(remembering(&server, &archive)).await;
+    for (key, ..) in &calls {
+        let question = "What is the gate code of the warehouse?";
+        let sent = ask(&server, &gateway, key, "b", question).await;
+        assert!(sent.contains("4711"), "{key}: {sent}");
+    }
+    gateway.stop().await.unwrap();
 }
 
 #[test]

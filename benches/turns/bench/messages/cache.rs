@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use super::{BLOCK, MESSAGE, block_tokens};
+use super::{BLOCK, MESSAGE, TOOLS, block_tokens};
 use crate::session::count;
 
 /// So many blocks before a mark are looked at for what was written there.
@@ -30,8 +30,9 @@ impl Blocks {
     pub fn new(body: &Value) -> Self {
         let mut all = Self { bytes: String::new(), blocks: Vec::new() };
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        for tool in list(&body["tools"]) {
-            let tokens = BLOCK + count(&tool.to_string());
+        for (at, tool) in list(&body["tools"]).into_iter().enumerate() {
+            let prompt = if at == 0 { TOOLS } else { 0 };
+            let tokens = prompt + BLOCK + count(&tool.to_string());
             all.add("tool", tool, tokens);
         }
         for block in list(&body["system"]) {

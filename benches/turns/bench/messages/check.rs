@@ -4,10 +4,9 @@
 use serde_json::Value;
 
 use super::cache::Blocks;
-use crate::session::Session;
 
 /// What is wrong with the body of a request; nothing when it is valid.
-pub fn problem(session: &Session, body: &Value, window: i64) -> Option<String> {
+pub fn problem(body: &Value, window: i64) -> Option<String> {
     let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let mut open: Vec<&str> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -28,7 +27,7 @@ pub fn problem(session: &Session, body: &Value, window: i64) -> Option<String> {
     if marks > 4 {
         return Some(format!("{marks} marks of the cache"));
     }
-    let tokens = Blocks::new(body).tokens() + tools_prompt(session);
+    let tokens = Blocks::new(body).tokens();
     (tokens > window).then(|| format!("{tokens} tokens in a window of {window}"))
 }
 
@@ -58,9 +57,4 @@ fn content(at: usize, blocks: &[Value]) -> Option<String> {
 
 fn of_type<'a>(blocks: &'a [Value], kind: &'static str) -> impl Iterator<Item = &'a Value> {
     blocks.iter().filter(move |block| block["type"] == kind)
-}
-
-/// What tools bring beside their own text.
-fn tools_prompt(session: &Session) -> i64 {
-    if session.aside > 0 { super::TOOLS } else { 0 }
 }

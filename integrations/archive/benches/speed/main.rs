@@ -44,8 +44,8 @@ fn main() {
         let addresses = sizes.map(|size| format!("sqlite://{}/{size}.db", folder.path().display()));
         run("SQLite", &addresses, sizes, effort).await;
         let Some(server) = postgres::Server::start() else { return };
-        let addresses = [server.database().await, server.database().await]
-            .map(|database| server.address(&database));
+        let addresses =
+            [server.database(), server.database()].map(|database| server.address(&database));
         run("PostgreSQL", &addresses, sizes, effort).await;
     });
 }

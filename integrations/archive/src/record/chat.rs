@@ -22,6 +22,11 @@ pub fn chat_messages(request: &Value) -> Vec<Message> {
     messages.into_iter().flatten().filter_map(message).collect()
 }
 
+/// The message of an answer.
+pub(super) fn answer(response: &Value) -> Option<Message> {
+    response.pointer("/choices/0/message").and_then(message)
+}
+
 /// One message; none for instructions and what has no role that is known.
 fn message(value: &Value) -> Option<Message> {
     let role = match value.get("role")?.as_str()? {
@@ -100,9 +105,8 @@ where
     }
 
     fn record(&self, response: Res, turn: OpenTurn) -> Res {
-        let answer = serde_json::to_value(&response).ok();
-        let answer = answer.as_ref().and_then(|answer| answer.pointer("/choices/0/message"));
-        if let Some(answer) = answer.and_then(message) {
+        let written = serde_json::to_value(&response).ok();
+        if let Some(answer) = written.as_ref().and_then(answer) {
             turn.answered([answer]);
         }
         response
@@ -146,7 +150,7 @@ where
 
 /// Puts an answer together from its chunks.
 #[derive(Debug, Default)]
-struct ChatChunks {
+pub(super) struct ChatChunks {
     text: String,
     /// Name and arguments of each tool call, by its index.
     calls: Vec<(Value, String, String)>,

@@ -40,6 +40,7 @@
 //! # }
 //! ```
 
+mod anthropic;
 mod chat;
 mod content;
 mod layer;
@@ -47,10 +48,13 @@ mod queue;
 mod responses;
 mod stream;
 mod transcript;
+mod wire;
 
+pub use anthropic::anthropic_messages;
 pub use chat::{Chat, StreamedChat, chat_messages};
 pub use layer::{RecordFuture, RecordLayer, RecordService};
 pub use queue::Recorder;
 pub use responses::{Responses, StreamedResponses, responses_messages, responses_turn};
 pub use stream::{Listener, RecordedStream};
 pub use transcript::{OpenTurn, Transcript, Turn, Whole, whole};
+pub use wire::Wire;

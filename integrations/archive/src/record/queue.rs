@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::transcript::{OpenTurn, Turn};
 use crate::append::Append;
 use crate::conversation::Conversation;
 
@@ -94,6 +95,11 @@ impl Recorder {
         for wait in flushed {
             let _ = wait.await;
         }
+    }
+
+    /// Begins a turn whose answer is handed in later, for whoever is no service.
+    pub fn open(&self, turn: Turn) -> OpenTurn {
+        OpenTurn::new(self.clone(), turn)
     }
 
     /// Queues a turn, or counts that there was no room for it.

@@ -62,7 +62,7 @@ fn item(item: &Value) -> Option<Message> {
 }
 
 /// The messages of an answer; none for one that is not whole, or failed.
-fn answer(response: &Value) -> Option<Vec<Message>> {
+pub(super) fn answer(response: &Value) -> Option<Vec<Message>> {
     // What ran into a limit was said all the same.
     let said = matches!(response.get("status")?.as_str()?, "completed" | "incomplete");
     said.then(|| items(response.get("output")))
@@ -184,7 +184,7 @@ where
 
 /// Waits for the event that ends an answer: it holds all of it.
 #[derive(Debug, Default)]
-struct LastEvent(Option<Vec<Message>>);
+pub(super) struct LastEvent(Option<Vec<Message>>);
 
 impl<T: Serialize> Listener<T> for LastEvent {
     fn heard(&mut self, event: &T) {

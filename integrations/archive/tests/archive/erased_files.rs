@@ -75,14 +75,14 @@ async fn sqlite_has_nothing_left_of_what_expired() {
 #[tokio::test]
 async fn postgres_has_nothing_left_in_its_tables_after_scrubbing() {
     let Some(server) = postgres::shared() else { return };
-    let name = server.database().await;
+    let name = server.database();
     let archive = Archive::open(&server.address(&name)).await.unwrap();
     fill(&archive, 0).await;
-    server.sql(&name, "CHECKPOINT").await;
+    server.sql(&name, "CHECKPOINT");
     let tables = server.data().join("base");
     assert_eq!(found(&tables), WORDS);
     archive.namespace("t").unwrap().conversation(WORDS[3]).unwrap().forget().await.unwrap();
     archive.scrub().await.unwrap();
-    server.sql(&name, "CHECKPOINT").await;
+    server.sql(&name, "CHECKPOINT");
     assert_eq!(found(&tables), [""; 0]);
 }

@@ -81,7 +81,7 @@ in_both! {
 #[tokio::test]
 async fn passwords_show_nowhere() {
     let Some(server) = postgres::shared() else { return };
-    let name = server.database().await;
+    let name = server.database();
     let right = Archive::open(&server.tcp_address(&name, postgres::PASSWORD)).await.unwrap();
     let tenant = right.namespace("t").unwrap();
     let conversation = tenant.conversation("c").unwrap();

@@ -60,7 +60,7 @@ async fn sqlite_keeps_what_it_acknowledged_to_writers_that_are_killed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_keeps_what_it_acknowledged_to_writers_that_are_killed() {
     let Some(server) = shared() else { return };
-    kill_writers(&server.address(&server.database().await)).await;
+    kill_writers(&server.address(&server.database())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,7 +68,7 @@ async fn postgres_keeps_what_it_acknowledged_when_the_server_is_killed() {
     let (rounds, time) = rounds();
     let Some(server) = Server::start() else { return };
     let started = Instant::now();
-    let address = server.address(&server.database().await);
+    let address = server.address(&server.database());
     let archive = Archive::open(&address).await.unwrap();
     let mut acknowledged = Vec::new();
     let mut done = 0;

@@ -54,6 +54,6 @@ async fn eight_processes_open_a_new_file_at_once() {
 async fn eight_processes_open_a_new_database_at_once() {
     let Some(server) = postgres::shared() else { return };
     for _ in 0..3 {
-        race(&server.address(&server.database().await)).await;
+        race(&server.address(&server.database())).await;
     }
 }

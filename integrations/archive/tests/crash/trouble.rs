@@ -51,7 +51,7 @@ async fn a_file_that_somebody_holds_is_an_error_in_time_and_the_next_call_works(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_somebody_holds_is_an_error_in_time_and_others_go_on() {
     let Some(server) = shared() else { return };
-    let address = server.address(&server.database().await);
+    let address = server.address(&server.database());
     let wait = Duration::from_millis(300);
     let archive = Archive::builder(&address).lock_timeout(wait).open().await.unwrap();
     let tenant = archive.namespace("t").unwrap();
@@ -137,10 +137,10 @@ async fn a_servers_full_disk_is_an_error_in_words_and_with_room_the_next_call_wo
     let folder = disk.0.join("tables");
     std::fs::create_dir(&folder).unwrap();
     server.give(&folder);
-    let name = server.database().await;
+    let name = server.database();
     let place = format!("CREATE TABLESPACE small_{name} LOCATION '{}'", folder.display());
-    server.sql("postgres", &place).await;
-    server.sql("postgres", &format!("ALTER DATABASE {name} SET TABLESPACE small_{name}")).await;
+    server.sql("postgres", &place);
+    server.sql("postgres", &format!("ALTER DATABASE {name} SET TABLESPACE small_{name}"));
     let archive = Archive::open(&server.address(&name)).await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let filler = disk.0.join("filler");
@@ -162,8 +162,8 @@ async fn a_servers_full_disk_is_an_error_in_words_and_with_room_the_next_call_wo
     conversation.append([big()]).await.unwrap();
     assert_eq!(conversation.recent(999).await.unwrap().len(), stored + 1);
     archive.close().await;
-    server.sql("postgres", &format!("DROP DATABASE {name}")).await;
-    server.sql("postgres", &format!("DROP TABLESPACE small_{name}")).await;
+    server.sql("postgres", &format!("DROP DATABASE {name}"));
+    server.sql("postgres", &format!("DROP TABLESPACE small_{name}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -196,7 +196,7 @@ async fn a_file_at_its_limit_is_an_error_in_words_everywhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_away_is_an_error_and_with_it_back_the_next_call_works() {
     let Some(server) = Server::start() else { return };
-    let address = server.address(&server.database().await);
+    let address = server.address(&server.database());
     let wait = Duration::from_secs(2);
     let archive = Archive::builder(&address).lock_timeout(wait).open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
@@ -205,7 +205,7 @@ async fn a_server_that_goes_away_is_an_error_and_with_it_back_the_next_call_work
     // Its connections are cut, one by one, while it runs on.
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                WHERE application_name = 'tower-cupel-archive'";
-    server.sql("postgres", cut).await;
+    server.sql("postgres", cut);
     conversation.append([Message::user("after a lost connection")]).await.unwrap();
 
     server.stop();

@@ -24,7 +24,7 @@ impl Database {
     /// A database of the shared server; none where there is no PostgreSQL.
     pub(crate) async fn postgres() -> Option<Self> {
         let server = postgres::shared()?;
-        let address = server.address(&server.database().await);
+        let address = server.address(&server.database());
         Some(Self { address, folder: None })
     }
 

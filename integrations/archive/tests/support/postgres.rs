@@ -179,21 +179,24 @@ impl Server {
     }
 
     /// Makes a new database and returns its name.
-    pub(crate) async fn database(&self) -> String {
+    pub(crate) fn database(&self) -> String {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("t{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        self.sql("postgres", &format!("CREATE DATABASE {name}")).await;
+        self.sql("postgres", &format!("CREATE DATABASE {name}"));
         name
     }
 
     /// Runs a statement of the test itself.
-    pub(crate) async fn sql(&self, database: &str, statement: &str) {
-        use sqlx::Connection as _;
-        let mut connection = sqlx::PgConnection::connect(&self.address(database)).await.unwrap();
-        let statement = sqlx::AssertSqlSafe(statement.to_owned());
-        sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
-        connection.close().await.unwrap();
+    pub(crate) fn sql(&self, database: &str, statement: &str) {
+        let ran = self
+            .command("psql")
+            .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", "cupel", "-h"])
+            .arg(&self.folder)
+            .args(["-p", &self.port.to_string(), "-d", database, "-c", statement])
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{statement}: {}", String::from_utf8_lossy(&ran.stderr));
     }
 
     /// The folder of the server's data.

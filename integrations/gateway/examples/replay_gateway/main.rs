@@ -1,11 +1,14 @@
 //! Recorded runs of agents, turn by turn, through a gateway to a strict server.
 //!
-//! `cargo run --release -p tower-cupel-gateway --example replay_gateway -- <folder>` reads the folder's
-//! `*.jsonl` files, sends every turn of every run through Chat Completions at three windows, and prints
-//! how many calls the server refused, how many exceeded the window by its own count, and how many
-//! failed; it fails unless all are 0. "No room": what is always sent does not fit. The gateway is told
-//! to refuse that, since the server would.
+//! `cargo run --release -p tower-cupel-gateway --example replay_gateway -- <folder>` reads the `*.jsonl` files
+//! of the folder (or of the one that `CUPEL_RUNS_DIR` names), sends every turn of every run as a request to
+//! `gpt-4o` through Chat Completions and Responses at three windows, and prints how many calls the server
+//! refused, how many exceeded the window or our own count by the server's count, and how many failed; it
+//! fails unless all are 0. "No room": what is always sent does not fit. The gateway is told to refuse that,
+//! since the server would.
 
+#[path = "../../../async-openai/examples/replay_openai/items.rs"]
+mod items;
 #[path = "../../../replay/mod.rs"]
 #[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared")]
 mod replay;
@@ -16,8 +19,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use bytes::Bytes;
-use cupel::tokens::Encoding;
-use cupel_gateway::{Config, Count, Gateway, ModelRule, Upstream};
+use cupel_gateway::{Config, Gateway, Upstream};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -32,71 +34,115 @@ use replay::{ANSWER, runs};
 /// The windows; smaller ones are the other integrations' business.
 const WINDOWS: [i64; 3] = [4_500, 12_000, 32_000];
 
+const MODEL: &str = "gpt-4o";
+
+#[derive(Debug, Clone, Copy)]
+enum Api {
+    Chat,
+    Responses,
+}
+
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let runs = runs::read(replay::folder()?)?;
     let server = replay::server().await;
-    let mut config = Config::new(Upstream::new(server.url())?);
-    config.fail_closed = true;
-    let count = Count::Exactly(Encoding::O200k);
-    let rule = |window| ModelRule::new(model(window)).window(window).count(count);
-    config.models = WINDOWS.map(rule).into();
-    let gateway = Gateway::new(config)?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(gateway.serve(listener, std::future::pending()));
-
     let client = Client::builder(TokioExecutor::new()).build_http();
     let mut report = Report::default();
-    for window in WINDOWS {
-        let mut tally = Tally::default();
-        for run in &runs {
-            for (turn, sent) in run.turns().enumerate() {
-                let status = post(&client, address, &request(window, run, sent)).await?;
-                let refused = server.take_arrived().pop().and_then(|arrived| arrived.refused);
-                let outcome = match (status, refused) {
-                    (422, None) => Outcome::NoRoom,
-                    (200, None) => Outcome::Taken,
-                    (status, None) => Outcome::Failed(status.to_string()),
-                    (_, refused) => Outcome::of(refused),
-                };
-                tally.add(format_args!("{}, turn {turn}", run.name), outcome);
+    let ways = [
+        (Api::Chat, "chat through the gateway"),
+        (Api::Responses, "responses through the gateway"),
+    ];
+    for (api, way) in ways {
+        for window in WINDOWS {
+            let gateway = gateway(server.url(), window).await?;
+            let mut tally = Tally::default();
+            for run in &runs {
+                for (turn, sent) in run.turns().enumerate() {
+                    let (status, counted) = post(&client, gateway, api, run, sent).await?;
+                    let outcome = match (status, Outcome::of_last(&server, counted)) {
+                        (422, None) => Outcome::NoRoom,
+                        (200, Some(Outcome::Taken)) if counted + i64::from(ANSWER) > window => {
+                            Outcome::Over(format!("{counted} tokens were sent"))
+                        }
+                        (_, Some(outcome)) => outcome,
+                        (status, None) => Outcome::Failed(status.to_string()),
+                    };
+                    tally.add(format_args!("{}, turn {turn}", run.name), outcome);
+                }
             }
+            report.add(way, window, tally);
         }
-        report.add("chat through the gateway", window, tally);
     }
     write!(std::io::stdout(), "{report}")?;
     Ok(report.exit_code())
 }
 
-/// The server's name for a model with this window, of a provider that takes more fields than OpenAI
-/// does: recorded runs have some, and nothing is taken out of them here.
-fn model(window: i64) -> String {
-    format!("other-{window}")
+/// A gateway that keeps to a window, however large the model's is.
+async fn gateway(upstream: &str, window: i64) -> Result<SocketAddr, Box<dyn Error>> {
+    let mut config = Config::new(Upstream::new(upstream)?);
+    config.fail_closed = true;
+    config.at_most = Some(window);
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(Gateway::new(config)?.serve(listener, std::future::pending()));
+    Ok(address)
 }
 
-fn request(window: i64, run: &Run, messages: &[Value]) -> Value {
-    let mut request = json!({
-        "model": model(window), "messages": messages, "max_completion_tokens": ANSWER,
-    });
-    let tool = |tool: &Value| json!({ "type": "function", "function": tool });
-    let tools: Vec<Value> = run.tools().iter().map(tool).collect();
+fn request(api: Api, run: &Run, messages: &[Value]) -> Value {
+    let tools = run.tools();
+    let of_type = |tool: &Value| match api {
+        Api::Chat => json!({ "type": "function", "function": tool }),
+        Api::Responses => {
+            let mut tool = tool.clone();
+            if let Some(fields) = tool.as_object_mut() {
+                fields.insert("type".to_owned(), "function".into());
+            }
+            tool
+        }
+    };
+    let mut request = match api {
+        Api::Chat => {
+            let messages: Vec<Value> = messages.iter().map(message).collect();
+            json!({ "model": MODEL, "messages": messages, "max_completion_tokens": ANSWER })
+        }
+        Api::Responses => json!({
+            "model": MODEL, "input": items::of(messages, true), "max_output_tokens": ANSWER,
+        }),
+    };
     if let (Some(fields), false) = (request.as_object_mut(), tools.is_empty()) {
-        fields.insert("tools".to_owned(), tools.into());
+        fields.insert("tools".to_owned(), tools.iter().map(of_type).collect());
     }
     request
 }
 
+/// A recorded message without what OpenAI does not take: fields of other providers, and empty ones.
+fn message(recorded: &Value) -> Value {
+    const TAKEN: [&str; 4] = ["role", "content", "tool_calls", "tool_call_id"];
+    let fields = recorded.as_object().into_iter().flatten();
+    let taken = fields.filter(|(name, value)| TAKEN.contains(&name.as_str()) && !value.is_null());
+    taken.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The status, and the tokens that were counted here.
 async fn post(
     client: &Client<HttpConnector, Full<Bytes>>,
     gateway: SocketAddr,
-    body: &Value,
-) -> Result<u16, Box<dyn Error>> {
-    let request = http::Request::post(format!("http://{gateway}/v1/chat/completions"))
+    api: Api,
+    run: &Run,
+    messages: &[Value],
+) -> Result<(u16, i64), Box<dyn Error>> {
+    let path = match api {
+        Api::Chat => "chat/completions",
+        Api::Responses => "responses",
+    };
+    let body = request(api, run, messages).to_string();
+    let request = http::Request::post(format!("http://{gateway}/v1/{path}"))
         .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.to_string())))?;
+        .body(Full::new(Bytes::from(body)))?;
     let answer = client.request(request).await?;
     let status = answer.status().as_u16();
+    let counted = answer.headers().get("x-cupel-tokens").and_then(|value| value.to_str().ok());
+    let counted = counted.and_then(|tokens| tokens.parse().ok()).unwrap_or_default();
     answer.into_body().collect().await?;
-    Ok(status)
+    Ok((status, counted))
 }

@@ -100,18 +100,22 @@ async fn pass(
             milliseconds = millis(started),
         );
     };
-    Ok(tapped(shared, answer, Box::new(ended)))
+    Ok(tapped(shared, answer, false, Box::new(ended)))
 }
 
-/// An upstream's answer on its way to the client.
+/// An upstream's answer on its way to the client; `keep`: somebody wants to read all of it.
 fn tapped(
     shared: &Shared,
     answer: Response<Incoming>,
+    keep: bool,
     ended: Box<dyn FnOnce(Ended) + Send>,
 ) -> Response<Body> {
     let readable = !answer.headers().contains_key(CONTENT_ENCODING);
     let stall = shared.config.limits.stall_time;
-    answer.map(|body| Tap::new(body, stall, readable, ended).boxed_unsync())
+    answer.map(|body| {
+        let tap = Tap::new(body, stall, readable, ended);
+        if keep { tap.keep().boxed_unsync() } else { tap.boxed_unsync() }
+    })
 }
 
 fn millis(started: Instant) -> u64 {

@@ -10,6 +10,8 @@ use crate::answer::{Refusal, visible};
 use crate::calls::{Call, Conversation, Draft, Ending, Fitted};
 use crate::gateway::Shared;
 use crate::proxy::Ended;
+#[cfg(feature = "archive")]
+use crate::proxy::How;
 use crate::select::{Outcome, Passed, Selected};
 use crate::tenant::Caller;
 
@@ -27,7 +29,7 @@ pub(super) struct Open {
     over: bool,
     /// Who said what, for the archive.
     #[cfg(feature = "archive")]
-    said: Option<(Caller, bytes::Bytes)>,
+    said: Option<crate::memory::Said>,
 }
 
 impl Open {
@@ -63,10 +65,18 @@ impl Open {
 
     /// Archives what was said once it has been answered, where there is an archive.
     #[cfg(feature = "archive")]
-    pub(super) fn said(mut self, caller: &Caller, body: &bytes::Bytes) -> Self {
-        let named = self.shared.memory.is_some() && caller.conversation.is_some();
-        self.said = named.then(|| (caller.clone(), body.clone()));
+    pub(super) fn said(mut self, said: crate::memory::Said) -> Self {
+        let named = self.shared.memory.is_some() && said.caller.conversation.is_some();
+        self.said = named.then_some(said);
         self
+    }
+
+    /// Whether somebody wants to read all of the answer.
+    pub(super) fn keeps_answer(&self) -> bool {
+        #[cfg(feature = "archive")]
+        return self.said.is_some();
+        #[cfg(not(feature = "archive"))]
+        return false;
     }
 
     pub(super) fn call(&self) -> &Call {
@@ -80,11 +90,12 @@ impl Open {
 
     /// The answer has passed, as far as it has.
     pub(super) fn ended(mut self, status: u16, ended: Ended) {
+        // Of one that broke off the client will ask again.
         #[cfg(feature = "archive")]
-        if let (200..300, Some((caller, body)), Some(memory)) =
-            (status, self.said.take(), &self.shared.memory)
+        if let (200..300, How::Whole, Some(said), Some(memory)) =
+            (status, ended.how, self.said.take(), &self.shared.memory)
         {
-            memory.remember(&caller, &body);
+            memory.remember(&said, ended.answer.as_deref());
         }
         self.end(status, ended.how.name(), ended.usage, ended.bytes);
     }

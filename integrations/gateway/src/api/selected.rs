@@ -47,7 +47,7 @@ pub(super) async fn answer(
     let parts = &with_beta(parts, selected.beta);
     let open = Open::begin(shared, route::name(endpoint), selected, &caller, started);
     #[cfg(feature = "archive")]
-    let open = open.said(&caller, &held.bytes);
+    let open = open.said(crate::memory::Said { caller, endpoint, request: held.bytes.clone() });
     let answer = match shared.client.send(&target, parts, sent).await {
         Ok(answer) => answer,
         Err(refusal) => {
@@ -58,8 +58,9 @@ pub(super) async fn answer(
     drop(held);
     let ours = describe(open.call());
     let status = answer.status().as_u16();
+    let keep = open.keeps_answer();
     let ended = move |ended: Ended| open.ended(status, ended);
-    let mut answer = tapped(shared, answer, Box::new(ended));
+    let mut answer = tapped(shared, answer, keep, Box::new(ended));
     answer.headers_mut().extend(ours);
     Ok(answer)
 }
@@ -93,7 +94,7 @@ pub(super) async fn count(
         let (end, milliseconds) = (ended.how.name(), millis(started));
         tracing::info!(route = "count_tokens", status, end, milliseconds);
     };
-    Ok(tapped(shared, answer, Box::new(ended)))
+    Ok(tapped(shared, answer, false, Box::new(ended)))
 }
 
 pub(super) async fn select(

@@ -6,5 +6,7 @@ mod tap;
 mod usage;
 
 pub(crate) use client::{Client, Target};
+#[cfg(feature = "archive")]
+pub(crate) use tap::How;
 pub(crate) use tap::{Ended, Tap};
 pub(crate) use usage::Usage;

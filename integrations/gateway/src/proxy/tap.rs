@@ -14,12 +14,18 @@ use super::usage::{Usage, Watch};
 use crate::answer::BoxError;
 
 /// How an answer ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) how: How,
     pub(crate) bytes: u64,
     pub(crate) usage: Option<Usage>,
+    /// All of it, where somebody wants to read it and it is not too long.
+    #[cfg_attr(not(feature = "archive"), allow(dead_code))]
+    pub(crate) answer: Option<Vec<u8>>,
 }
+
+/// The longest answer that is kept to be read.
+const KEPT: usize = 4 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
@@ -53,6 +59,8 @@ pub(crate) struct Tap {
     silence: Pin<Box<Sleep>>,
     /// None for what cannot be read, being compressed.
     watch: Option<Watch>,
+    /// What has passed, where somebody wants to read it.
+    kept: Option<Vec<u8>>,
     bytes: u64,
     tell: Option<Tell>,
 }
@@ -61,17 +69,23 @@ impl Tap {
     pub(crate) fn new(inner: Incoming, stall: Duration, read: bool, tell: Tell) -> Self {
         let watch = read.then(Watch::default);
         let silence = Box::pin(sleep(stall));
-        let mut tap = Self { inner, stall, silence, watch, bytes: 0, tell: Some(tell) };
+        let mut tap = Self { inner, stall, silence, watch, kept: None, bytes: 0, tell: Some(tell) };
         if tap.inner.is_end_stream() {
             tap.end(How::Whole);
         }
         tap
     }
 
+    /// Keeps what passes for whoever is told of the end, as far as it can be read.
+    pub(crate) fn keep(mut self) -> Self {
+        self.kept = self.watch.is_some().then(Vec::new);
+        self
+    }
+
     fn end(&mut self, how: How) {
         if let Some(tell) = self.tell.take() {
             let usage = self.watch.as_ref().and_then(Watch::usage);
-            tell(Ended { how, bytes: self.bytes, usage });
+            tell(Ended { how, bytes: self.bytes, usage, answer: self.kept.take() });
         }
     }
 
@@ -80,6 +94,10 @@ impl Tap {
             self.bytes = self.bytes.saturating_add(u64::try_from(data.len()).unwrap_or(u64::MAX));
             if let Some(watch) = &mut self.watch {
                 watch.see(data);
+            }
+            self.kept.take_if(|kept| kept.len().saturating_add(data.len()) > KEPT);
+            if let Some(kept) = &mut self.kept {
+                kept.extend_from_slice(data);
             }
         }
     }

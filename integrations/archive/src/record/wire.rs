@@ -1,0 +1,92 @@
+//! What was said, read from the bytes of a request and of its answer.
+
+use serde_json::Value;
+
+use super::stream::Listener as _;
+use super::transcript::Turn;
+use super::{anthropic, chat, responses};
+use crate::conversation::Conversation;
+use crate::message::Message;
+
+/// An API whose requests and answers are read as the bytes that go over the wire, for proxies. Clients
+/// in Rust have [`Chat`](super::Chat) and [`Responses`](super::Responses).
+///
+/// ```
+/// use cupel_archive::Archive;
+/// use cupel_archive::record::{Recorder, Wire};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let thread = Archive::open("sqlite::memory:").await?.namespace("acme")?.conversation("thread-1")?;
+/// let request = br#"{"messages":[{"role":"user","content":"Where is it?"}]}"#;
+/// let answer = b"data: {\"choices\":[{\"delta\":{\"content\":\"In Lyon.\"},\"finish_reason\":\"stop\"}]}\n\n";
+///
+/// let recorder = Recorder::new();
+/// let turn = Wire::Chat.turn(thread.clone(), request).ok_or("no JSON")?;
+/// recorder.open(turn).answered(Wire::Chat.answer(answer).unwrap_or_default());
+/// recorder.flush().await;
+/// assert_eq!(thread.recent(2).await?[1].message.content, "In Lyon.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wire {
+    /// OpenAI's Chat Completions.
+    Chat,
+    /// OpenAI's Responses.
+    Responses,
+    /// Anthropic's Messages.
+    Messages,
+}
+
+impl Wire {
+    /// The turn of a request; none for bytes that are no JSON.
+    pub fn turn(self, conversation: Conversation, request: &[u8]) -> Option<Turn> {
+        let request: Value = serde_json::from_slice(request).ok()?;
+        Some(match self {
+            Self::Chat => Turn::new(conversation, chat::chat_messages(&request)),
+            Self::Responses => responses::responses_turn(conversation, &request),
+            Self::Messages => Turn::new(conversation, anthropic::anthropic_messages(&request)),
+        })
+    }
+
+    /// The messages of an answer, which came whole or as a stream of events; none for one that is
+    /// not whole, or that cannot be read.
+    #[must_use]
+    pub fn answer(self, answer: &[u8]) -> Option<Vec<Message>> {
+        if let Ok(whole) = serde_json::from_slice::<Value>(answer) {
+            return match self {
+                Self::Chat => chat::answer(&whole).map(|message| vec![message]),
+                Self::Responses => responses::answer(&whole),
+                Self::Messages => anthropic::message(&whole).map(|message| vec![message]),
+            };
+        }
+        let events = events(std::str::from_utf8(answer).ok()?);
+        match self {
+            Self::Chat => {
+                let mut chunks = chat::ChatChunks::default();
+                events.for_each(|event| chunks.heard(&event));
+                super::Listener::<Value>::answer(chunks)
+            }
+            Self::Responses => {
+                let mut last = responses::LastEvent::default();
+                events.for_each(|event| last.heard(&event));
+                super::Listener::<Value>::answer(last)
+            }
+            Self::Messages => {
+                let mut all = anthropic::Events::default();
+                events.for_each(|event| all.heard(&event));
+                all.answer()
+            }
+        }
+    }
+}
+
+/// The data of a stream's events, as far as it is JSON. An event whose data has several lines is none
+/// of these APIs'.
+fn events(stream: &str) -> impl Iterator<Item = Value> {
+    let lines = stream.split(['\n', '\r']);
+    let data = lines.filter_map(|line| line.strip_prefix("data:"));
+    data.filter_map(|json| serde_json::from_str(json).ok())
+}
