@@ -132,7 +132,8 @@ impl Message {
     }
 
     /// Whether a user begins something new here.
-    pub(super) fn opens_exchange(&self) -> bool {
+    #[must_use]
+    pub fn opens_exchange(&self) -> bool {
         self.role == Role::User && self.answers.is_empty()
     }
 }

@@ -18,14 +18,18 @@ pub struct TurnReport {
     /// Tokens expected to be read from a prompt cache, if the call before was this one without its
     /// newest messages and is still remembered: an upper bound.
     pub cached_tokens: i64,
-    /// Tokens that are new to it.
+    /// Tokens that are new to it: all others that are sent.
     pub new_tokens: i64,
+    /// Of the new ones, those that it is expected to take up for the next call. Some providers
+    /// charge more for these.
+    pub written_tokens: i64,
     /// Why the request does not begin as the one before did; none when it does.
     pub broke: Option<Broke>,
     /// The model's window.
     pub window: i64,
     parts: Vec<(ContextItem, Part)>,
     same_recall: bool,
+    written_up_to: Option<i64>,
 }
 
 impl TurnReport {
@@ -37,10 +41,12 @@ impl TurnReport {
             excerpts: planned.excerpts.len(),
             cached_tokens: planned.expected.cached_tokens,
             new_tokens: 0,
+            written_tokens: 0,
             broke: planned.expected.broke,
             window,
             parts,
             same_recall: planned.expected.same_recall,
+            written_up_to: planned.expected.written_up_to,
         }
     }
 
@@ -51,6 +57,8 @@ impl TurnReport {
         }
         self.cached_tokens = self.cached_tokens.clamp(0, sent.max(0));
         self.new_tokens = sent.saturating_sub(self.cached_tokens);
+        let written = self.written_up_to.unwrap_or(sent).saturating_sub(self.cached_tokens);
+        self.written_tokens = written.clamp(0, self.new_tokens.max(0));
         self
     }
 

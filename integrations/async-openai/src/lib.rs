@@ -32,9 +32,9 @@ mod http;
 mod service;
 
 pub use cupel_json::{
-    ContextPosition, ContextRole, ContextTemplate, Detail, Endpoint, ImageRule, JsonBody,
-    MessageView, Model, ModelWindow, Models, OpenAiAdapter, Request, Streaming, ToolPrices,
-    ToolRule, UnknownModel,
+    CacheRule, ContextPosition, ContextRole, ContextTemplate, Detail, Endpoint, ImageRule,
+    JsonBody, MessageView, Model, ModelWindow, Models, OpenAiAdapter, Request, Streaming,
+    ToolPrices, ToolRule, UnknownModel,
 };
 pub use http::{HttpFuture, HttpLayer, HttpService};
 pub use service::{ChatService, ResponsesService};

@@ -70,6 +70,7 @@ fn every_mistake_is_listed_with_its_path() {
         window = -1
         encoding = "o200"
         factor = 0
+        prompt_cache = "prefixes"
         policy = { scorers = [{ type = "recency", weight = -1 }], slicer = "greedy", placer = "u_shaped" }
         [limits]
         depth = 0
@@ -94,6 +95,7 @@ fn every_mistake_is_listed_with_its_path() {
         "models[0].window: must be at least 1, got -1",
         "models[0].encoding: got \"o200\", expected one of o200k, cl100k, estimate; did you mean o200k?",
         "models[0].factor: must be between 0.1 and 10, got 0",
+        "models[0].prompt_cache: got \"prefixes\", expected one of prefix, breakpoints",
         "models[0].policy.scorers[0].weight: must be positive, got -1",
         "limits.depth: must be at least 1, got 0",
         "limits.body_second: unknown key",

@@ -15,8 +15,9 @@ use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
 use cupel::tokens::{Encoding, TokenCounter, load_in_background, shared_counter};
 use futures::future::BoxFuture;
 
+use crate::breakpoints::{Markable, has_own_options};
 use crate::count::{Meter, note_long_texts};
-use crate::models::Models;
+use crate::models::{CacheRule, Models};
 use crate::read::{Endpoint, Head, MessageView};
 use crate::request::{Edit, Parts, Piece, Request};
 use crate::template::{ContextPosition, ContextTemplate};
@@ -32,7 +33,8 @@ use crate::window::ModelWindow;
 /// API would refuse is left out and reported. Messages keep their order. They are edited only where a
 /// [plan](cupel::conversation::plan), which `Policy::chat` has, puts an excerpt in the place of a long
 /// result, and in the user's last message, whose first part becomes what is recalled and what sources
-/// give.
+/// give; for models whose prompt cache [needs them](crate::CacheRule::Breakpoints), some also get
+/// breakpoints.
 ///
 /// ```
 /// use cupel::Policy;
@@ -60,6 +62,7 @@ pub struct OpenAiAdapter {
     template: ContextTemplate,
     attributes: Option<Hook>,
     rules: Rules,
+    cache: Option<CacheRule>,
 }
 
 type Hook = Arc<dyn Fn(&MessageView<'_>) -> Attributes + Send + Sync>;
@@ -134,6 +137,14 @@ impl OpenAiAdapter {
         self
     }
 
+    /// Sets how the prompt cache of every model finds what it has seen, whatever the
+    /// [models](Models) say: [`CacheRule::Prefix`] for a server that knows no breakpoints.
+    #[must_use]
+    pub fn cache(mut self, rule: CacheRule) -> Self {
+        self.cache = Some(rule);
+        self
+    }
+
     /// The budget by the models this adapter knows.
     pub fn window(&self) -> ModelWindow {
         ModelWindow::new(self.models.clone())
@@ -160,6 +171,12 @@ impl OpenAiAdapter {
                     edits.entry(question).or_default().quotation = quotation;
                 }
                 arranged.retrieved.clear();
+            }
+            if !planned.whole {
+                let places = rest.markable.places(&rest.read, &arranged.kept);
+                for at in places.all().filter_map(|at| arranged.kept.get(at)) {
+                    edits.entry(*at).or_default().breakpoint = true;
+                }
             }
         }
         (arranged, edits)
@@ -194,6 +211,8 @@ pub struct Rest<R: Parts> {
     conversation: Conversation,
     /// What a plan recalls, once it is written.
     quotation: Option<String>,
+    /// Which of the messages may carry a breakpoint.
+    markable: Markable,
     meter: Meter,
 }
 
@@ -230,8 +249,12 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
                 "the body is one of Anthropic's Messages; use MessagesAdapter for it".into()
             );
         }
-        let head = request.head(|fields| Head::read(&meter, endpoint, fields))?;
+        let (head, own_options) = request
+            .head(|fields| (Head::read(&meter, endpoint, fields), has_own_options(fields)))?;
+        let cache = self.cache.unwrap_or(model.cache_rule());
+        let cache = if own_options { CacheRule::Prefix } else { cache };
         let read = |json: &[&str]| {
+            let markable = Markable::read(cache, endpoint, json);
             let mut entries = endpoint.read(&meter, json, head.remote);
             if let Some(attributes) = &self.attributes {
                 for (index, (entry, json)) in entries.iter_mut().zip(json).enumerate() {
@@ -239,9 +262,9 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
                     entry.message.attributes = Some(Box::new(attributes));
                 }
             }
-            entries
+            (entries, markable)
         };
-        let (messages, entries) = request.take(read)?;
+        let (messages, (entries, markable)) = request.take(read)?;
         let mut uncounted = head.uncounted;
         let mut read: Vec<Message> = Vec::with_capacity(entries.len());
         let mut thoughts = Vec::with_capacity(entries.len());
@@ -272,9 +295,17 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
             .into());
         }
         let source_frame_tokens = self.template.frame_tokens(&meter);
-        let quotation = None;
-        let rest =
-            Rest { request, messages, roles, read, thoughts, conversation, quotation, meter };
+        let rest = Rest {
+            request,
+            messages,
+            roles,
+            read,
+            thoughts,
+            conversation,
+            quotation: None,
+            markable,
+            meter,
+        };
         let mut split = Split::new(candidates, head.tokens, rest);
         split.source_frame_tokens = source_frame_tokens;
         split.refused = refused;
@@ -322,9 +353,11 @@ impl<R: Request> ContextAdapter<R> for OpenAiAdapter {
     }
 
     fn plan(&self, rest: &mut Self::Rest, turn: &Turn<'_>) -> Option<Planned> {
-        let Rest { conversation, read, thoughts, meter, .. } = rest;
+        let Rest { conversation, read, thoughts, markable, meter, .. } = rest;
         let texts = RequestTexts { messages: read, thoughts, meter, template: &self.template };
-        conversation.plan(turn, &texts).cloned()
+        let mut planned = conversation.plan(turn, &texts).cloned()?;
+        markable.expect(&mut planned, conversation, read, turn.fixed_tokens);
+        Some(planned)
     }
 
     fn quote(&self, rest: &mut Self::Rest, placed: &[Placed]) -> Option<i64> {

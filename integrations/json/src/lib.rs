@@ -34,7 +34,9 @@
 //! `tower-cupel-async-openai` turns it on.
 
 mod adapter;
+mod breakpoints;
 mod count;
+mod marks;
 mod messages;
 mod models;
 mod read;
@@ -46,7 +48,7 @@ mod window;
 pub use adapter::OpenAiAdapter;
 pub use count::{Detail, ImageRule, ToolPrices, ToolRule};
 pub use messages::{BINDING_BETA, ClaudeModel, ClaudeModels, ClaudeWindow, MessagesAdapter};
-pub use models::{Model, Models, UnknownModel};
+pub use models::{CacheRule, Model, Models, UnknownModel};
 pub use read::{Endpoint, MessageView};
 #[cfg(feature = "async-openai")]
 pub use request::Streaming;

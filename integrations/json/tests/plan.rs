@@ -4,6 +4,8 @@
 
 #[path = "plan/arbitrary.rs"]
 mod arbitrary;
+#[path = "plan/breakpoints.rs"]
+mod breakpoints;
 #[path = "plan/excerpts.rs"]
 mod excerpts;
 #[path = "plan/judging.rs"]

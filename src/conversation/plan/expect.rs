@@ -18,6 +18,9 @@ pub struct Expected {
     pub broke: Option<Broke>,
     /// Whether what is recalled is what was recalled then.
     pub same_recall: bool,
+    /// Tokens up to the last place where the cache may end, what is recalled not included; none
+    /// where it takes up all of the request.
+    pub written_up_to: Option<i64>,
 }
 
 /// Why a request does not begin as the one before did.
@@ -32,6 +35,8 @@ pub enum Broke {
     CutMoved,
     /// What is recalled, what the user replies to or steps of the exchange have given way.
     GaveWay,
+    /// The history begins elsewhere than it did: its older messages are no longer looked at.
+    StartMoved,
     /// Part of the conversation is on the server: nothing is known of it.
     Unknown,
 }
@@ -45,6 +50,7 @@ impl Broke {
             Self::Outgrown => "outgrown",
             Self::CutMoved => "cut moved",
             Self::GaveWay => "gave way",
+            Self::StartMoved => "start moved",
             Self::Unknown => "unknown",
         }
     }
@@ -79,6 +85,8 @@ pub(super) fn compare(
         && (before.question != now.question || before.share == now.share);
     let broke = match (before.step, now.step) {
         _ if same_run => None,
+        // What sources bring has given way to the conversation.
+        (Step::Whole, Step::Whole) => Some(Broke::GaveWay),
         (Step::Whole, _) => Some(Broke::Outgrown),
         (_, Step::Tail | Step::Whole) => Some(Broke::CutMoved),
         (Step::Tail, _) => Some(Broke::GaveWay),
@@ -104,5 +112,5 @@ pub(super) fn compare(
             [faded, rest, beside, kept].into_iter().fold(head, i64::saturating_add)
         }
     };
-    Expected { cached_tokens: cached, broke, same_recall }
+    Expected { cached_tokens: cached, broke, same_recall, written_up_to: None }
 }

@@ -2,6 +2,7 @@
 
 use cupel::Policy;
 use cupel::tokens::Encoding;
+use cupel_json::CacheRule;
 
 /// How the texts of a model are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub struct ModelRule {
     pub(crate) count: Option<Count>,
     pub(crate) factor: f64,
     pub(crate) policy: Option<Policy>,
+    pub(crate) cache: Option<CacheRule>,
 }
 
 impl ModelRule {
@@ -42,6 +44,7 @@ impl ModelRule {
             count: None,
             factor: 1.0,
             policy: None,
+            cache: None,
         }
     }
 
@@ -70,6 +73,14 @@ impl ModelRule {
     #[must_use]
     pub fn factor(mut self, factor: f64) -> Self {
         self.factor = factor;
+        self
+    }
+
+    /// Sets how the prompt cache finds what it has seen. Unless set, requests get breakpoints only
+    /// where OpenAI itself is asked, for models of its own that need them.
+    #[must_use]
+    pub fn cache(mut self, rule: CacheRule) -> Self {
+        self.cache = Some(rule);
         self
     }
 

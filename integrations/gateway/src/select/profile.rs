@@ -8,13 +8,15 @@ use std::task::{Context, Poll};
 use cupel::Policy;
 use cupel::layer::{CupelLayer, CupelService, Error, Selection};
 use cupel::tokens::{CachedCounter, Encoding, HeuristicCounter, TokenCounter, shared_counter};
-use cupel_json::{ClaudeModels, Endpoint, JsonBody, Model, ModelWindow, Models, OpenAiAdapter};
+use cupel_json::{
+    CacheRule, ClaudeModels, Endpoint, JsonBody, Model, ModelWindow, Models, OpenAiAdapter,
+};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 use tower::{Layer, Service};
 
 use super::budget::Calibrated;
 use super::messages;
-use crate::config::{Config, Count, ModelRule};
+use crate::config::{Config, Count, ModelRule, Upstream};
 use crate::proxy::Client;
 use crate::source;
 
@@ -125,6 +127,9 @@ fn layer(
         Some(Count::Estimate) => adapter = adapter.counter(estimates()),
         None => {}
     }
+    if let Some(cache) = rule.and_then(|rule| rule.cache).or_else(|| other_server(config)) {
+        adapter = adapter.cache(cache);
+    }
     let policy: Policy = rule.and_then(|rule| rule.policy.clone()).unwrap_or(config.policy.clone());
     let factor = rule.map_or(1.0, |rule| rule.factor);
     let mut builder = CupelLayer::builder()
@@ -140,6 +145,18 @@ fn layer(
     }
     Ok(builder.build()?.layer(Echo))
 }
+
+/// Of other servers than OpenAI's own it is not known what they do with breakpoints, whatever their
+/// models are called.
+fn other_server(config: &Config) -> Option<CacheRule> {
+    let claims = |upstream: &&Upstream| upstream.claims(Some(WITH_BREAKPOINTS));
+    let asked = config.upstreams.iter().filter(|upstream| claims(upstream).is_some());
+    let asked = asked.max_by_key(claims)?;
+    (!asked.url().starts_with("https://api.openai.com/")).then_some(CacheRule::Prefix)
+}
+
+/// The first model of OpenAI's whose cache matches only at breakpoints.
+const WITH_BREAKPOINTS: &str = "gpt-5.6";
 
 /// The estimates of all layers, remembered from turn to turn.
 fn estimates() -> Arc<dyn TokenCounter> {

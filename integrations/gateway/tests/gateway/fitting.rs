@@ -1,5 +1,7 @@
 //! What clients get who send more than fits.
 
+use cupel_gateway::ModelRule;
+use cupel_json::CacheRule;
 use serde_json::{Value, json};
 
 use crate::local_server::answer::Reply;
@@ -48,6 +50,25 @@ async fn a_conversation_that_is_too_long_is_fitted_and_the_upstream_takes_it() {
         .header("content-type", "application/json")
         .body(chat("test-900").to_string());
     assert_eq!(direct.send().await.unwrap().status(), 400);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_openais_gets_breakpoints_only_if_told() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.at_most = Some(900);
+    let rule = |cache| ModelRule::new("gpt-5.6").cache(cache);
+    for (cache, marks) in
+        [(None, false), (Some(CacheRule::Breakpoints), true), (Some(CacheRule::Prefix), false)]
+    {
+        let mut config = config.clone();
+        config.models.extend(cache.map(rule));
+        let gateway = Running::start(config).await;
+        post(&gateway, "/v1/chat/completions", &chat("gpt-5.6").to_string()).await;
+        let sent = String::from_utf8(server.take_arrived()[0].body.to_vec()).unwrap();
+        assert!(sent.contains("<recalled>"), "{sent}");
+        assert_eq!(sent.contains("\"prompt_cache_breakpoint\""), marks, "{cache:?}");
+    }
 }
 
 #[tokio::test]

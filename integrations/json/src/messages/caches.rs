@@ -8,6 +8,7 @@ use cupel::gather::BoxError;
 use serde_json::Value;
 
 use super::draft::Draft;
+use crate::marks::Stable;
 use crate::read::{Object, elements};
 use crate::request::{JsonBody, place};
 
@@ -100,17 +101,10 @@ impl Marks {
 pub(super) fn mark(json: &str, drafts: &mut [Draft<'_>], opens: &[bool]) -> Option<&'static str> {
     let request = Object::parse(json)?;
     let marks = Marks::read(&request, drafts.iter().map(Draft::json));
-    let question = opens.iter().rposition(|opens| *opens);
-    let before =
-        question.and_then(|question| opens.get(..question)?.iter().rposition(|opens| *opens));
+    let stable = Stable::of(opens);
     let newest = request.has("tools") && !marks.is_automatic();
     // Places are one more than the numbers of messages, so a question's is that of the one before.
-    let places = [
-        question.filter(|at| *at > 0),
-        newest.then_some(drafts.len()),
-        before.filter(|at| *at > 0),
-        Some(0),
-    ];
+    let places = [stable.question, newest.then_some(drafts.len()), stable.previous, Some(0)];
     let mut head = None;
     let mut room = marks.room();
     for place in places.into_iter().flatten() {

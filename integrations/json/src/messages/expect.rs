@@ -18,27 +18,31 @@ pub(super) fn by_marks(
     model: ClaudeModel,
 ) {
     let texts = body.message_texts();
-    let any = marked || {
-        let request = Object::parse(body.json()).unwrap_or_default();
-        Marks::read(&request, texts.iter().copied()).any()
-    };
+    let request = Object::parse(body.json()).unwrap_or_default();
+    let marks = Marks::read(&request, texts.iter().copied());
+    let any = marked || marks.any();
     // What was written at the end of the call before stands this many blocks before the end.
-    let newest = texts.iter().rev().scan(false, |done, json| {
+    let since = texts.iter().rev().scan(false, |done, json| {
         let is_models =
             Object::parse(json).is_some_and(|m| m.text("role").as_deref() == Some("assistant"));
         let was_done = *done;
         *done |= is_models;
         (!was_done).then(|| blocks(json))
     });
-    let far = newest.sum::<usize>() > LOOK_BACK;
+    let far = since.sum::<usize>() > LOOK_BACK;
+    let before = planned.parts.iter().zip(&planned.tokens).filter(|(part, _)| part.is_sent());
+    let before = before.take_while(|(part, _)| !matches!(part, Part::Question | Part::Exchange));
+    let before = before.map(|(_, tokens)| *tokens).fold(fixed_tokens, i64::saturating_add);
+    // Without tools only what stands before the question is marked.
+    let newest = request.has("tools") || marks.is_automatic() || !marked;
+    planned.expected.written_up_to = match any {
+        false => Some(0),
+        true if newest => None,
+        true => Some(before),
+    };
     let cached = &mut planned.expected.cached_tokens;
     if far && marked {
         // The mark before the question is still in its place.
-        let sent = planned.parts.iter().zip(&planned.tokens);
-        let before = sent.filter(|(part, _)| part.is_sent());
-        let before =
-            before.take_while(|(part, _)| !matches!(part, Part::Question | Part::Exchange));
-        let before = before.map(|(_, tokens)| *tokens).fold(fixed_tokens, i64::saturating_add);
         *cached = (*cached).min(before);
     }
     if !any || *cached < model.least_cached() {

@@ -27,6 +27,20 @@ pub struct Model {
     encoding: Encoding,
     images: ImageRule,
     tools: ToolRule,
+    cache: CacheRule,
+}
+
+/// How a model's prompt cache finds what it has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CacheRule {
+    /// By any prefix, or nothing is known of it: requests get no breakpoints.
+    #[default]
+    Prefix,
+    /// Only at breakpoints, as OpenAI's models do from GPT-5.6 on: requests that a
+    /// [plan](cupel::conversation::plan) cuts get `prompt_cache_breakpoint` where the next one will
+    /// look.
+    Breakpoints,
 }
 
 impl Model {
@@ -39,7 +53,8 @@ impl Model {
             _ => ToolRule::CURRENT,
         };
         let images = ImageRule::Tiles { base: 85, tile: 170 };
-        Self { limits: WindowLimits::new(window), encoding, images, tools }
+        let cache = CacheRule::Prefix;
+        Self { limits: WindowLimits::new(window), encoding, images, tools, cache }
     }
 
     /// Limits the prompt alone, where the window may not be used up by it.
@@ -60,6 +75,13 @@ impl Model {
     #[must_use]
     pub const fn tools(mut self, rule: ToolRule) -> Self {
         self.tools = rule;
+        self
+    }
+
+    /// Sets how its prompt cache finds what it has seen; by any prefix unless set.
+    #[must_use]
+    pub const fn cache(mut self, rule: CacheRule) -> Self {
+        self.cache = rule;
         self
     }
 
@@ -91,6 +113,12 @@ impl Model {
     #[must_use]
     pub fn tool_rule(&self) -> ToolRule {
         self.tools
+    }
+
+    /// How its prompt cache finds what it has seen.
+    #[must_use]
+    pub fn cache_rule(&self) -> CacheRule {
+        self.cache
     }
 }
 

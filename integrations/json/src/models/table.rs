@@ -2,11 +2,12 @@
 //!
 //! Windows and limits: <https://platform.openai.com/docs/models>. Images:
 //! <https://platform.openai.com/docs/guides/images-vision#calculating-costs>. Where documents
-//! disagree, the entry that counts more stands here.
+//! disagree, the entry that counts more stands here. Prompt caches:
+//! <https://platform.openai.com/docs/guides/prompt-caching>.
 
 use cupel::tokens::Encoding::{Cl100k, O200k};
 
-use super::Model;
+use super::{CacheRule, Model};
 use crate::count::ImageRule;
 
 const fn tiles(base: i64, tile: i64) -> ImageRule {
@@ -64,7 +65,7 @@ pub(super) const MODELS: &[(&str, Model)] = &[
     ("gpt-5.4-mini", GPT_5.images(LARGE_PATCHES)),
     ("gpt-5.4-nano", GPT_5.images(LARGE_PATCHES)),
     ("gpt-5.5", GPT_5_4),
-    ("gpt-5.6", GPT_5_4),
+    ("gpt-5.6", GPT_5_4.cache(CacheRule::Breakpoints)),
     ("gpt-oss", Model::new(131_072, O200k)),
     ("o1", REASONING),
     ("o1-mini", Model::new(128_000, O200k)),

@@ -46,6 +46,7 @@ impl Sent {
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) window: i64,
+    pub(crate) model: &'static str,
     pub(crate) plan: TurnPlan,
     pub(crate) documents: Vec<String>,
     /// Who judges, if not the policy's own judge.
@@ -54,12 +55,13 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(window: i64) -> Self {
-        Self { window, plan: TurnPlan::new(), documents: Vec::new(), relevance: None }
+        let (plan, documents) = (TurnPlan::new(), Vec::new());
+        Self { window, model: "gpt-4o", plan, documents, relevance: None }
     }
 
     /// Sends a request of these messages.
     pub(crate) fn send(&self, messages: &[Value]) -> Result<Sent, String> {
-        let body = json!({"model": "gpt-4o", "messages": messages});
+        let body = json!({"model": self.model, "messages": messages});
         self.send_json(Endpoint::Chat, body.to_string())
     }
 

@@ -2,6 +2,7 @@
 
 use cupel::config::{Fields, Path, Tree};
 use cupel::tokens::Encoding;
+use cupel_json::CacheRule;
 
 use super::mistakes::{Mistakes, one_of};
 use super::{list, policy};
@@ -29,6 +30,7 @@ fn rule(tree: Tree, path: &Path<'_>, mistakes: &mut Mistakes) -> Option<ModelRul
     let at_most: Option<i64> = fields.maybe("at_most");
     let encoding: Option<String> = fields.maybe("encoding");
     let factor = fields.or("factor", 1.0);
+    let cache: Option<String> = fields.maybe("prompt_cache");
     let policy = fields.take("policy");
     fields.close();
     mistakes.positive(&path.key("window"), window);
@@ -49,7 +51,17 @@ fn rule(tree: Tree, path: &Path<'_>, mistakes: &mut Mistakes) -> Option<ModelRul
         }
         found
     });
+    let cache = cache.and_then(|name| {
+        let known = [("prefix", CacheRule::Prefix), ("breakpoints", CacheRule::Breakpoints)];
+        let found = known.iter().find(|(known, _)| *known == name).map(|(_, rule)| *rule);
+        if found.is_none() {
+            let names = known.map(|(name, _)| name);
+            let message = format!("got {name:?}, {}", one_of(&name, &names));
+            mistakes.add(&path.key("prompt_cache"), message);
+        }
+        found
+    });
     let policy = policy.and_then(|tree| policy::read(tree, &path.key("policy"), mistakes));
     let rule = ModelRule::new(name?);
-    Some(ModelRule { window, at_most, count, factor, policy, ..rule })
+    Some(ModelRule { window, at_most, count, factor, policy, cache, ..rule })
 }
