@@ -49,21 +49,15 @@ fn sum<T>(parts: &[T], tokens: impl FnMut(&T) -> i64) -> i64 {
     parts.iter().map(tokens).fold(0, i64::saturating_add)
 }
 
-/// What is sent around a user's message. Each result is a message of its own, and so is what stands
-/// between two of them; as text they are all one.
+/// What is sent around a user's message. Each result is a message of its own, and so is each other part
+/// in OpenAI's Responses; which API it will be is not known here, so it is the most.
 fn frame(content: &[UserContent], count: &Count) -> i64 {
-    if !count.tools {
-        return count.message(Role::User);
-    }
-    let message = |group: &[UserContent]| match group {
-        [first, ..] if is_result(first) => {
-            let results = i64::try_from(group.len()).unwrap_or(i64::MAX);
-            count.message(Role::Tool).saturating_mul(results)
-        }
+    let message = |part: &UserContent| match part {
+        part if count.tools && is_result(part) => count.message(Role::Tool),
         _ => count.message(Role::User),
     };
-    let groups = content.chunk_by(|a, b| is_result(a) == is_result(b)).map(message);
-    groups.fold(0, i64::saturating_add)
+    let parts = content.iter().map(message).fold(0, i64::saturating_add);
+    if content.is_empty() { count.message(Role::User) } else { parts }
 }
 
 /// What is sent around a message of the model. OpenAI's Responses take each part of it as an item of its

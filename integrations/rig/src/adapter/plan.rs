@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use cupel::ContextItem;
+use cupel::conversation::Role;
 use cupel::conversation::plan::{Broke, Part, Planned, Quotation, Texts, Turn};
 use cupel::tokens::TokenCounter;
 use rig_core::completion::history::NO_TOOL_OUTPUT;
@@ -74,7 +75,10 @@ impl<R> Rest<R> {
         }
         let were_documents = self.tokens_before.is_some_and(|tokens| tokens <= room);
         let staying = tokens_of(&mut self.documents.iter().filter(|document| !document.quoted));
-        turn.room = turn.room.saturating_sub(staying);
+        // What is recalled may be sent as a message of its own.
+        let frame = self.count.message(Role::User);
+        let fits = self.tokens <= room && !turn.has_sources;
+        turn.room = turn.room.saturating_sub(staying).saturating_sub(if fits { 0 } else { frame });
         turn.has_sources |= self.documents.iter().any(|document| document.quoted);
 
         let Self { messages, positions, count, conversation, .. } = self;

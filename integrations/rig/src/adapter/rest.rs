@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use cupel::ContextItem;
-use cupel::conversation::{Arranged, Conversation};
+use cupel::conversation::{Arranged, Conversation, Role};
 use cupel::layer::{Origin, Placed};
 use rig_core::completion::Document;
 use rig_core::message::{Message, UserContent};
@@ -88,13 +88,16 @@ impl<R: CompletionCall> Rest<R> {
 }
 
 impl<R> Rest<R> {
-    /// Writes what is recalled, and counts it.
+    /// Writes what is recalled, and counts it: as a message of its own, since OpenAI's Responses take
+    /// each part of a user's message so.
     pub(super) fn quote(&mut self, placed: &[Placed]) -> i64 {
         let mut arranged = self.conversation.arrange(placed.to_vec());
         arranged.others.sort_unstable();
         quote_documents(&self.documents, &mut arranged);
         self.quotation = self.write_quotation(&arranged);
-        self.quotation.as_deref().map_or(0, |text| self.count.text(text))
+        let tokens =
+            |text: &str| self.count.text(text).saturating_add(self.count.message(Role::User));
+        self.quotation.as_deref().map_or(0, tokens)
     }
 
     fn write_quotation(&self, arranged: &Arranged) -> Option<String> {

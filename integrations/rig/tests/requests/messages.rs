@@ -123,14 +123,14 @@ fn interrupted_run() -> Vec<Message> {
 #[tokio::test]
 async fn the_question_and_the_last_words_stay_where_smaller_messages_would_win() {
     let history = interrupted_run();
-    // Pinned are the question (46), the words with their call (10 + 19) and the last step (10 + 8),
+    // Pinned are the question (46), the words with their call (10 + 23) and the last step (10 + 8),
     // and 3 prime the answer. An exchange of 10 has more score to the token, but there is no room.
-    let (sent, selection) = select(request(history.clone()), 46 + 29 + 18 + 3 + 9).await;
+    let (sent, selection) = select(request(history.clone()), 46 + 33 + 18 + 3 + 9).await;
     validate_canonical(&sent.chat_history).unwrap();
     assert_eq!(sent.chat_history, history[12..]);
     assert_eq!(selection.report.excluded.len(), 6);
     // One token more, and one of them fits.
-    let (sent, _) = select(request(history.clone()), 46 + 29 + 18 + 3 + 10).await;
+    let (sent, _) = select(request(history.clone()), 46 + 33 + 18 + 3 + 10).await;
     assert_eq!(sent.chat_history, history[10..]);
 }
 

@@ -58,7 +58,7 @@ async fn documents_that_do_not_all_fit_are_quoted_by_relevance() {
     assert!(recalled.contains("[document, untrusted] crates: A crate holds 24 bottles.\n"));
     assert!(recalled.contains("] prices year: \"2031\": A bottle costs 3.\n"), "{recalled}");
     let turn = selection.plan.unwrap();
-    assert_eq!(turn.recalled_tokens, word_count(&recalled));
+    assert_eq!(turn.recalled_tokens, word_count(&recalled) + 4);
     assert!(turn.recalled_tokens <= turn.share);
     assert!(turn.cached_tokens + turn.new_tokens <= 1_000);
 }
