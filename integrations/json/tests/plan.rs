@@ -20,3 +20,5 @@ mod properties;
 mod recall;
 #[path = "plan/support.rs"]
 mod support;
+#[path = "plan/waiting.rs"]
+mod waiting;
