@@ -29,11 +29,11 @@ fn exchange(question: &str, answer: &str) -> [Message; 2] {
 /// The texts of a user's message.
 fn texts(message: &Message) -> Vec<&str> {
     let Message::User { content } = message else { return Vec::new() };
-    let text = |part| match part {
-        &UserContent::Text(ref text) => Some(&*text.text),
+    let texts = content.iter().filter_map(|part| match part {
+        UserContent::Text(text) => Some(&*text.text),
         _ => None,
-    };
-    content.iter().filter_map(text).collect()
+    });
+    texts.collect()
 }
 
 /// The texts of a message's tool results.
