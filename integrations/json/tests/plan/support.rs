@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use cupel::conversation::plan::Part;
 use cupel::gather::Source;
 use cupel::layer::{CupelLayer, Selection, TurnReport};
 use cupel::model::TurnPlan;
 use cupel::policy::Relevance;
 use cupel::tokens::{TokenCounter, counter_fn};
-use cupel::{ContextBudget, ContextItem, Policy};
+use cupel::{ContextItem, Policy};
 use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -25,6 +26,8 @@ pub(crate) struct Sent {
     pub(crate) plan: TurnReport,
     /// The tokens of the messages, as reported.
     pub(crate) tokens: i64,
+    /// And of all else that is sent.
+    pub(crate) fixed_tokens: i64,
 }
 
 impl Sent {
@@ -32,6 +35,23 @@ impl Sent {
     pub(crate) fn question(&self) -> String {
         let user = self.messages.iter().rfind(|message| message["role"] == "user").unwrap();
         text(user)
+    }
+
+    /// The first unit that is kept without holes; none where the conversation is sent as it came.
+    pub(crate) fn cut(&self) -> Option<usize> {
+        let parts: Vec<Part> = self.plan.parts().map(|(_, part)| part).collect();
+        let gap = parts.iter().rposition(|part| matches!(part, Part::Earlier | Part::Dropped));
+        let kept = |part: &Part| part.is_sent() && *part != Part::Head;
+        let from = gap.map_or(0, |gap| gap + 1);
+        let cut = parts.iter().enumerate().skip(from).find(|(_, part)| kept(part));
+        cut.map(|(at, _)| at).filter(|_| !self.plan.whole)
+    }
+
+    /// Whether older messages have given way to the exchange under way, beyond the grid.
+    pub(crate) fn gave_way(&self) -> bool {
+        let gone = |part| matches!(part, Part::Replied | Part::Dropped);
+        let no_tail = |part| matches!(part, Part::Tail | Part::Faded);
+        self.plan.parts().any(|(_, part)| gone(part)) || !self.plan.parts().any(|(_, p)| no_tail(p))
     }
 
     /// The quoted part of it.
@@ -47,6 +67,9 @@ impl Sent {
 pub(crate) struct Settings {
     pub(crate) window: i64,
     pub(crate) model: &'static str,
+    /// What is kept for the answer, and how many tools there are.
+    pub(crate) output: i64,
+    pub(crate) tools: usize,
     pub(crate) plan: TurnPlan,
     pub(crate) documents: Vec<String>,
     /// Who judges, if not the policy's own judge.
@@ -56,12 +79,20 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(window: i64) -> Self {
         let (plan, documents) = (TurnPlan::new(), Vec::new());
-        Self { window, model: "gpt-4o", plan, documents, relevance: None }
+        let (output, tools) = (0, 0);
+        Self { window, model: "gpt-4o", output, tools, plan, documents, relevance: None }
     }
 
     /// Sends a request of these messages.
     pub(crate) fn send(&self, messages: &[Value]) -> Result<Sent, String> {
-        let body = json!({"model": self.model, "messages": messages});
+        let mut body = json!({"model": self.model, "messages": messages});
+        if self.output > 0 {
+            body["max_completion_tokens"] = json!(self.output);
+        }
+        if self.tools > 0 {
+            let tool = |at| json!({"type": "function", "function": {"name": format!("look{at}")}});
+            body["tools"] = json!((0..self.tools).map(tool).collect::<Vec<_>>());
+        }
         self.send_json(Endpoint::Chat, body.to_string())
     }
 
@@ -74,11 +105,12 @@ impl Settings {
             policy = policy.with_relevance(relevance.clone());
         }
         let mut layer = CupelLayer::<JsonBody, _>::builder()
+            .budget(OpenAiAdapter::new().window().tokens(self.window).default_output(0))
             .adapter(OpenAiAdapter::new().counter(counter))
             .policy(policy)
-            .budget(ContextBudget::builder(self.window).build().unwrap())
             .on_selection(move |selection: &Selection| {
-                *note.lock().unwrap() = Some((selection.plan.clone(), selection.sent.tokens));
+                let tokens = (selection.sent.tokens, selection.fixed_tokens);
+                *note.lock().unwrap() = Some((selection.plan.clone(), tokens));
             });
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
@@ -101,8 +133,8 @@ impl Settings {
         let body: Value = serde_json::from_str(&json).unwrap();
         let field = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         let messages = body[field].as_array().unwrap().clone();
-        let (plan, tokens) = seen.lock().unwrap().take().expect("a selection");
-        Ok(Sent { json, messages, plan: *plan.expect("a planned turn"), tokens })
+        let (plan, (tokens, fixed_tokens)) = seen.lock().unwrap().take().expect("a selection");
+        Ok(Sent { json, messages, plan: *plan.expect("a planned turn"), tokens, fixed_tokens })
     }
 }
 
