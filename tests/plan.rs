@@ -77,3 +77,31 @@ fn plans_are_shared_between_threads() {
     assert_shared::<Turn<'static>>();
     assert_shared::<Plain<'static>>();
 }
+
+#[test]
+fn what_is_quoted_needs_nothing() {
+    use cupel::conversation::{Conversation, Message, Rules};
+    use cupel::model::{Origin, Placed};
+
+    let mut messages = vec![
+        Message::new(Role::User, "Look at both.", 20),
+        Message::new(Role::Assistant, "Let me think.", 20),
+        Message::new(Role::Assistant, "The second is blue.", 20).needs(1),
+    ];
+    let talk = (0..20).map(|turn| {
+        let role = if turn % 2 == 0 { Role::User } else { Role::Assistant };
+        Message::new(role, format!("Message {turn}."), 40)
+    });
+    messages.extend(talk);
+    messages.push(Message::new(Role::User, "What is blue?", 10));
+    let mut conversation = Conversation::new(messages.clone(), &Rules::new()).unwrap();
+    let item = conversation.candidates()[2].clone();
+    let placed = [Placed { item, origin: Origin::Request(2) }];
+    assert_eq!(conversation.withdrawn(&placed).len(), 1, "it is sent with its thoughts only");
+    let plan = TurnPlan::new().recall(0.3);
+    let texts = Plain::new(&messages, &HeuristicCounter);
+    let planned = conversation.plan(&Turn::new(&plan, 400), &texts).unwrap();
+    assert_eq!(planned.parts[2], Part::Earlier);
+    assert!(conversation.withdrawn(&placed).is_empty());
+    assert!(conversation.quote(&placed, &texts).unwrap().contains("The second is blue."));
+}

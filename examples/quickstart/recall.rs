@@ -50,68 +50,101 @@ fn recall(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         .build()?;
 
     let all: i64 = items.iter().map(ContextItem::tokens).sum();
-    writeln!(out, "{} messages of {all} tokens, a budget of {BUDGET}\n", items.len())?;
+    writeln!(out, "{} messages of {all} tokens, a budget of {BUDGET}.", items.len())?;
+    writeln!(out, "✓ has the answer. The best of each way, with the question's words marked:\n")?;
+    let mut found = [0; 2];
+    let mut wanted = 0;
     for asked in list("questions").into_iter().flatten() {
         let question = Question::new(text(asked, "question"));
-        let answers: Vec<usize> = asked
-            .get("answers")
-            .and_then(serde_json::Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(|number| usize::try_from(number.as_u64()?).ok())
-            .collect();
-        writeln!(out, "── {} ──", question.text())?;
+        let answers = asked.get("answers").and_then(serde_json::Value::as_array);
+        let answers = answers.into_iter().flatten();
+        let answers: Vec<usize> =
+            answers.filter_map(|number| usize::try_from(number.as_u64()?).ok()).collect();
         let newest = newest_first.dry_run(&items, &budget)?;
-        show(out, "newest first", &newest, &items, &answers, None)?;
         let chat = Policy::chat().dry_run_for(&question, &items, &budget)?;
-        show(out, "chat", &chat, &items, &answers, Some(&question))?;
-        writeln!(out)?;
+        let columns = [("newest first", newest), ("chat", chat)]
+            .map(|(name, report)| Column::new(name, &report, &items, &answers, &question));
+        writeln!(out, "── {} ──", question.text())?;
+        side_by_side(out, &columns)?;
+        wanted += answers.len();
+        for (sum, column) in found.iter_mut().zip(&columns) {
+            *sum += column.found;
+        }
     }
-    Ok(())
-}
-
-/// One way's selection: what it has of the answer, and its best messages with the words marked.
-fn show(
-    out: &mut impl Write,
-    name: &str,
-    report: &SelectionReport,
-    items: &[ContextItem],
-    answers: &[usize],
-    question: Option<&Question>,
-) -> io::Result<()> {
-    let number = |item: &ContextItem| items.iter().position(|it| ContextItem::same(it, item));
-    let sent: Vec<usize> =
-        report.included.iter().filter_map(|it| Some(number(&it.item)? + 1)).collect();
-    let found = answers.iter().filter(|answer| sent.contains(answer)).count();
-    let range = |end: Option<&usize>| end.copied().unwrap_or_default();
+    let [newest, chat] = found;
     writeln!(
         out,
-        "{name:>13}: {} messages, {} to {}; the answer: {found} of {} messages",
-        sent.len(),
-        range(sent.first()),
-        range(sent.last()),
-        answers.len(),
+        "Of {wanted} messages with an answer, newest first sends {newest} and chat {chat}."
     )?;
-    let Some(question) = question else { return Ok(()) };
-    let mut best: Vec<_> = report.included.iter().collect();
-    best.sort_by(|a, b| b.score.total_cmp(&a.score));
-    for included in best.into_iter().take(4) {
-        let at = number(&included.item).map_or(0, |at| at + 1);
-        let mark = if answers.contains(&at) { '✓' } else { ' ' };
-        let hint = included.item.future_relevance_hint().unwrap_or_default();
-        let because: Vec<&str> = included.item.matched_words().collect();
-        let because = if because.is_empty() { "its neighbours".into() } else { because.join(", ") };
-        writeln!(out, "{mark:>13} {at:>3}  {hint:.2}  because of {because}")?;
-        writeln!(out, "{:>19}{}", "", marked(question, included.item.content()))?;
-    }
     Ok(())
 }
 
-/// The text with the question's words between asterisks, as much as a line holds.
+/// What one way sends.
+struct Column {
+    lines: Vec<String>,
+    /// How many messages with the answer are among it.
+    found: usize,
+}
+
+/// The best messages that are shown; those with the answer are shown in any case.
+const SHOWN: usize = 3;
+const WIDTH: usize = 62;
+
+impl Column {
+    fn new(
+        name: &str,
+        report: &SelectionReport,
+        items: &[ContextItem],
+        answers: &[usize],
+        question: &Question,
+    ) -> Self {
+        let number = |item: &ContextItem| {
+            items.iter().position(|it| ContextItem::same(it, item)).map_or(0, |at| at + 1)
+        };
+        let mut sent: Vec<_> =
+            report.included.iter().map(|it| (number(&it.item), it.score, &it.item)).collect();
+        sent.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let has_answer = |at: &usize| answers.contains(at);
+        let found = sent.iter().filter(|(at, ..)| has_answer(at)).count();
+        let of = answers.len();
+        let mut lines = vec![format!("{name}: {} messages, {found} of {of} answers", sent.len())];
+        for (rank, (at, _, item)) in sent.into_iter().enumerate() {
+            if rank >= SHOWN && !has_answer(&at) {
+                continue;
+            }
+            let mark = if has_answer(&at) { '✓' } else { ' ' };
+            let words: Vec<&str> = item.matched_words().collect();
+            let why = match item.future_relevance_hint() {
+                None => String::new(),
+                Some(hint) if words.is_empty() => format!("  {hint:.2} by its neighbours"),
+                Some(hint) => format!("  {hint:.2} because of {}", words.join(", ")),
+            };
+            lines.push(cut(&format!("{mark}{at:>4}{why}")));
+            lines.push(format!("      {}", marked(question, item.content())));
+        }
+        Self { lines, found }
+    }
+}
+
+fn side_by_side(out: &mut impl Write, [left, right]: &[Column; 2]) -> io::Result<()> {
+    for row in 0..left.lines.len().max(right.lines.len()) {
+        let line = |column: &Column| column.lines.get(row).cloned().unwrap_or_default();
+        let row = format!("{:WIDTH$} │ {}", line(left), line(right));
+        writeln!(out, "{}", row.trim_end())?;
+    }
+    writeln!(out)
+}
+
+/// The text from shortly before the question's first word on, with its words between asterisks.
 fn marked(question: &Question, text: &str) -> String {
-    let mut line = String::new();
-    let mut end = 0;
-    for mark in Lexical::new().marks(question, text) {
+    let marks = Lexical::new().marks(question, text);
+    let first = marks.first().map_or(0, |mark| mark.start);
+    let before = text.get(..first).unwrap_or_default();
+    let start = before.char_indices().rev().nth(12).map_or(0, |(at, _)| at);
+    let start = text.get(start..first).and_then(|it| it.find(' ')).map_or(0, |at| start + at + 1);
+    let mut line = if start > 0 { "…".to_owned() } else { String::new() };
+    let mut end = start;
+    for mark in marks {
         line.push_str(text.get(end..mark.start).unwrap_or_default());
         line.push('*');
         line.push_str(text.get(mark.clone()).unwrap_or_default());
@@ -119,8 +152,13 @@ fn marked(question: &Question, text: &str) -> String {
         end = mark.end;
     }
     line.push_str(text.get(end..).unwrap_or_default());
-    match line.char_indices().nth(140) {
-        Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
-        None => line,
+    cut(&line)
+}
+
+/// As much as a column holds.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(WIDTH - 7) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
     }
 }

@@ -154,10 +154,11 @@ impl Conversation {
     /// Which of what was selected cannot be sent, for
     /// [`ContextAdapter::withdrawn`](crate::layer::ContextAdapter::withdrawn): messages whose
     /// [needed](Message::needs) one was not selected, and steps of an exchange whose question was not
-    /// (see [`Exchanges::StepsApart`]).
+    /// (see [`Exchanges::StepsApart`]). None of a planned turn's: a plan keeps what is needed, and
+    /// what is quoted needs nothing.
     #[must_use]
     pub fn withdrawn(&self, placed: &[Placed]) -> Vec<(usize, String)> {
-        if self.needs.is_empty() {
+        if self.needs.is_empty() || self.planned.is_some() {
             return Vec::new();
         }
         let unit = |placed: &Placed| match placed.origin {

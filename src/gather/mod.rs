@@ -55,9 +55,10 @@ pub(crate) use candidates::{Candidates, PinRoom, SourceFacts, facts_of, origin};
 pub(crate) use caught::{caught, message_of};
 pub use channel::{Turn, TurnChannel, TurnOver};
 pub use conversation::ConversationStore;
-pub use report::{GatherReport, SourceOutcome, SourceReport, StopReason};
-pub(crate) use run::{Gather, GatherError, Sink};
+pub use report::{GatherReport, JudgeReport, SourceOutcome, SourceReport, StopReason};
+pub(crate) use run::{Gather, GatherError, Sink, new_timer};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
+pub(crate) use spans::judge as judge_span;
 pub(crate) use time_slice::{Pace, TimeSlice};
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.

@@ -18,6 +18,8 @@ pub struct GatherReport {
     pub stopped: StopReason,
     /// One entry a source, in the order they were added.
     pub sources: Vec<SourceReport>,
+    /// How a [judge that is waited for](crate::layer::WaitingJudge) did; none when it was not asked.
+    pub judge: Option<JudgeReport>,
 }
 
 impl GatherReport {
@@ -72,6 +74,29 @@ impl SourceReport {
         self.items += items.len();
         self.tokens =
             items.iter().fold(self.tokens, |sum, item| sum.saturating_add(item.tokens().max(0)));
+    }
+}
+
+/// How a judge did that was asked beside the sources.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct JudgeReport {
+    /// The judge's name.
+    pub name: Arc<str>,
+    /// How many texts it was asked about.
+    pub texts: usize,
+    /// How many of them have its answer in their hint. The others have that of the policy's judge.
+    pub judged: usize,
+    /// From when it was asked first to its last answer, or to what ended the wait.
+    pub elapsed: Duration,
+    /// How it ended. An answer that is wrong is a failure, too.
+    pub outcome: SourceOutcome,
+}
+
+impl JudgeReport {
+    pub(crate) fn new(name: &str) -> Self {
+        let outcome = SourceOutcome::Completed;
+        Self { name: name.into(), outcome, ..Self::default() }
     }
 }
 

@@ -349,7 +349,7 @@ impl OpenSource {
 }
 
 /// A timer; none where there is no runtime, or one whose timers are switched off.
-fn new_timer(at: Instant) -> Option<Pin<Box<Sleep>>> {
+pub(crate) fn new_timer(at: Instant) -> Option<Pin<Box<Sleep>>> {
     // Tokio does not say beforehand whether it has timers: it panics when it has none.
     Handle::try_current().ok().and_then(|_| caught(|| Box::pin(sleep_until(at))).ok())
 }

@@ -2,7 +2,7 @@
 
 use tracing::{Span, field};
 
-use super::SourceReport;
+use super::{JudgeReport, SourceReport};
 use crate::diagnostics::spans::{TARGET, record_failure};
 
 /// The span around gathering from all sources, inside the current span.
@@ -34,5 +34,31 @@ pub(super) fn record_source(span: &Span, report: &SourceReport) {
     span.record("cupel.source.outcome", report.outcome.name());
     if report.outcome.is_failure() {
         record_failure(span, report.outcome.name());
+    }
+}
+
+/// The span around a judge that is waited for, inside the current span.
+pub(crate) fn judge(name: &str) -> Span {
+    tracing::info_span!(
+        target: TARGET,
+        "cupel.judge",
+        cupel.judge.name = name,
+        cupel.judge.texts = field::Empty,
+        cupel.judge.judged = field::Empty,
+        cupel.judge.outcome = field::Empty,
+        "error.type" = field::Empty,
+        otel.status_code = field::Empty,
+    )
+}
+
+impl JudgeReport {
+    /// As for a source, without the error's text.
+    pub(crate) fn record(&self, span: &Span) {
+        span.record("cupel.judge.texts", self.texts as i64);
+        span.record("cupel.judge.judged", self.judged as i64);
+        span.record("cupel.judge.outcome", self.outcome.name());
+        if self.outcome.is_failure() {
+            record_failure(span, self.outcome.name());
+        }
     }
 }

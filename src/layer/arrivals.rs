@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use super::beside::{Asked, Beside};
 use super::call::Call;
 use super::streaming::{Streaming, StreamingMode};
 use super::{ContextAdapter, ContextError};
@@ -44,11 +45,50 @@ impl Arrivals {
         listed + self.streaming.as_ref().map_or(0, |streaming| streaming.len())
     }
 
+    /// Takes items of a list, in their order: 0 is the request, the sources follow.
+    fn take(&mut self, list: usize, items: Vec<ContextItem>) {
+        if let Some(streaming) = &mut self.streaming {
+            return streaming.take_all(list, items);
+        }
+        let known = match list.checked_sub(1) {
+            None => Some(&mut self.own),
+            Some(source) => self.lists.get_mut(source),
+        };
+        match known {
+            Some(known) if known.is_empty() => *known = items,
+            Some(known) => known.extend(items),
+            None => {}
+        }
+    }
+
+    /// Goes on with the judge that is waited for, and takes what it has let go. Ready when nothing
+    /// waits for it.
+    pub(super) fn poll_beside(
+        &mut self,
+        beside: Option<&mut Beside>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        let Some(beside) = beside else { return Poll::Ready(()) };
+        let mut free: Vec<(usize, Vec<ContextItem>)> = Vec::new();
+        let polled = beside.poll(cx, &mut |list, item| match free.last_mut() {
+            Some((last, items)) if *last == list => items.push(item),
+            _ => free.push((list, vec![item])),
+        });
+        if self.streaming.is_some() && !free.is_empty() {
+            cx.waker().wake_by_ref(); // to score them, and to see whether more is needed
+        }
+        for (list, items) in free {
+            self.take(list, items);
+        }
+        polled
+    }
+
     /// Takes what the sources have. Ready when they have ended, been cut off, or are not needed
     /// any more.
     pub(super) fn poll<Req, A: ContextAdapter<Req>>(
         &mut self,
         gather: &mut Gather,
+        beside: Option<&mut Beside>,
         call: &Call<Req, A>,
         rest: &A::Rest,
         cx: &mut Context<'_>,
@@ -65,7 +105,7 @@ impl Arrivals {
             };
             item.set_tokens(tokens);
         };
-        let mut intake = Intake { count, arrivals: self };
+        let mut intake = Intake { count, arrivals: self, beside };
         if let Some(mode) = call.shared.streaming.as_ref().filter(|mode| mode.is_watched()) {
             intake.arrivals.stream(mode, call);
         }
@@ -118,29 +158,37 @@ const MOST_LISTED: usize = 16_384;
 struct Intake<'a, F> {
     count: F,
     arrivals: &'a mut Arrivals,
+    /// Who may want to see them first.
+    beside: Option<&'a mut Beside>,
 }
 
 impl<F: Fn(usize, &mut ContextItem)> Sink for Intake<'_, F> {
     fn accept(&mut self, source: usize, mut items: Vec<ContextItem>) {
-        for item in &mut items {
+        let list = source + 1;
+        items.retain_mut(|item| {
+            let came_with = item.future_relevance_hint();
             (self.count)(source, item);
             item.set_gathered(true);
             if let Some(judged) = &mut self.arrivals.judged {
                 judged.further(item);
             }
-        }
-        if let Some(streaming) = &mut self.arrivals.streaming {
-            streaming.take_all(source + 1, items);
-        } else if let Some(list) = self.arrivals.lists.get_mut(source) {
-            if list.is_empty() {
-                *list = items;
-            } else {
-                list.extend(items);
+            let Some(beside) = &mut self.beside else { return true };
+            let wanted = beside.wants(item, came_with);
+            let held = wanted || beside.is_holding();
+            if held {
+                let (text, tokens) = (item.shared_content(), item.tokens());
+                let asked = wanted.then_some(Asked { text, tokens, place: None });
+                beside.hold(list, item.clone(), came_with, asked);
             }
-        }
+            !held
+        });
+        self.arrivals.take(list, items);
     }
 
     fn is_settled(&mut self, is_open: &dyn Fn(usize) -> bool) -> bool {
+        if self.beside.as_ref().is_some_and(|beside| beside.is_holding()) {
+            return false; // nobody knows what they will score
+        }
         self.arrivals.streaming.as_ref().is_some_and(|streaming| streaming.is_settled(is_open))
     }
 }

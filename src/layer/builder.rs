@@ -8,7 +8,7 @@ use super::judging::Judging;
 use super::planning::Planning;
 use super::service::{CupelLayer, Shared};
 use super::streaming::{ProgressHook, StreamingMode};
-use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot};
+use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot, WaitingJudge};
 use crate::gather::{Source, facts_of};
 use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
@@ -50,6 +50,7 @@ struct Settings<Req> {
     /// Set when it is not the policy's.
     plan: Option<Option<TurnPlan>>,
     relevance: Option<Option<Relevance>>,
+    waiting: Option<WaitingJudge>,
     budget: Option<Arc<dyn BudgetProvider<Req>>>,
     sources: Vec<Source<Req>>,
     hooks: Vec<Arc<dyn SelectionHook>>,
@@ -74,6 +75,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
             pipeline: None,
             plan: None,
             relevance: None,
+            waiting: None,
             budget: None,
             sources: Vec::new(),
             hooks: Vec::new(),
@@ -126,6 +128,15 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// no relevance a hint, before the selection.
     pub fn relevance(mut self, relevance: impl Into<Option<Relevance>>) -> Self {
         self.settings.relevance = Some(relevance.into());
+        self
+    }
+
+    /// Asks a judge that has to be waited for as well, such as embeddings or a re-ranker; see
+    /// [`WaitingJudge`] for how, and [`AsyncJudge`](super::AsyncJudge) for what leaves the process.
+    ///
+    /// It needs a policy with a judge of its own, or [`relevance`](Self::relevance).
+    pub fn waiting_judge(mut self, judge: WaitingJudge) -> Self {
+        self.settings.waiting = Some(judge);
         self
     }
 
@@ -259,6 +270,21 @@ impl<Req> Settings<Req> {
         Ok(Some(StreamingMode { dropped_sample, on_progress: self.on_progress.take() }))
     }
 
+    fn check_waiting(&self, has_judge: bool) -> Result<(), BuildError> {
+        let Some(waiting) = &self.waiting else { return Ok(()) };
+        waiting.check().map_err(BuildError)?;
+        if self.gather_deadline.is_zero() {
+            let problem = "gather_deadline is zero, so the waiting judge could not answer";
+            return Err(BuildError(problem.to_owned()));
+        }
+        if has_judge {
+            return Ok(());
+        }
+        let problem = ".waiting_judge(..) needs a policy with a judge of its own, which says whether \
+                       there is anything to ask; call .relevance(..)";
+        Err(BuildError(problem.to_owned()))
+    }
+
     fn check_sources(&self) -> Result<(), BuildError> {
         let problem = |text: String| Err(BuildError(text));
         for (position, source) in self.sources.iter().enumerate() {
@@ -302,6 +328,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         if let Some(relevance) = &relevance {
             relevance.check().map_err(|error| BuildError(error.to_string()))?;
         }
+        settings.check_waiting(relevance.is_some())?;
         let pipeline = match (settings.policy.take(), settings.pipeline.take()) {
             (Some(_), Some(_)) => {
                 let problem = "both .policy(..) and .pipeline(..) are set; keep one";
@@ -329,6 +356,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             planning,
             pipeline,
             judging,
+            waiting: settings.waiting,
             budget,
             facts: facts_of(&settings.sources),
             sources: settings.sources,

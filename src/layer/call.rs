@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tracing::Span;
 
 use super::arrivals::Arrivals;
+use super::beside::Beside;
 use super::budget::without_fixed;
 use super::errand::{Errand, Outcome};
 use super::observe::Observers;
@@ -19,7 +20,7 @@ use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split,
 use crate::diagnostics::spans::{TARGET, record_failure};
 use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
 use crate::gather::{Gather, GatherError, caught};
-use crate::model::{ContextBudget, ExclusionReason, Refused};
+use crate::model::{ContextBudget, ContextItem, ExclusionReason, Refused};
 use crate::relevance::Question;
 
 /// What a call has from its beginning to its end.
@@ -61,6 +62,10 @@ pub(super) struct Gathering<Rest> {
     /// None when the layer has no sources.
     gather: Option<Box<Gather>>,
     pub(super) arrivals: Arrivals,
+    /// Set while a judge is waited for.
+    pub(super) beside: Option<Box<Beside>>,
+    /// The hints that the request's own candidates came with, if that will be asked.
+    pub(super) came_with: Vec<Option<f64>>,
     /// What is asked.
     pub(super) question: Option<Question>,
     /// The whole budget.
@@ -149,11 +154,17 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         self.selection.refused = refused.len();
         self.selection.uncounted = uncounted;
         let arrivals = Arrivals::new(candidates, shared.sources.len());
+        let came_with = match shared.waiting {
+            Some(_) => arrivals.own.iter().map(ContextItem::future_relevance_hint).collect(),
+            None => Vec::new(),
+        };
         let explanation = Explanation { limits: Limits::of(&whole, origin), fixed_tokens: 0 };
         let mut gathering = Gathering {
             rest,
             gather,
             arrivals,
+            beside: None,
+            came_with,
             question,
             whole,
             frame_tokens,
@@ -214,7 +225,10 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         cx: &mut Context<'_>,
     ) -> Result<Step<Req, A::Rest>, ContextError> {
         match self.judge(&mut gathering, outcome)? {
-            None => self.gather(gathering, cx),
+            None => {
+                self.ask_beside(&mut gathering);
+                self.gather(gathering, cx)
+            }
             Some(errand) => self.wait_for_judge(gathering, errand, cx),
         }
     }
@@ -236,20 +250,31 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
         mut gathering: Gathering<A::Rest>,
         cx: &mut Context<'_>,
     ) -> Result<Step<Req, A::Rest>, ContextError> {
-        let Gathering { rest, gather, arrivals, .. } = &mut gathering;
-        if let Some(gather) = gather {
+        let Gathering { rest, gather, arrivals, beside, .. } = &mut gathering;
+        // First, so that its work begins before that of the sources.
+        let mut judged = arrivals.poll_beside(beside.as_deref_mut(), cx);
+        if let Some(open) = gather {
             let (call, rest) = (&*self, &*rest);
-            match guarded(|| arrivals.poll(gather, call, rest, cx)) {
-                Ok(Poll::Pending) => return Ok(Step::Gathering(gathering)),
-                Ok(Poll::Ready(())) => self.selection.gather = gather.take_report(),
-                Err(error) => {
-                    self.selection.gather = gather.take_report();
-                    return Err(error);
-                }
+            let polled = guarded(|| arrivals.poll(open, beside.as_deref_mut(), call, rest, cx));
+            if let Ok(Poll::Pending) = polled {
+                // About what has arrived meanwhile.
+                let _ = arrivals.poll_beside(beside.as_deref_mut(), cx);
+                return Ok(Step::Gathering(gathering));
             }
+            self.selection.gather = open.take_report();
+            *gather = None; // and its span with it
+            if let Err(error) = polled {
+                let report = beside.take().map(|beside| beside.into_report());
+                self.selection.gather.judge = report;
+                return Err(error);
+            }
+            judged = arrivals.poll_beside(beside.as_deref_mut(), cx);
         }
-        let Gathering { rest, gather, arrivals, explanation, refused, .. } = gathering;
-        drop(gather); // and its span with it
+        if judged.is_pending() {
+            return Ok(Step::Gathering(gathering));
+        }
+        let Gathering { rest, arrivals, beside, explanation, refused, .. } = gathering;
+        self.selection.gather.judge = beside.map(|beside| beside.into_report());
         let job = Job {
             pipeline: self.pipeline_for(&arrivals).clone(),
             facts: Arc::clone(&self.shared.facts),

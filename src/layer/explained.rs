@@ -4,7 +4,7 @@ use foldhash::HashMap;
 
 use super::{Selection, StreamReport, TurnReport};
 use crate::explain::{Explanation, SourceTiming};
-use crate::gather::{SourceOutcome, SourceReport};
+use crate::gather::{JudgeReport, SourceOutcome, SourceReport};
 
 impl Selection {
     /// The selection as something to look at: as text, or as a page.
@@ -34,6 +34,11 @@ impl Selection {
         }
         if let Some(StreamReport { arrived, .. }) = &self.stream {
             explanation = explanation.note(format!("selected while {arrived} items arrived"));
+        }
+        if let Some(judge) = &self.gather.judge {
+            let JudgeReport { name, texts, judged, outcome, .. } = judge;
+            let note = format!("judge {name}: {outcome}, {judged} of {texts} texts judged");
+            explanation = explanation.note(note);
         }
         if let Some(plan) = &self.plan {
             explanation = planned(explanation, plan);

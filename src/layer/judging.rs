@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::arrivals::Arrivals;
+use super::beside::{Asked, Beside};
 use super::call::{Call, Gathering};
 use super::cost::Cost;
 use super::errand::{Desk, Errand, Outcome};
@@ -12,6 +13,7 @@ use super::{ContextAdapter, ContextError};
 use crate::model::ContextItem;
 use crate::pipeline::Pipeline;
 use crate::policy::Relevance;
+use crate::relevance::apply::is_said;
 use crate::relevance::{Judged, Question};
 
 /// How a layer uses the question.
@@ -67,6 +69,45 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             return Ok(desk.take_errand());
         }
         Ok(None)
+    }
+
+    /// Has the judge that is waited for asked about the request's own candidates, if the policy's
+    /// judge has found something to go by.
+    pub(super) fn ask_beside(&self, gathering: &mut Gathering<A::Rest>) {
+        let Gathering { rest, arrivals, question, came_with, .. } = gathering;
+        let shared = &*self.shared;
+        let (Some(waiting), Some(judging), Some(question)) =
+            (&shared.waiting, &shared.judging, question)
+        else {
+            return;
+        };
+        // A plan keeps the hints that things came with, and goes by the user's last words alone.
+        let (asked, blend, question) = match &self.planned {
+            Some(planned) => (planned.planned.is_judged(), 0.0, question.clone().alone()),
+            None => (arrivals.is_asked(), judging.relevance.blended(), question.clone()),
+        };
+        if !asked {
+            return;
+        }
+        let mut beside = Beside::new(waiting, blend, question, shared.gather_deadline);
+        let came_with = std::mem::take(came_with);
+        for (index, item) in std::mem::take(&mut arrivals.own).into_iter().enumerate() {
+            let came_with = came_with.get(index).copied().flatten();
+            let wanted = beside.wants(&item, came_with);
+            if !wanted && !beside.is_holding() {
+                arrivals.own.push(item);
+                continue;
+            }
+            let asked = wanted.then(|| {
+                let text = match shared.adapter.text(rest, index, &item) {
+                    Some(text) => Arc::from(&*text),
+                    None => item.shared_content(),
+                };
+                Asked { text, tokens: item.tokens(), place: is_said(&item).then_some(index) }
+            });
+            beside.hold(0, item, came_with, asked);
+        }
+        gathering.beside = Some(Box::new(beside));
     }
 
     /// Gives the request's own candidates their hints.

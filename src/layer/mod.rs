@@ -40,6 +40,7 @@
 mod adapter;
 mod ahead;
 mod arrivals;
+mod beside;
 mod budget;
 mod builder;
 mod call;
@@ -62,6 +63,7 @@ mod service;
 mod spans;
 mod streaming;
 mod turn_report;
+mod waiting;
 mod window;
 
 pub use crate::model::{Origin, Placed, Refused};
@@ -80,4 +82,5 @@ pub use request::{ContextRequest, ContextRequestAdapter};
 pub use service::{CupelLayer, CupelService};
 pub use streaming::{Snapshot, StreamReport};
 pub use turn_report::TurnReport;
+pub use waiting::{AsyncJudge, WaitingJudge};
 pub use window::{DEFAULT_OUTPUT_TOKENS, ModelLookup, ModelWindow, WindowLimits};

@@ -15,7 +15,7 @@ use super::judging::Judging;
 use super::planning::Planning;
 use super::select::Job;
 use super::streaming::StreamingMode;
-use super::{BudgetProvider, ContextAdapter, Error, SelectionHook};
+use super::{BudgetProvider, ContextAdapter, Error, SelectionHook, WaitingJudge};
 use crate::gather::{Source, SourceFacts};
 use crate::pipeline::Pipeline;
 
@@ -25,6 +25,8 @@ pub(super) struct Shared<Req, A> {
     pub(super) pipeline: Pipeline,
     /// Set when the question is used.
     pub(super) judging: Option<Judging>,
+    /// Set when another judge is waited for.
+    pub(super) waiting: Option<WaitingJudge>,
     pub(super) budget: Arc<dyn BudgetProvider<Req>>,
     pub(super) sources: Vec<Source<Req>>,
     pub(super) facts: Arc<[SourceFacts]>,

@@ -224,6 +224,12 @@ impl ContextItem {
         self.judged = Some(Arc::new(hint));
     }
 
+    /// Sets how relevant the item is, by more than the judge whose words it keeps.
+    pub(crate) fn set_hint_value(&mut self, value: f64) {
+        let words = self.judged.as_deref().cloned().unwrap_or_default();
+        self.set_hint(words.with_value(value));
+    }
+
     /// Notes whether a source gave this handle.
     pub(crate) fn set_gathered(&mut self, gathered: bool) {
         self.hash_and_flags =

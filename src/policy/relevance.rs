@@ -53,6 +53,13 @@ impl Relevance {
         Self { judge: Arc::new(judge), blend: 0.0, scorer: None, slicer: None }
     }
 
+    /// The same with another judge, such as a [`Blend`](crate::relevance::Blend) of this one and
+    /// another.
+    pub fn with_judge(mut self, judge: impl Judge + 'static) -> Self {
+        self.judge = Arc::new(judge);
+        self
+    }
+
     /// Mixes this share of the judge's hint into the hint that an item came with, as from a
     /// retriever. They stay as they are unless set.
     pub fn blend(mut self, share: f64) -> Self {

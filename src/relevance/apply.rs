@@ -108,7 +108,7 @@ impl Judged {
 }
 
 /// Whether an item is a part of the conversation, so that its neighbours are about the same thing.
-fn is_said(item: &ContextItem) -> bool {
+pub(crate) fn is_said(item: &ContextItem) -> bool {
     *item.kind() == ContextKind::message() || *item.kind() == ContextKind::tool_output()
 }
 

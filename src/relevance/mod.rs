@@ -26,21 +26,27 @@
 //! assert!(later.value() > 0.0);
 //! ```
 //!
-//! A judge of your own needs one method; [`judge_fn`] makes one of a function.
+//! A judge of your own needs one method; [`judge_fn`] makes one of a function. [`Blend`] mixes two, so
+//! that one who goes by meaning stands beside the one who goes by words; [`Vectors`] remembers what such
+//! a judge has made of each text.
 
-mod apply;
+pub(crate) mod apply;
+pub(crate) mod blend;
 mod common;
 mod judge;
 mod judge_fn;
 mod language;
 mod lexical;
 mod question;
+mod vectors;
 
 pub use crate::model::Hint;
 pub(crate) use apply::Judged;
 pub use apply::RelevanceReport;
+pub use blend::{Blend, DEFAULT_BLEND_WEIGHT};
 pub use judge::{Candidate, Judge, Verdict};
 pub use judge_fn::{JudgeFn, judge_fn};
 pub use language::Language;
 pub use lexical::{Corpus, Lexical};
 pub use question::Question;
+pub use vectors::{Vectors, cosine};

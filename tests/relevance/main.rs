@@ -9,6 +9,8 @@ mod layer;
 mod policy;
 #[cfg(feature = "layer")]
 mod pool;
+#[cfg(feature = "layer")]
+mod waiting;
 mod words;
 
 use cupel::relevance::{Candidate, Hint, Judge, Lexical, Question};

@@ -134,6 +134,15 @@ pub(crate) struct Indexed<'a> {
 }
 
 impl Prepared {
+    /// The part that the archive may have already, if there is one, and how many of the archive's
+    /// latest messages have to be looked at.
+    pub(crate) fn history(&self) -> Option<(&[MessageDigest], i64)> {
+        let history = self.digests.get(..self.history).filter(|history| !history.is_empty())?;
+        // The archive may hold what the client has dropped since.
+        let latest = history.len().saturating_mul(2).saturating_add(64);
+        Some((history, i64::try_from(latest).unwrap_or(i64::MAX)))
+    }
+
     /// What an index and the originals hold of one of the messages.
     pub(crate) fn indexed<'a>(&self, message: &'a Message) -> Indexed<'a> {
         let mut originals: Vec<([u8; 16], Option<&str>)> = Vec::new();

@@ -22,3 +22,5 @@ mod properties;
 mod recall;
 #[path = "plan/support.rs"]
 mod support;
+#[path = "plan/waiting.rs"]
+mod waiting;

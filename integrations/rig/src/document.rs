@@ -1,5 +1,6 @@
-//! Items as rig's context documents.
+//! Items as rig's context documents, and documents as they are quoted.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use cupel::ContextItem;
@@ -20,4 +21,16 @@ pub(crate) fn document_of(item: &ContextItem) -> Document {
         text: item.content().to_owned(),
         additional_props: HashMap::new(),
     }
+}
+
+/// A document as it is quoted: its id, what is known of it, and its text.
+pub(crate) fn quoted_text(document: &Document) -> Cow<'_, str> {
+    let Document { id, text, additional_props } = document;
+    if id == NAMELESS && additional_props.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut known: Vec<String> =
+        additional_props.iter().map(|(key, value)| format!(" {key}: {value:?}")).collect();
+    known.sort_unstable();
+    Cow::Owned(format!("{id}{}: {text}", known.concat()))
 }

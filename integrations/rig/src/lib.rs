@@ -12,7 +12,8 @@
 //! - [`RigModel`] is any rig model as a Tower service, without an agent.
 //!
 //! [`RigAdapter`] says what in a request is up for selection and how much room its model has, and
-//! [`source`] brings in vector indexes and memories.
+//! [`source`] brings in vector indexes and memories. [`judge`] lets embeddings and re-rankers say what
+//! of all that is relevant.
 
 mod adapter;
 mod agent;
@@ -20,6 +21,7 @@ mod call;
 mod document;
 mod error;
 mod hook;
+pub mod judge;
 mod model;
 mod models;
 pub mod source;

@@ -109,6 +109,15 @@ impl CatalogModels {
         request.and_then(|request| request.model.as_deref()).unwrap_or(&self.model.model)
     }
 
+    /// Whether a conversation has to begin with the user's message. OpenAI's APIs take any; of others
+    /// it is not known.
+    pub(crate) fn user_first(&self, request: &CompletionRequest) -> bool {
+        let model = self.name(Some(request));
+        let vendor = ProviderId::catalog(&self.model.vendor);
+        let provider = vendor.or_else(|| self.spec(model).map(|spec| spec.provider));
+        provider != ProviderId::catalog("openai")
+    }
+
     fn spec(&self, model: &str) -> Option<&ModelSpec> {
         let catalog = self.catalog.as_deref().unwrap_or_else(|| Catalog::builtin());
         let provider = ProviderId::catalog(&self.model.vendor);

@@ -15,18 +15,25 @@ mod failures;
 mod http;
 #[path = "agents/indexes.rs"]
 mod indexes;
+#[path = "../../local_server/mod.rs"]
+#[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared")]
+mod local_server;
+#[path = "agents/loops.rs"]
+mod loops;
 #[path = "agents/parallel.rs"]
 mod parallel;
+#[path = "agents/provider.rs"]
+mod provider;
 #[path = "agents/question.rs"]
 mod question;
 #[path = "../../questions/mod.rs"]
 mod questions;
-#[path = "../../../tests/layer/spans/recorder.rs"]
-mod recorder;
 #[path = "agents/run.rs"]
 mod run;
 #[path = "agents/stacks.rs"]
 mod stacks;
+#[path = "agents/strict.rs"]
+mod strict;
 mod support;
 #[path = "agents/tool_loop.rs"]
 mod tool_loop;

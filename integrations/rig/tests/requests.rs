@@ -20,6 +20,14 @@ mod documents;
 mod horizon;
 #[path = "requests/messages.rs"]
 mod messages;
+#[path = "requests/plan.rs"]
+mod plan;
+#[path = "requests/plan_documents.rs"]
+mod plan_documents;
+#[path = "requests/plan_horizon.rs"]
+mod plan_horizon;
+#[path = "requests/plan_properties.rs"]
+mod plan_properties;
 #[path = "requests/properties.rs"]
 mod properties;
 #[path = "requests/question.rs"]

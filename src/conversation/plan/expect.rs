@@ -35,6 +35,8 @@ pub enum Broke {
     CutMoved,
     /// What is recalled, what the user replies to or steps of the exchange have given way.
     GaveWay,
+    /// The history begins elsewhere than it did: its older messages are no longer looked at.
+    StartMoved,
     /// Part of the conversation is on the server: nothing is known of it.
     Unknown,
 }
@@ -48,6 +50,7 @@ impl Broke {
             Self::Outgrown => "outgrown",
             Self::CutMoved => "cut moved",
             Self::GaveWay => "gave way",
+            Self::StartMoved => "start moved",
             Self::Unknown => "unknown",
         }
     }
@@ -83,6 +86,8 @@ pub(super) fn compare(
         && (before.question != now.question || before.share == now.share);
     let broke = match (before.step, now.step) {
         _ if same_run => None,
+        // What sources bring has given way to the conversation.
+        (Step::Whole, Step::Whole) => Some(Broke::GaveWay),
         (Step::Whole, _) => Some(Broke::Outgrown),
         (_, Step::Tail | Step::Whole) => Some(Broke::CutMoved),
         (Step::Tail, _) => Some(Broke::GaveWay),

@@ -81,6 +81,11 @@ impl Conversation {
 }
 
 impl Planned {
+    /// Whether a judge has said how relevant what lies before the cut is.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.later.0.is_some()
+    }
+
     /// How relevant something is that a source brings; none when nobody can say.
     #[must_use]
     pub fn hint(&self, text: &str, tokens: i64) -> Option<Hint> {

@@ -64,6 +64,16 @@ pub(super) struct Ladder<'a> {
     pub(super) room: Room,
 }
 
+/// What sources bring may take more while the conversation is short: their share, doubled as often as
+/// there is room. So it changes seldom while the conversation grows.
+fn doubled(share: i64, room: i64) -> i64 {
+    let mut doubled = share;
+    while doubled > 0 && doubled <= room / 2 {
+        doubled = doubled.saturating_mul(2);
+    }
+    doubled
+}
+
 impl Ladder<'_> {
     pub(super) fn decide(&self) -> Decision {
         let end = self.units.len();
@@ -82,8 +92,9 @@ impl Ladder<'_> {
         let fixed = run(&self.sums.fixed, 0, end);
         let room = self.room.tokens.saturating_sub(fixed);
         let sources = if self.room.has_sources { share } else { 0 };
-        if run(&self.sums.whole, 0, end).saturating_add(sources) <= room {
-            return Decision { share: sources, ..base };
+        let whole = run(&self.sums.whole, 0, end);
+        if whole.saturating_add(sources) <= room {
+            return Decision { share: doubled(sources, room.saturating_sub(whole)), ..base };
         }
         let base = Decision { excerpt: self.room.excerpt, ..base };
         let replied = question.and_then(|question| self.before(question));

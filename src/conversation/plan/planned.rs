@@ -62,7 +62,8 @@ impl std::fmt::Display for Part {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Planned {
-    /// The part of each candidate of the conversation, in their order.
+    /// The part of each candidate of the conversation, in their order. An adapter may add those of
+    /// candidates that it offers besides, and their tokens and hints.
     pub parts: Vec<Part>,
     /// What each of them takes in the request: as a message, or quoted.
     pub tokens: Vec<i64>,

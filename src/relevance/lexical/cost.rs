@@ -6,7 +6,7 @@ use super::terms::{MOST_BYTES, is_known, key_of};
 /// What a text takes whose terms are known, in nanoseconds.
 const KNOWN: u64 = 250;
 /// What a byte takes of a text whose terms are not.
-const BYTE: u64 = 60;
+const BYTE: u64 = 40;
 /// So little is not worth a look at what is known.
 const LITTLE: u64 = 500_000;
 /// So much is a lot, whatever else there is.

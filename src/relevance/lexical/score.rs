@@ -31,9 +31,13 @@ impl Matches {
     /// Looks for the question's terms; adds to `found` and returns how many there are.
     pub(super) fn find(&mut self, asked: &Asked, terms: &[Term]) -> usize {
         let before = self.found.len();
-        for (position, term) in (0_u32..).zip(terms) {
-            if let Some(number) = asked.number_of(*term) {
-                self.found.push((position, number));
+        for (start, chunk) in (0_u32..).step_by(64).zip(terms.chunks(64)) {
+            let mut likely = asked.likely(chunk);
+            while likely != 0 {
+                let at = likely.trailing_zeros();
+                likely &= likely - 1;
+                let number = chunk.get(at as usize).and_then(|term| asked.number_of(*term));
+                self.found.extend(number.map(|number| (start + at, number)));
             }
         }
         self.found.len() - before

@@ -4,15 +4,17 @@ use std::convert::Infallible;
 use std::future::ready;
 
 use cupel::gather::Source;
-use cupel::layer::ContextRequest;
+use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
+use cupel::policy::Relevance;
+use cupel::relevance::{Lexical, judge_fn};
 use cupel::{
-    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, ExclusionReason,
-    Pipeline, ReflexiveScorer, ScoredItem, Sliced, Slicer,
+    BestFirstSlice, ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError,
+    ExclusionReason, Pipeline, Policy, ReflexiveScorer, ScoredItem, Sliced, Slicer,
 };
 use futures::stream;
 use tower::{Layer, ServiceExt};
 
-use crate::common::{Echo, Request, layer_with, ms, request};
+use crate::common::{Echo, Request, budget, layer, layer_with, ms, request};
 use crate::recorder::Recorder;
 
 /// In every text a user could put in.
@@ -154,4 +156,52 @@ async fn a_reason_in_somebodys_words_shows_nothing_of_them() {
         assert_eq!(fields["cupel.exclusion.reason"], "Unknown".into());
         assert_eq!(fields["cupel.exclusion.item_kind"], "Other".into());
     });
+}
+
+#[tokio::test]
+async fn the_words_that_matched_are_in_the_report_and_in_no_span_or_event() {
+    for streaming in [false, true] {
+        let (recorder, _guard) = Recorder::on_this_thread();
+        let policy = Policy::builder()
+            .scorer(ReflexiveScorer)
+            .slicer(BestFirstSlice)
+            .placer(ChronologicalPlacer)
+            .relevance(Relevance::new(Lexical::new()))
+            .build()
+            .unwrap();
+        let found = ContextItem::new(format!("The {MARKER} is in the drawer."), 10).unwrap();
+        let large = ContextItem::new(format!("No {MARKER}, no large one."), 5_000).unwrap();
+        let layer = CupelLayer::builder()
+            .adapter(ContextRequestAdapter)
+            .policy(policy)
+            .budget(budget(1_000))
+            .source(Source::items("memory", [found.clone(), large.clone()]))
+            .explain_scores(!streaming)
+            .select_while_gathering(streaming)
+            .build()
+            .unwrap();
+        let asked = ContextRequest::new(MARKER)
+            .with_items([found, large])
+            .question(format!("Where is the {MARKER}?"));
+        let mut service = layer.layer(Echo::default());
+        let call = service.ready().await.unwrap().call_with_report(asked);
+        let (_, selection) = call.await.unwrap();
+        let details = selection.report.included[0].item.matched_words();
+        assert_eq!(details.collect::<Vec<_>>(), [MARKER]);
+        assert!(selection.report.relevance.unwrap().asked);
+        assert!(recorder.opened().contains(&"cupel.pipeline"));
+        assert_unmarked(&recorder);
+    }
+}
+
+#[tokio::test]
+async fn a_judge_that_panics_shows_no_content() {
+    let (recorder, _guard) = Recorder::on_this_thread();
+    let judge = judge_fn(MARKER, |question, _| panic!("{}", question.text()));
+    let layer = layer().relevance(Relevance::new(judge)).build().unwrap();
+    let asked = ContextRequest::new(MARKER)
+        .item(marked("left out", 1, 0.5, false))
+        .question(format!("Where is the {MARKER}?"));
+    layer.layer(Echo::default()).oneshot(asked).await.unwrap();
+    assert_unmarked(&recorder);
 }

@@ -79,12 +79,13 @@ impl Raw {
                 .unwrap();
                 sqlx::query("INSERT INTO cupel_terms (rowid, terms) VALUES (?1, ?2)")
                     .bind(row)
-                    .bind(words)
+                    .bind(format!("_nb {words}"))
                     .execute(&mut *transaction)
                     .await
                     .unwrap();
                 sqlx::query(
-                    "UPDATE cupel_conversations SET next = next + 1, messages = messages + 1
+                    "UPDATE cupel_conversations
+                     SET next = next + 1, messages = messages + 1, oldest = min(oldest, 1)
                      WHERE id = ?1",
                 )
                 .bind(id)
@@ -105,7 +106,8 @@ impl Raw {
                 .unwrap();
                 sqlx::query(
                     "WITH counted AS (UPDATE cupel_conversations
-                         SET next = next + 1, messages = messages + 1 WHERE id = $1)
+                         SET next = next + 1, messages = messages + 1, oldest = least(oldest, 1)
+                         WHERE id = $1)
                      INSERT INTO cupel_messages (conversation, number, role, kind, tokens, time,
                          digest, metadata, wire, content, terms)
                      VALUES ($1, $2, 1, 'Message', 60, 1, '\\x00', NULL, NULL, $3,

@@ -46,16 +46,30 @@ impl Client {
     }
 }
 
+/// Words as people use them, each now and then.
+const WORDS: &str = "about after again agree almost already also always answer area around because become \
+    before begin below between better both bring build business call carry case cause central change \
+    check child choose city clear close cold come common company consider continue control could country \
+    course cover decide deep describe different direct doctor does during early earth easy either energy \
+    enough even evening ever every example explain face family feel figure final find fire first follow \
+    food form four friend front full game general give good government great ground group grow hand happen \
+    hard have head hear heart help here high history hold home hope hour house however hundred idea \
+    important inside interest island keep kind know land language large last late lead learn leave letter \
+    life light line list little live local long look machine main make many mark matter mean measure";
+
 /// Another conversation for each seed; its turns grow from call to call in no way that matters here.
 pub(crate) fn request(seed: usize, stream: bool) -> Bytes {
-    let words = ["order", "station", "parcel", "morning", "invoice", "reader", "bridge", "letter"];
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
     let text = |message: usize| -> String {
-        (0..56)
-            .map(|word| {
-                words.get((seed + message * 7 + word * word) % 8).copied().unwrap_or_default()
-            })
-            .collect::<Vec<_>>()
-            .join(" ")
+        let mut state = (seed * 1_000 + message) as u64;
+        let any = |_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let at = usize::try_from(state >> 33).unwrap_or_default() % words.len();
+            words.get(at).copied().unwrap_or_default()
+        };
+        (0..56).map(any).collect::<Vec<_>>().join(" ")
     };
     let messages: Vec<Value> = (0..100)
         .map(|message| {

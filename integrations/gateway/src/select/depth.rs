@@ -3,19 +3,10 @@
 /// The deepest level of lists and objects. A text that is no JSON gets some number, too.
 pub(super) fn of(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
-    let (mut in_text, mut escaped) = (false, false);
-    for byte in json {
-        if in_text {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_text = false,
-                _ => {}
-            }
-            continue;
-        }
+    let mut rest = json.iter();
+    while let Some(byte) = rest.next() {
         match byte {
-            b'"' => in_text = true,
+            b'"' => skip_text(&mut rest),
             b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -27,6 +18,18 @@ pub(super) fn of(json: &[u8]) -> usize {
     deepest
 }
 
+/// Goes on behind the end of a text. Most of a body is text, so it is not looked at byte by byte.
+fn skip_text(rest: &mut std::slice::Iter<'_, u8>) {
+    while let Some(at) = memchr::memchr2(b'"', b'\\', rest.as_slice()) {
+        if rest.nth(at) == Some(&b'"') {
+            return;
+        }
+        // Whatever is escaped does not end it.
+        rest.next();
+    }
+    *rest = [].iter();
+}
+
 #[cfg(test)]
 mod tests {
     use super::of;
@@ -34,6 +37,8 @@ mod tests {
     #[test]
     fn brackets_in_texts_do_not_count() {
         assert_eq!(of(br#"{"a":[{"b":1},[[]]],"c":"[[[[[[\"[[["}"#), 4);
+        assert_eq!(of(br#"{"a\\":[{}],"\\\\":[[[""]]]}"#), 4);
+        assert_eq!(of(br#"["never ends [[[ \"#), 1);
         assert_eq!(of(b""), 0);
         assert_eq!(of(b"]]]]["), 1);
         assert_eq!(of("[".repeat(100_000).as_bytes()), 100_000);

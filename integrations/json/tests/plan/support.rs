@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use cupel::conversation::plan::Part;
-use cupel::gather::Source;
-use cupel::layer::{CupelLayer, Selection, TurnReport};
+use cupel::gather::{JudgeReport, Source};
+use cupel::layer::{CupelLayer, Selection, TurnReport, WaitingJudge};
 use cupel::model::TurnPlan;
 use cupel::policy::Relevance;
 use cupel::tokens::{TokenCounter, counter_fn};
@@ -24,6 +24,8 @@ pub(crate) struct Sent {
     pub(crate) json: String,
     pub(crate) messages: Vec<Value>,
     pub(crate) plan: TurnReport,
+    /// How a judge did that was waited for.
+    pub(crate) judge: Option<JudgeReport>,
     /// The tokens of the messages, as reported.
     pub(crate) tokens: i64,
     /// And of all else that is sent.
@@ -74,13 +76,16 @@ pub(crate) struct Settings {
     pub(crate) documents: Vec<String>,
     /// Who judges, if not the policy's own judge.
     pub(crate) relevance: Option<Relevance>,
+    /// Another judge, which is waited for.
+    pub(crate) waiting: Option<WaitingJudge>,
 }
 
 impl Settings {
     pub(crate) fn new(window: i64) -> Self {
         let (plan, documents) = (TurnPlan::new(), Vec::new());
         let (output, tools) = (0, 0);
-        Self { window, model: "gpt-4o", output, tools, plan, documents, relevance: None }
+        let (relevance, waiting) = (None, None);
+        Self { window, model: "gpt-4o", output, tools, plan, documents, relevance, waiting }
     }
 
     /// Sends a request of these messages.
@@ -109,8 +114,9 @@ impl Settings {
             .adapter(OpenAiAdapter::new().counter(counter))
             .policy(policy)
             .on_selection(move |selection: &Selection| {
-                let tokens = (selection.sent.tokens, selection.fixed_tokens);
-                *note.lock().unwrap() = Some((selection.plan.clone(), tokens));
+                let Selection { plan, sent, fixed_tokens, gather, .. } = selection;
+                let tokens = (sent.tokens, *fixed_tokens);
+                *note.lock().unwrap() = Some((plan.clone(), tokens, gather.judge.clone()));
             });
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
@@ -121,11 +127,16 @@ impl Settings {
                 async move { items }
             }));
         }
+        if let Some(waiting) = &self.waiting {
+            layer = layer.waiting_judge(waiting.clone());
+        }
         let send = service_fn(|body: JsonBody| async move {
             Ok::<_, std::convert::Infallible>(body.json().to_owned())
         });
         let mut service = layer.build().unwrap().layer(send);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let paused = self.waiting.is_some();
+        let runtime = runtime.enable_time().start_paused(paused).build().unwrap();
         let body = JsonBody::parse(endpoint, body).unwrap();
         let json = runtime
             .block_on(async { service.ready().await.unwrap().call(body).await })
@@ -133,8 +144,9 @@ impl Settings {
         let body: Value = serde_json::from_str(&json).unwrap();
         let field = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         let messages = body[field].as_array().unwrap().clone();
-        let (plan, (tokens, fixed_tokens)) = seen.lock().unwrap().take().expect("a selection");
-        Ok(Sent { json, messages, plan: *plan.expect("a planned turn"), tokens, fixed_tokens })
+        let (plan, tokens, judge) = seen.lock().unwrap().take().expect("a selection");
+        let (plan, (tokens, fixed_tokens)) = (*plan.expect("a planned turn"), tokens);
+        Ok(Sent { json, messages, plan, judge, tokens, fixed_tokens })
     }
 }
 

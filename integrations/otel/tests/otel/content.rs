@@ -3,15 +3,19 @@
 
 use std::convert::Infallible;
 use std::future::ready;
+use std::sync::{Arc, Mutex};
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
     ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Placed,
-    Refused, Split,
+    Refused, Selection, Split,
 };
+use cupel::policy::Relevance;
+use cupel::relevance::{Candidate, Judge, Lexical, Question, Verdict};
 use cupel::{
-    ConfigError, ContextBudget, ContextItem, ContextKind, ContextSource, CupelError,
-    ExclusionReason, GreedySlice, ScoredItem, Sliced, Slicer,
+    BestFirstSlice, ChronologicalPlacer, ConfigError, ContextBudget, ContextItem, ContextKind,
+    ContextSource, CupelError, ExclusionReason, GreedySlice, Policy, ReflexiveScorer, ScoredItem,
+    Sliced, Slicer,
 };
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 use futures::stream;
@@ -143,7 +147,9 @@ async fn exported(verbosity: CupelVerbosity, builder: Builder) -> (Vec<Vec<u8>>,
     let hook =
         CupelOtel::new(verbosity).tracer_provider(&tracers).metrics(CupelMetrics::of(&meters));
     let model = service_fn(|request: Marked| async move { Ok::<_, Infallible>(request) });
-    let asked = ContextRequest::new(MARKER.to_owned()).item(marked("question", 10, 1.0, true));
+    let asked = ContextRequest::new(MARKER.to_owned())
+        .item(marked("question", 10, 1.0, true))
+        .question(format!("Where is the {MARKER}?"));
     let outcome = builder.hook(hook).build().unwrap().layer(model).oneshot(asked).await;
     tracers.shutdown().unwrap();
     meters.shutdown().unwrap();
@@ -189,6 +195,67 @@ async fn a_streaming_call_exports_no_content_at_any_verbosity() {
             exported(verbosity, with_sources().select_while_gathering(true)).await;
         assert!(succeeded);
         assert_unmarked(&bodies, &["cupel.stage.place", "Deduplicated", "Filtered"]);
+    }
+}
+
+/// Uses the question, in a way that can be streamed.
+fn by_relevance(judge: impl Judge + 'static) -> Builder {
+    let policy = Policy::builder()
+        .scorer(ReflexiveScorer)
+        .slicer(BestFirstSlice)
+        .placer(ChronologicalPlacer)
+        .relevance(Relevance::new(judge))
+        .build()
+        .unwrap();
+    CupelLayer::builder().adapter(Wordy::Works).budget(budget(100)).policy(policy)
+}
+
+#[tokio::test]
+async fn the_words_that_matched_are_for_reports_and_are_not_exported() {
+    for (verbosity, streaming) in VERBOSITIES.into_iter().flat_map(|v| [(v, false), (v, true)]) {
+        let found = [
+            ContextItem::new(format!("The {MARKER} is in the drawer."), 10).unwrap(),
+            ContextItem::new(format!("No {MARKER}, no large one."), 5_000).unwrap(),
+        ];
+        let matched = Arc::new(Mutex::new(Vec::new()));
+        let note = Arc::clone(&matched);
+        let builder = by_relevance(Lexical::new())
+            .source(Source::items("memory", found))
+            .select_while_gathering(streaming)
+            .on_selection(move |selection: &Selection| {
+                let report = &selection.report;
+                let items = report.included.iter().map(|included| &included.item);
+                let items = items.chain(report.excluded.iter().map(|excluded| &excluded.item));
+                let words = items.flat_map(ContextItem::matched_words).map(str::to_owned);
+                note.lock().unwrap().extend(words);
+            });
+        let (bodies, succeeded) = exported(verbosity, builder).await;
+        assert!(succeeded);
+        assert_eq!(*matched.lock().unwrap(), [MARKER, MARKER], "in the report they are");
+        assert_unmarked(&bodies, &["cupel.pipeline", "memory"]);
+    }
+}
+
+#[tokio::test]
+async fn what_a_judge_says_when_it_fails_is_not_exported() {
+    struct Panicking(u64);
+    impl Judge for Panicking {
+        fn judge(&self, question: &Question, _: &[Candidate<'_>]) -> Option<Verdict> {
+            panic!("{}", question.text())
+        }
+        fn steps(&self, _: &[Candidate<'_>]) -> Option<u64> {
+            Some(self.0)
+        }
+        fn name(&self) -> &str {
+            MARKER
+        }
+    }
+    // On the caller's task, and on the blocking pool.
+    for steps in [0, u64::MAX] {
+        let builder = by_relevance(Panicking(steps));
+        let (bodies, succeeded) = exported(CupelVerbosity::Full, builder).await;
+        assert!(succeeded);
+        assert_unmarked(&bodies, &["cupel.pipeline"]);
     }
 }
 

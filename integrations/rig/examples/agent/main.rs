@@ -8,7 +8,9 @@
 //! up what it needs in a vector index. Its model is a small program that knows nothing but what is
 //! in the messages it gets, so what is dropped is gone for it. No key, no network.
 //!
-//! For every turn it prints what was sent, what was left out, and why.
+//! Then the user goes on asking. For every turn it prints how many messages are in each part of the plan,
+//! whether the request begins as the one before did, how much of it a prompt cache may know, what was
+//! recalled from before the cut and from the index, and the sums at the end.
 
 #![allow(clippy::print_stdout)]
 
@@ -20,11 +22,10 @@ mod view;
 
 use std::time::Duration;
 
+use cupel::Policy;
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
-use cupel::{
-    ChronologicalPlacer, CompositeScorer, GreedySlice, Policy, RecencyScorer, ReflexiveScorer,
-};
+use cupel::model::{Grid, TurnPlan};
 use cupel_rig::source::{IndexSource, ScoreScale};
 use cupel_rig::{AgentBuilderExt as _, RigAdapter};
 use rig_agent::AgentBuilder;
@@ -33,19 +34,23 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 const QUESTION: &str = "How many bottles did we ship in crates in March?";
 
+/// What the user asks then, and what the answer has to say.
+const FURTHER: [(&str, &str); 3] = [
+    ("Who signs the count when the books are closed?", "two people"),
+    ("Where do the boats leave from?", "quay four"),
+    ("How many bottles did we ship, once more?", "bottles"),
+];
+
 /// What the model reads and writes at once.
 const WINDOW: u32 = 800;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
-    // What was found for the question weighs more than what was read some turns ago.
-    let policy = Policy::builder()
-        .scorer(
-            CompositeScorer::builder().add(ReflexiveScorer, 2.0).add(RecencyScorer, 1.0).build()?,
-        )
-        .slicer(GreedySlice)
-        .placer(ChronologicalPlacer)
-        .build()?;
+    // In so small a window a page of the logbook is longer than the eighth of it that results get, and
+    // the grid's lines would lie so close that every page crosses one.
+    let plan = TurnPlan::new().excerpt(0.25).faded(0.25).grid(Grid::Tokens(256));
+    let policy = Policy::tool_use().with_plan(plan);
+    let turns = view::Turns::default();
     let adapter = RigAdapter::for_model("local/bookkeeper");
     let layer = CupelLayer::builder()
         .budget(adapter.window().tokens(WINDOW.into()).default_output(100))
@@ -59,7 +64,7 @@ async fn main() -> Result<(), BoxError> {
             .deadline(Duration::from_millis(200))
             .optional(),
         )
-        .on_selection(view::turns())
+        .on_selection(turns.print())
         .build()?;
     let model = model::bookkeeper(WINDOW.into());
     let builder = || {
@@ -81,6 +86,18 @@ async fn main() -> Result<(), BoxError> {
     let response = agent.prompt(QUESTION).max_turns(20).run().await?;
     println!("\nanswer: {}", response.output());
     println!("the agent still remembers all {} messages of the run", response.messages().len());
+
+    let mut history = response.messages().to_vec();
+    for (question, expected) in FURTHER {
+        println!("\n{question}");
+        let further = agent.prompt(question).history(history.clone()).run().await?;
+        println!("\nanswer: {}", further.output());
+        if !further.output().contains(expected) {
+            return Err(format!("the right answer has {expected:?} in it").into());
+        }
+        history.extend(further.messages().iter().cloned());
+    }
+    turns.sum();
 
     // The logbook, added up without any model.
     let bottles = logbook::crates_shipped() * handbook::BOTTLES_PER_CRATE;

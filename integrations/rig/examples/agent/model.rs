@@ -1,8 +1,8 @@
 //! The model: a program that reads the messages it gets and decides what to do next.
 //!
-//! It remembers nothing from call to call. What it has added up so far stands in its own last
-//! message, as a note; the page it reads is the last tool result; how many bottles a crate holds
-//! stands in a document, if somebody put it into the request.
+//! It remembers nothing from call to call. What it has added up so far, and how many bottles a crate
+//! holds, stands in its own last message, as a note; the page it reads is the last tool result; what else
+//! it is asked stands in what was recalled, if somebody put it into the request.
 
 use cupel::tokens::{HeuristicCounter, TokenCounter as _};
 use futures::stream;
@@ -10,8 +10,8 @@ use rig_core::completion::{CompletionRequest, CompletionResponse, Usage};
 use rig_core::driver::{Exchange, Model, Opened, Opening, Transport};
 use rig_core::error::ProviderError;
 use rig_core::message::{
-    AssistantContent, DocumentSourceKind, EmptyToolName, Message, Origin, ToolCall, ToolFunction,
-    ToolName, ToolResult, ToolResultContent, UserContent,
+    AssistantContent, EmptyToolName, Message, Origin, ToolCall, ToolFunction, ToolName, ToolResult,
+    ToolResultContent, UserContent,
 };
 use rig_core::test_utils::{MockFrame, MockScript};
 use rig_core::tool::Tool as _;
@@ -54,26 +54,39 @@ impl Transport<MockScript> for Bookkeeper {
 
 /// What to do next.
 fn think(request: &CompletionRequest) -> Result<Vec<AssistantContent>, EmptyToolName> {
+    if let Some(answer) = look_up(request) {
+        return Ok(vec![AssistantContent::text(answer)]);
+    }
     let Some(result) = last_result(request) else {
-        return say_and_call("So far 0 crates.", ReadPage::NAME, json!({ "page": 1 }));
+        let note = note(0, bottles_per_crate(request));
+        return say_and_call(&note, ReadPage::NAME, json!({ "page": 1 }));
     };
     let text: String = result.content.iter().filter_map(ToolResultContent::as_text).collect();
     let so_far = last_note(request).unwrap_or(0);
     if result.name == Multiply::NAME {
-        let answer = format!("We shipped {text} bottles, in {so_far} crates.");
+        let answer = format!("In all we shipped {text} bottles, in {so_far} crates.");
         return Ok(vec![AssistantContent::text(answer)]);
     }
     let total = so_far + crates_on(&text);
-    let note = format!("So far {total} crates.");
+    let bottles = bottles_per_crate(request);
+    let note = note(total, bottles);
     if let Some(page) = next_page(&text) {
         return say_and_call(&note, ReadPage::NAME, json!({ "page": page }));
     }
-    match bottles_per_crate(request) {
+    match bottles {
         Some(bottles) => say_and_call(&note, Multiply::NAME, json!({ "a": total, "b": bottles })),
         None => {
             let answer = format!("We shipped {total} crates, but how many bottles is a crate?");
             Ok(vec![AssistantContent::text(answer)])
         }
+    }
+}
+
+/// What it writes down for itself: what was recalled now may be gone in the next turn.
+fn note(crates: u64, bottles: Option<u64>) -> String {
+    match bottles {
+        Some(bottles) => format!("So far {crates} crates. A crate holds {bottles} bottles."),
+        None => format!("So far {crates} crates."),
     }
 }
 
@@ -108,17 +121,33 @@ fn last_note(request: &CompletionRequest) -> Option<u64> {
     })
 }
 
-/// How many bottles a crate holds, if a document says so.
+/// Questions that need no tool, and how the sentence with the answer begins.
+const KNOWN: [(&str, &str); 3] = [
+    ("Who signs", "In March the books"),
+    ("Where do the boats", "Boats leave"),
+    ("How many bottles did we ship, once more", "In all we shipped"),
+];
+
+/// The answer to a question whose answer stands in the request.
+fn look_up(request: &CompletionRequest) -> Option<String> {
+    let (_, begins) = KNOWN.iter().find(|(question, _)| {
+        let last = request.chat_history.last();
+        let Some(Message::User { content }) = last else { return false };
+        content.iter().any(|part| user_texts(part).iter().any(|text| text.starts_with(question)))
+    })?;
+    let texts = request.chat_history.iter().rev().flat_map(texts_of);
+    let found = texts.into_iter().find_map(|text| {
+        let (_, rest) = text.split_once(begins)?;
+        let (rest, _) = rest.split_once('.')?;
+        Some(format!("{begins}{rest}."))
+    });
+    Some(found.unwrap_or_else(|| "That I do not know any more.".to_owned()))
+}
+
+/// How many bottles a crate holds, if that is in the request.
 fn bottles_per_crate(request: &CompletionRequest) -> Option<u64> {
-    user_parts(request).find_map(|part| match part {
-        UserContent::Document(document) => match &document.data {
-            DocumentSourceKind::String(text) => {
-                number_before(text.split_once("A crate holds ")?.1, " bottles")
-            }
-            _ => None,
-        },
-        _ => None,
-    })
+    let mut texts = request.chat_history.iter().flat_map(texts_of);
+    texts.find_map(|text| number_before(text.split_once("A crate holds ")?.1, " bottles"))
 }
 
 fn user_parts(request: &CompletionRequest) -> impl DoubleEndedIterator<Item = &UserContent> {
@@ -131,13 +160,17 @@ fn user_parts(request: &CompletionRequest) -> impl DoubleEndedIterator<Item = &U
 
 /// About how many tokens the request is: its texts, its calls and its tools.
 fn tokens_of(request: &CompletionRequest) -> u64 {
-    let messages = request.chat_history.iter().flat_map(|message| match message {
+    let messages = request.chat_history.iter().flat_map(texts_of);
+    let tools = request.tools.iter().filter_map(|tool| serde_json::to_string(tool).ok());
+    messages.chain(tools).map(|text| HeuristicCounter.count(&text).unsigned_abs()).sum()
+}
+
+fn texts_of(message: &Message) -> Vec<String> {
+    match message {
         Message::System { content } => vec![content.clone()],
         Message::User { content } => content.iter().flat_map(user_texts).collect(),
         Message::Assistant(turn) => turn.content.iter().map(assistant_text).collect(),
-    });
-    let tools = request.tools.iter().filter_map(|tool| serde_json::to_string(tool).ok());
-    messages.chain(tools).map(|text| HeuristicCounter.count(&text).unsigned_abs()).sum()
+    }
 }
 
 fn user_texts(part: &UserContent) -> Vec<String> {

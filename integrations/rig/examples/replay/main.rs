@@ -1,12 +1,15 @@
 //! Recorded runs of agents, turn by turn, through a rig model with the layer in front of it.
 //!
 //! `cargo run --release -p tower-cupel-rig --example replay -- <folder>` reads the folder's `*.jsonl`
-//! files and calls a strict server on this machine through rig's own OpenAI client: with tools and
-//! without, whole and streamed in turns, at four windows. It prints how many calls the server
+//! files and calls a strict server on this machine through rig's own clients: OpenAI's Chat Completions
+//! and Responses and Anthropic's Messages, planned, and once scored; with tools and without, whole and
+//! streamed in turns, at four windows. It prints how many calls the server
 //! refused, how many exceeded the window by the server's own count or were more by it than was counted
-//! here, and how many panicked, and fails unless all are 0. "No room": what is always sent does not fit, such as a result larger than the
-//! window; nothing is sent then.
+//! here, and how many panicked, and fails unless all are 0. "No room": what is always sent does not fit,
+//! such as a result larger than the window that is not planned; nothing is sent then. "Fill" is the share
+//! of the room that the calls that were trimmed used, without and with what was kept for recall.
 
+mod fill;
 mod messages;
 #[path = "../../../replay/mod.rs"]
 #[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared")]
@@ -20,16 +23,18 @@ use std::task::{Context, Poll};
 
 use cupel::Policy;
 use cupel::layer::{ContextError, CupelLayer, CupelService, Error as LayerError};
+use cupel::tokens::{counter_fn, counter_for_model};
 use cupel_rig::{AgentCall, ModelReply, RigAdapter, RigModel};
 use futures::future::{BoxFuture, FutureExt as _, TryFutureExt as _};
-use rig_core::Model;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::Message;
+use rig_core::providers::anthropic::AnthropicConfig;
 use rig_core::providers::openai::OpenAIConfig;
 use rig_core::transcript::validate_canonical;
 use rig_reqwest::{ReqwestClient, reqwest};
 use tower::{BoxError, Layer as _, Service, ServiceExt as _};
 
+use fill::Filled;
 use replay::local_server::LocalServer;
 use replay::tally::{Outcome, Report, Tally};
 use replay::{ANSWER, Counted, WINDOWS, runs};
@@ -39,27 +44,32 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let runs = runs::read(replay::folder()?)?;
     let server = replay::server().await;
     let mut report = Report::default();
-    for (way, with_tools) in [("with tools", true), ("without tools", false)] {
+    let mut fills = Vec::new();
+    for way in WAYS {
         for window in WINDOWS {
-            let counted = Counted::default();
-            let stack = stack(&server, window, &counted)?;
+            let (counted, filled) = (Counted::default(), Filled::default());
+            let stack = stack(&server, way, window, &counted, &filled)?;
             let mut tally = Tally::default();
             for run in &runs {
-                let tools = if with_tools { messages::tools(&run.tools())? } else { Vec::new() };
+                let tools = if way.tools { messages::tools(&run.tools())? } else { Vec::new() };
                 for (turn, sent) in run.turns().enumerate() {
                     let history = messages::history(sent)?;
                     if validate_canonical(&history).is_err() {
                         continue; // rig itself would not hold it
                     }
-                    let call = call(history, &tools, turn % 2 == 1);
+                    // The server's streams of responses are not whole.
+                    let stream = turn % 2 == 1 && way.api != Api::Responses;
+                    let call = call(history, &tools, stream);
                     let outcome = outcome(&server, &stack, &counted, call).await;
-                    tally.add(format_args!("{way}, {window}: {}, turn {turn}", run.name), outcome);
+                    let name = way.name;
+                    tally.add(format_args!("{name}, {window}: {}, turn {turn}", run.name), outcome);
                 }
             }
-            report.add(way, window, tally);
+            fills.push(format!("fill, {}, {window}: {filled}", way.name));
+            report.add(way.name, window, tally);
         }
     }
-    write!(std::io::stdout(), "{report}")?;
+    writeln!(std::io::stdout(), "{report}{}", fills.join("\n"))?;
     Ok(report.exit_code())
 }
 
@@ -88,18 +98,68 @@ impl Service<AgentCall> for Checked {
     }
 }
 
+/// Whose API is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Api {
+    Chat,
+    Responses,
+    Messages,
+}
+
+/// One way to replay the runs.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    name: &'static str,
+    api: Api,
+    tools: bool,
+    planned: bool,
+}
+
+const WAYS: [Way; 5] = [
+    Way { name: "chat, tools", api: Api::Chat, tools: true, planned: true },
+    Way { name: "chat, no tools", api: Api::Chat, tools: false, planned: true },
+    Way { name: "responses, tools", api: Api::Responses, tools: true, planned: true },
+    Way { name: "messages, tools", api: Api::Messages, tools: true, planned: true },
+    Way { name: "chat, tools, scored", api: Api::Chat, tools: true, planned: false },
+];
+
 /// The layer before rig's own client.
-fn stack(server: &LocalServer, window: i64, counted: &Counted) -> Result<Stack, Box<dyn Error>> {
+fn stack(
+    server: &LocalServer,
+    way: Way,
+    window: i64,
+    counted: &Counted,
+    filled: &Filled,
+) -> Result<Stack, Box<dyn Error>> {
     // A proxy of the machine's has no business with 127.0.0.1.
-    let client = reqwest::Client::builder().no_proxy().build()?;
-    let config = OpenAIConfig::new("no-key").with_base_url(server.url());
-    let model = Model::new(config.chat(replay::model(window)), ReqwestClient::from(client));
-    let adapter = RigAdapter::for_model("openai/gpt-4o");
+    let client = ReqwestClient::from(reqwest::Client::builder().no_proxy().build()?);
+    let openai = OpenAIConfig::new("no-key").with_base_url(server.url());
+    let name = replay::model(window);
+    let model = match way.api {
+        Api::Chat => openai.connect(client).chat(name).erase(),
+        Api::Responses => openai.connect(client).responses(name).erase(),
+        Api::Messages => {
+            let anthropic = AnthropicConfig::new("no-key").with_base_url(server.url());
+            anthropic.connect(client).completion(name).erase()
+        }
+    };
+    let (adapter, margin) = match way.api {
+        Api::Chat | Api::Responses => (RigAdapter::for_model("openai/gpt-4o"), 0.0),
+        // Claude's tokenizer is not public: the server's factor, and a margin for what it counts
+        // around blocks and tools.
+        Api::Messages => {
+            let gpt = counter_for_model("gpt-4o");
+            let scaled = counter_fn("scaled", move |text: &str| gpt.count(text) * 130 / 100 + 1);
+            (RigAdapter::for_model("anthropic/claude-haiku-4-5").counter(scaled), 20.0)
+        }
+    };
+    let policy = if way.planned { Policy::tool_use() } else { Policy::tool_use().without_plan() };
     let layer = CupelLayer::builder()
-        .budget(adapter.window().tokens(window))
+        .budget(adapter.window().tokens(window).safety_margin_percent(margin))
         .adapter(adapter)
-        .policy(Policy::tool_use())
+        .policy(policy)
         .on_selection(counted.hook())
+        .on_selection(filled.hook(window - i64::from(ANSWER)))
         .build()?;
     Ok(layer.layer(Checked { model: RigModel::new(model) }))
 }

@@ -42,6 +42,10 @@ impl Count {
         }
     }
 
+    pub(super) fn counter(&self) -> &dyn TokenCounter {
+        &*self.counter
+    }
+
     pub(super) fn text(&self, text: &str) -> i64 {
         // A counter of the caller's may say anything; less than nothing would make room.
         self.counter.count(text).max(0)

@@ -5,6 +5,10 @@ use serde_json::Value;
 
 use super::count::{Count, FORMAT};
 
+/// What is sent once around the definitions of tools, by OpenAI's published rule; other providers send
+/// something as well.
+const AROUND_TOOLS: i64 = 12;
+
 /// Fields by which a provider continues a conversation that it holds itself.
 const STORED: [&str; 3] = ["previous_response_id", "conversation", "previous_interaction_id"];
 
@@ -22,6 +26,9 @@ fn provider_tools(request: &CompletionRequest) -> impl Iterator<Item = &Value> {
 /// The tokens of tools, an output schema and the priming of the answer.
 pub(super) fn tokens(request: &CompletionRequest, count: &mut Count) -> i64 {
     let mut tokens = FORMAT.answer;
+    if has_tools(request) {
+        tokens = tokens.saturating_add(AROUND_TOOLS);
+    }
     for tool in &request.tools {
         tokens = tokens.saturating_add(count.json(tool)).saturating_add(FORMAT.per_message);
     }

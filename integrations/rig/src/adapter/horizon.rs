@@ -26,31 +26,101 @@ impl InSight {
         Self { positions, read: messages.iter().map(read).collect() }
     }
 
-    /// The newest messages, so many tokens of them and what they cannot do without: the beginning
+    /// The newest messages, up to the horizon and with what they cannot do without: the beginning
     /// of the exchange in which the view ends, instructions, the question that is being answered
     /// and the user's last words. Older ones are not even counted.
     pub(super) fn back_to(
-        horizon: i64,
+        horizon: Horizon,
         messages: &[Message],
         mut read_one: impl FnMut(&Message) -> conversation::Message,
     ) -> Self {
+        let mut walked: Vec<(usize, conversation::Message)> = Vec::with_capacity(ROOM);
+        let positions = horizon.positions(messages, |position, message| {
+            let one = read_one(message);
+            let tokens = one.tokens;
+            walked.push((position, one));
+            tokens
+        });
+        let mut in_sight = positions.iter().copied().peekable();
+        let walked = walked.into_iter().rev();
+        let read = walked.filter(|(position, _)| in_sight.next_if_eq(position).is_some());
+        let read = read.map(|(_, one)| one).collect();
+        Self { positions, read }
+    }
+
+    /// Whether the request before, this one without its newest messages, had other messages in
+    /// sight: then this one cannot begin as it did.
+    pub(super) fn has_moved(
+        &self,
+        horizon: Horizon,
+        messages: &[Message],
+        mut read_one: impl FnMut(&Message) -> conversation::Message,
+    ) -> bool {
+        let is_models = |message: &Message| matches!(message, Message::Assistant(_));
+        let Some(known) = messages.iter().rposition(is_models) else { return false };
+        let before = messages.get(..known).unwrap_or_default();
+        let before = horizon.positions(before, |position, message| {
+            let seen = self.positions.binary_search(&position).ok();
+            match seen.and_then(|index| self.read.get(index)) {
+                Some(read) => read.tokens,
+                None => read_one(message).tokens,
+            }
+        });
+        let now = self.positions.iter().take_while(|position| **position < known);
+        !before.iter().eq(now)
+    }
+}
+
+/// How far back a history is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Horizon {
+    /// At least so many tokens of messages,
+    least: i64,
+    /// and, if the view begins better there, up to so many.
+    most: i64,
+}
+
+impl Horizon {
+    /// So many tokens of messages.
+    pub(super) fn new(tokens: i64) -> Self {
+        Self { least: tokens, most: tokens }
+    }
+
+    /// As many, and up to a quarter more, so that the view seldom begins elsewhere: what a plan
+    /// holds is counted from there.
+    pub(super) fn held(tokens: i64) -> Self {
+        Self { least: tokens, most: tokens.saturating_add(tokens / 4) }
+    }
+
+    /// The positions of the messages in sight, which ascend. `tokens_of` is asked once for each, and
+    /// for some before them, from the newest to the oldest.
+    fn positions(
+        self,
+        messages: &[Message],
+        mut tokens_of: impl FnMut(usize, &Message) -> i64,
+    ) -> Vec<usize> {
         let question = messages.iter().rposition(opens_exchange);
         let words = words_and_their_call(messages);
-        let mut positions = Vec::with_capacity(ROOM);
-        let mut read: Vec<conversation::Message> = Vec::with_capacity(ROOM);
-        let mut tokens = 0_i64;
-        let mut beyond = false;
-        for (position, message) in messages.iter().enumerate().rev() {
-            let is_needed = question == Some(position)
+        let is_needed = |position: usize, message: &Message| {
+            question == Some(position)
                 || words.contains(&position)
-                || matches!(message, Message::System { .. });
-            if beyond && !is_needed {
+                || matches!(message, Message::System { .. })
+        };
+        let mut positions = Vec::with_capacity(ROOM);
+        let mut tokens = 0_i64;
+        // Where the view may begin, from the newest on, once there is enough of it.
+        let mut starts: Vec<usize> = Vec::new();
+        let mut line = None;
+        let mut start = None;
+        for (position, message) in messages.iter().enumerate().rev() {
+            if start.is_some() && !is_needed(position, message) {
                 continue;
             }
-            let one = read_one(message);
-            tokens = tokens.saturating_add(one.tokens);
+            tokens = tokens.saturating_add(tokens_of(position, message));
             positions.push(position);
-            read.push(one);
+            if start.is_some() {
+                continue;
+            }
             // Exchanges that are over go as a whole, and a result only with its call.
             let under_way = question.is_some_and(|question| position > question);
             let is_start = match message {
@@ -58,12 +128,33 @@ impl InSight {
                 Message::User { .. } => opens_exchange(message),
                 Message::Assistant(_) => under_way,
             };
-            beyond |= tokens >= horizon && is_start;
+            if is_start && tokens >= self.least {
+                starts.push(position);
+            }
+            if line.is_none() && tokens >= self.most {
+                line = starts.first().map(|nearest| roundest(position, *nearest));
+            }
+            start = line.and_then(|line| starts.iter().find(|start| **start <= line).copied());
         }
+        let start = start.unwrap_or_default();
+        let in_sight = |position: &usize| {
+            let message = messages.get(*position);
+            *position >= start || message.is_some_and(|message| is_needed(*position, message))
+        };
+        positions.retain(in_sight);
         positions.reverse();
-        read.reverse();
-        Self { positions, read }
+        positions
     }
+}
+
+/// The number from `least` to `most` that is divisible by the highest power of two: it stays the same
+/// for long while both grow.
+fn roundest(least: usize, most: usize) -> usize {
+    let mut number = most;
+    while number > least && number & (number - 1) >= least {
+        number &= number - 1;
+    }
+    number
 }
 
 /// Where the user's last words are; they may stand beside results, which need their call.
@@ -86,4 +177,18 @@ fn has_words(message: &Message) -> bool {
 fn opens_exchange(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
     !content.is_empty() && !content.iter().any(|part| matches!(part, UserContent::ToolResult(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::roundest;
+
+    #[test]
+    fn the_roundest_number_stays_while_the_range_moves_on() {
+        assert_eq!(roundest(0, 100), 0);
+        assert_eq!((roundest(5, 9), roundest(6, 12), roundest(9, 9)), (8, 8, 9));
+        let rounds: Vec<usize> = (40..80).map(|least| roundest(least, least + 10)).collect();
+        let moves = rounds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!(rounds.is_sorted() && moves <= 8, "{rounds:?}");
+    }
 }

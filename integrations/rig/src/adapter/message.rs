@@ -18,20 +18,22 @@ pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Messag
             conversation::Message::new(Role::System, "", tokens)
         }
         Message::User { content } => {
-            let tokens =
-                sum(content, |part| user(part, count)).saturating_add(frame(content, count));
+            let mut results = Vec::new();
+            let tokens = sum(content, |part| user(part, count, &mut results));
+            let tokens = tokens.saturating_add(frame(content, count));
             // Nothing at all is not a question either.
             let role = if content.iter().all(is_result) { Role::Tool } else { Role::User };
             let answers = content.iter().filter_map(|part| match part {
                 UserContent::ToolResult(result) => Some(result.call.wire()),
                 _ => None,
             });
-            let message = conversation::Message::new(role, "", tokens);
+            let mut message = conversation::Message::new(role, "", tokens);
+            message.results = results;
             answers.fold(message, conversation::Message::answers)
         }
         Message::Assistant(turn) => {
             let tokens = sum(&turn.content, |part| assistant(part, count));
-            let tokens = tokens.saturating_add(count.message(Role::Assistant));
+            let tokens = tokens.saturating_add(turn_frame(&turn.content, count));
             let message = conversation::Message::new(Role::Assistant, "", tokens);
             let calls = turn.tool_calls().map(|call| call.id.wire());
             calls.fold(message, conversation::Message::calls)
@@ -64,10 +66,17 @@ fn frame(content: &[UserContent], count: &Count) -> i64 {
     groups.fold(0, i64::saturating_add)
 }
 
-fn user(part: &UserContent, count: &mut Count) -> i64 {
+/// What is sent around a message of the model. OpenAI's Responses take each part of it as an item of its
+/// own; which API it will be is not known here, so it is the most.
+fn turn_frame(content: &[AssistantContent], count: &Count) -> i64 {
+    let items = i64::try_from(content.len().max(1)).unwrap_or(i64::MAX);
+    count.message(Role::Assistant).saturating_mul(items)
+}
+
+fn user(part: &UserContent, count: &mut Count, results: &mut Vec<i64>) -> i64 {
     match part {
         UserContent::Text(text) => count.text(&text.text),
-        UserContent::ToolResult(result) => tool_result(result, count),
+        UserContent::ToolResult(result) => tool_result(result, count, results),
         UserContent::Image(image) => count.media.image(image),
         UserContent::Audio(audio) => count.media.audio(audio),
         UserContent::Video(video) => count.media.video(video),
@@ -78,17 +87,22 @@ fn user(part: &UserContent, count: &mut Count) -> i64 {
     }
 }
 
-/// A tool's result without what is sent around its message.
-pub(super) fn tool_result(result: &ToolResult, count: &mut Count) -> i64 {
+/// A tool's result without what is sent around its message. `texts` gets the tokens of each part of
+/// it that is [text](super::result).
+pub(super) fn tool_result(result: &ToolResult, count: &mut Count, texts: &mut Vec<i64>) -> i64 {
     let heading = match (count.tools, result.is_error) {
         (true, _) => count.text(&result.name),
         (false, false) => count.text(&format!("[tool {} result] ", result.name)),
         (false, true) => count.text(&format!("[tool {} error] ", result.name)),
     };
-    let parts = sum(&result.content, |part| match part {
-        ToolResultContent::Text(text) => count.text(&text.text),
-        ToolResultContent::Json { value } => count.json(value),
-        ToolResultContent::Image(image) => count.media.image(image),
+    let parts = sum(&result.content, |part| {
+        let tokens = match part {
+            ToolResultContent::Text(text) => count.text(&text.text),
+            ToolResultContent::Json { value } => count.json(value),
+            ToolResultContent::Image(image) => return count.media.image(image),
+        };
+        texts.push(tokens);
+        tokens
     });
     // Rig says so where a result says nothing, and puts each part on a line of its own.
     let parts = if parts == 0 { count.text(NO_TOOL_OUTPUT) } else { parts };

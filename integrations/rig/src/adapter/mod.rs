@@ -6,7 +6,10 @@ mod fixed;
 mod horizon;
 mod media;
 mod message;
+mod needs;
+mod plan;
 mod rest;
+mod result;
 mod text;
 mod words;
 
@@ -15,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::DateTime;
+use cupel::conversation::plan::{Planned, Quotation, Turn};
 use cupel::conversation::{self, Answers, Attributes, Conversation, Exchanges, Role, Rules};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, Placed, Refused, Split};
@@ -26,26 +30,31 @@ use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::Message;
 
 use crate::CompletionCall;
-use crate::document::document_of;
+use crate::document::{document_of, quoted_text};
 use crate::models::{CatalogModels, ModelId, ModelWindow};
 use count::Count;
-use horizon::InSight;
+use horizon::{Horizon, InSight};
 pub use media::MediaTokens;
+use rest::OwnDocument;
 pub use rest::Rest;
 
 /// Takes the messages and documents of a completion request as candidates, and puts the selected
 /// ones back.
 ///
-/// - **Messages** move; they are never rebuilt, so what a provider signed stays signed. They keep
-///   their order, whatever the placer says.
-/// - **The question and the answer of an exchange that is over** are one candidate. Each assistant
-///   message with tool calls is one with the results that answer it; steps of an exchange that is
-///   over are sent only with its question.
-/// - **System text, the user's last message and the last entry of the history** are pinned.
+/// - **Messages** of the model move; they are never rebuilt, so what a provider signed stays signed.
+///   All keep their order, whatever the placer says.
+/// - **A [plan](cupel::conversation::plan)**, which `Policy::chat` and `Policy::tool_use` have, decides
+///   what is sent: the newest messages without holes, long results as excerpts, and what is recalled as
+///   the first part of the user's last message.
+/// - **Without one** candidates are scored. The question and the answer of an exchange that is over are
+///   one; each assistant message with tool calls is one with the results that answer it, and steps of
+///   an exchange that is over are sent only with its question.
+/// - **System text, the user's last message and the last entry of the history** are always sent.
 /// - **Tool calls without results and results without calls** are left out, with the reason in the
 ///   report.
 /// - **Documents** are candidates too: those of the request keep their order, and the items of
-///   the layer's sources follow as documents, in the placer's order.
+///   the layer's sources follow as documents, in the placer's order. A plan quotes what sources give,
+///   and documents of a request that does not fit as it came, unless they are pinned.
 /// - **Everything else** is counted and not touched: tools, an output schema, provider tools.
 ///
 /// Counts are those of the model's own encoding where it is known, and estimates otherwise.
@@ -69,6 +78,7 @@ pub struct RigAdapter {
     rules: Rules,
     report_text: usize,
     horizon: Option<i64>,
+    user_first: Option<bool>,
     message_attributes: Option<AttributesOf<Message>>,
     document_attributes: Option<AttributesOf<Document>>,
 }
@@ -99,6 +109,7 @@ impl RigAdapter {
             rules: Rules::new().answers(Answers::NextPastSystem).exchanges(Exchanges::StepsApart),
             report_text: REPORT_TEXT,
             horizon: None,
+            user_first: None,
             message_attributes: None,
             document_attributes: None,
         }
@@ -149,14 +160,29 @@ impl RigAdapter {
 
     /// Looks back over so many tokens of messages and no further; over all of them unless set.
     ///
-    /// Every turn scores the whole history. Where only recent messages have a chance anyway, a
+    /// Every turn looks at the whole history. Where only recent messages have a chance anyway, a
     /// horizon of about the budget makes the cost of a turn depend on the window instead of on the
     /// length of the history. Exchanges are looked at whole; instructions and the question that is
     /// being answered are found however far back they are. The report says in one line how many
     /// messages were not looked at.
+    ///
+    /// What a plan keeps is counted from where the view begins, so a planned turn may look back a
+    /// quarter further, to begin where the turn before did. When it cannot, its report says
+    /// [`StartMoved`](cupel::conversation::plan::Broke::StartMoved).
     #[must_use]
     pub fn horizon(mut self, tokens: i64) -> Self {
         self.horizon = Some(tokens);
+        self
+    }
+
+    /// Sets whether what a [plan](cupel::conversation::plan) keeps of a history has to begin with a
+    /// user's message; it has to for all models but OpenAI's unless set.
+    ///
+    /// Anthropic's API refuses a conversation that begins with the model, and so do the templates of
+    /// many open models. Where it may begin anywhere, a plan can cut closer to the window.
+    #[must_use]
+    pub fn user_first(mut self, enabled: bool) -> Self {
+        self.user_first = Some(enabled);
         self
     }
 
@@ -205,6 +231,98 @@ impl RigAdapter {
         let mut units = conversation?.take_candidates();
         units.pop();
         Ok(units)
+    }
+
+    /// Takes the candidates out of a call, for a plan or without one.
+    fn take_apart<R: CompletionCall>(
+        &self,
+        mut call: R,
+        planned: bool,
+    ) -> Result<Split<Rest<R>>, BoxError> {
+        let mut count = self.count(Some(call.completion()));
+        let fixed_tokens = fixed::tokens(call.completion(), &mut count);
+        let uncounted = fixed::uncounted(call.completion());
+        let rules = match planned {
+            // A plan leaves no holes, so nothing has to be kept together that the API does not.
+            true => self.rules.clone().exchanges(Exchanges::Apart),
+            false => self.rules.clone(),
+        };
+        let user_first =
+            self.user_first.unwrap_or_else(|| self.models.user_first(call.completion()));
+        let rules = rules.user_first(user_first);
+        let request = call.completion_mut();
+        let mut messages = std::mem::take(&mut request.chat_history);
+        let documents = std::mem::take(&mut request.documents);
+
+        let mut refused = words::without_broken_results(&mut messages, &mut count)?;
+        let mut read = |message: &Message| self.read(message, &mut count);
+        let mut in_sight = match self.horizon {
+            None => InSight::all(&messages, &mut read),
+            Some(tokens) if planned => {
+                InSight::back_to(Horizon::held(tokens), &messages, &mut read)
+            }
+            Some(tokens) => InSight::back_to(Horizon::new(tokens), &messages, &mut read),
+        };
+        let mut moved = false;
+        if planned {
+            if let Some(tokens) = self.horizon {
+                moved = in_sight.has_moved(Horizon::held(tokens), &messages, &mut read);
+            }
+            let positions = in_sight.positions.iter();
+            let seen: Vec<&Message> = positions.filter_map(|at| messages.get(*at)).collect();
+            needs::note(&mut in_sight.read, &seen);
+        }
+        let question = conversation::question(&in_sight.read, |index, text| {
+            let position = in_sight.positions.get(index);
+            if let Some(message) = position.and_then(|position| messages.get(*position)) {
+                text::write(message, usize::MAX, text);
+            }
+        });
+        let mut conversation = conversation(&messages, &in_sight, &rules, self.report_text)?;
+        let mut candidates = conversation.take_candidates();
+        refused.extend(conversation.take_refused());
+        if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
+            let problem = format!("no message can be sent; the first: {}", first.why);
+            return Err(problem.into());
+        }
+        let sum = |items: &[ContextItem]| {
+            items.iter().map(ContextItem::tokens).fold(0, i64::saturating_add)
+        };
+        let tokens = sum(&candidates);
+        let is_models = |unit: &usize| {
+            let first = conversation.messages_of(*unit).first();
+            let first = first.and_then(|first| in_sight.read.get(*first));
+            first.is_some_and(|first| first.role == Role::Assistant)
+        };
+        let known = (0..candidates.len()).rev().find(is_models);
+        let tokens_before = known.and_then(|known| candidates.get(..known)).map(sum);
+        let mut own = Vec::with_capacity(documents.len());
+        for document in documents {
+            let item = self.document_item(&document, &count)?;
+            let (tokens, pinned) = (item.tokens(), item.pinned());
+            own.push(OwnDocument { document, tokens, pinned, quoted: false });
+            candidates.push(item);
+        }
+        let positions = in_sight.positions;
+        refused.extend(out_of_sight(messages.len() - positions.len())?);
+        let documents = own;
+        let rest = Rest {
+            call,
+            messages,
+            positions,
+            moved,
+            documents,
+            conversation,
+            quotation: None,
+            tokens,
+            tokens_before,
+            count,
+        };
+        let mut split = Split::new(candidates, fixed_tokens, rest);
+        split.refused = refused;
+        split.uncounted = uncounted;
+        split.question = question;
+        Ok(split)
     }
 
     /// Counts a request's parts, or those of a conversation on its own.
@@ -280,44 +398,20 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         ahead::of(request, self.counter_for(Some(request)), self.media).start()
     }
 
-    fn split(&self, mut call: R) -> Result<Split<Rest<R>>, BoxError> {
-        let mut count = self.count(Some(call.completion()));
-        let fixed_tokens = fixed::tokens(call.completion(), &mut count);
-        let uncounted = fixed::uncounted(call.completion());
-        let request = call.completion_mut();
-        let mut messages = std::mem::take(&mut request.chat_history);
-        let documents = std::mem::take(&mut request.documents);
+    fn split(&self, call: R) -> Result<Split<Rest<R>>, BoxError> {
+        self.take_apart(call, false)
+    }
 
-        let mut refused = words::without_broken_results(&mut messages, &mut count)?;
-        let read = |message: &Message| self.read(message, &mut count);
-        let in_sight = match self.horizon {
-            None => InSight::all(&messages, read),
-            Some(horizon) => InSight::back_to(horizon, &messages, read),
-        };
-        let question = conversation::question(&in_sight.read, |index, text| {
-            let position = in_sight.positions.get(index);
-            if let Some(message) = position.and_then(|position| messages.get(*position)) {
-                text::write(message, usize::MAX, text);
-            }
-        });
-        let mut conversation = conversation(&messages, &in_sight, &self.rules, self.report_text)?;
-        let mut candidates = conversation.take_candidates();
-        refused.extend(conversation.take_refused());
-        if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
-            let problem = format!("no message can be sent; the first: {}", first.why);
-            return Err(problem.into());
-        }
-        for document in &documents {
-            candidates.push(self.document_item(document, &count)?);
-        }
-        let positions = in_sight.positions;
-        refused.extend(out_of_sight(messages.len() - positions.len())?);
-        let rest = Rest { call, messages, positions, documents, conversation, count };
-        let mut split = Split::new(candidates, fixed_tokens, rest);
-        split.refused = refused;
-        split.uncounted = uncounted;
-        split.question = question;
-        Ok(split)
+    fn split_to_plan(&self, call: R) -> Result<Split<Rest<R>>, BoxError> {
+        self.take_apart(call, true)
+    }
+
+    fn plan(&self, rest: &mut Rest<R>, turn: &Turn<'_>) -> Option<Planned> {
+        rest.plan(turn)
+    }
+
+    fn quote(&self, rest: &mut Rest<R>, placed: &[Placed]) -> Option<i64> {
+        Some(rest.quote(placed))
     }
 
     fn join(&self, rest: Rest<R>, placed: Vec<Placed>) -> Result<R, BoxError> {
@@ -350,6 +444,11 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
 
     fn source_item_tokens(&self, rest: &Rest<R>, item: &ContextItem) -> i64 {
         rest.count.document(&document_of(item).to_string())
+    }
+
+    fn quoted_tokens(&self, rest: &Rest<R>, source: &str, item: &ContextItem) -> i64 {
+        let text = quoted_text(&document_of(item)).into_owned();
+        Quotation::source_tokens(source, &text, rest.count.counter())
     }
 }
 

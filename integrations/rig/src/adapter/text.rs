@@ -1,4 +1,4 @@
-//! What reports show of a message.
+//! What reports show of a message, and what of it may be quoted.
 
 use std::io;
 
@@ -9,11 +9,24 @@ use serde::Serialize;
 
 /// Adds the text of a message to the end of `out`: its first so many bytes, and media by name.
 pub(super) fn write(message: &Message, limit: usize, out: &mut String) {
-    let mut text = Brief { out, left: limit, begun: false, ended: false };
+    write_parts(
+        message,
+        &mut Brief { out, left: limit, begun: false, ended: false, quoted: false },
+    );
+}
+
+/// Adds all of its text that may be quoted: without thoughts, and without what only its provider can
+/// read.
+pub(super) fn write_quotable(message: &Message, out: &mut String) {
+    let mut text = Brief { out, left: usize::MAX, begun: false, ended: false, quoted: true };
+    write_parts(message, &mut text);
+}
+
+fn write_parts(message: &Message, text: &mut Brief<'_>) {
     match message {
         Message::System { content } => text.part(content),
-        Message::User { content } => content.iter().for_each(|part| user(part, &mut text)),
-        Message::Assistant(turn) => turn.content.iter().for_each(|part| assistant(part, &mut text)),
+        Message::User { content } => content.iter().for_each(|part| user(part, text)),
+        Message::Assistant(turn) => turn.content.iter().for_each(|part| assistant(part, text)),
     }
 }
 
@@ -55,8 +68,9 @@ fn assistant(part: &AssistantContent, text: &mut Brief<'_>) {
             }
             text.push(")");
         }
-        AssistantContent::Reasoning(_) => text.part("[reasoning]"),
         AssistantContent::Image(_) => text.part("[image]"),
+        _ if text.quoted => {}
+        AssistantContent::Reasoning(_) => text.part("[reasoning]"),
         AssistantContent::Opaque(_) => text.part("[provider item]"),
         _ => text.part("[other]"),
     }
@@ -69,6 +83,8 @@ struct Brief<'a> {
     left: usize,
     begun: bool,
     ended: bool,
+    /// Whether it is written to be quoted.
+    quoted: bool,
 }
 
 impl Brief<'_> {

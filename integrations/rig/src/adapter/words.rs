@@ -26,7 +26,7 @@ pub(super) fn without_broken_results(
             let UserContent::ToolResult(result) = result else { continue };
             let item = ContextItem::builder(
                 format!("[{index}] result of {}", result.name),
-                tool_result(&result, count),
+                tool_result(&result, count, &mut Vec::new()),
             )
             .kind(ContextKind::tool_output())
             .source(ContextSource::tool());

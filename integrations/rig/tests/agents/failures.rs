@@ -5,7 +5,7 @@ use cupel::layer::CupelLayer;
 use cupel_rig::{AgentCall, RigAdapter};
 use rig_core::message::AssistantContent;
 
-use crate::run::{ALL, QUESTION, Seen, agent, budget, finish, layer};
+use crate::run::{ALL, QUESTION, Seen, agent, budget, finish, layer, scoring};
 use crate::support::model::{LocalModel, call, local};
 use crate::support::words;
 
@@ -37,14 +37,14 @@ async fn pins_that_do_not_fit_are_an_error_too() {
 }
 
 #[tokio::test]
-async fn the_tool_whose_result_does_not_fit_is_named_whatever_was_said_before() {
+async fn the_tool_whose_scored_result_does_not_fit_is_named_whatever_was_said_before() {
     let long = local(i64::MAX, |_| {
         let words = AssistantContent::text("word ".repeat(40));
         vec![words, call("c1", "read_page", serde_json::json!({ "page": 2 }))]
     });
     for (way, mode) in ALL {
         let seen = Seen::default();
-        let agent = agent(way, long.clone(), layer(budget(200), &seen), &seen);
+        let agent = agent(way, long.clone(), scoring(budget(200), &seen), &seen);
         let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
         let text = error.to_string();
         let what = "the largest: the result of tool \"read_page\" called in message 2 (";

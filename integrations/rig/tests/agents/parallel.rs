@@ -1,11 +1,11 @@
-//! Several tool calls in one turn: all of them and their results, or none.
+//! Several tool calls in one turn: all of them and their results, or none, when messages are scored.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rig_core::message::AssistantContent;
 use rig_core::transcript::validate_canonical;
 
-use crate::run::{ALL, QUESTION, Seen, agent, budget, finish, is_question, layer, results};
+use crate::run::{ALL, QUESTION, Seen, agent, budget, finish, is_question, results, scoring};
 use crate::support::model::{LocalModel, call, local};
 
 const TURNS: usize = 5;
@@ -29,7 +29,7 @@ fn reader() -> LocalModel {
 async fn calls_of_one_turn_stay_together() {
     for (way, mode) in ALL {
         let seen = Seen::default();
-        let agent = agent(way, reader(), layer(budget(ROOM), &seen), &seen);
+        let agent = agent(way, reader(), scoring(budget(ROOM), &seen), &seen);
         let runner = agent.prompt(QUESTION).max_turns(20).tool_concurrency(2);
         let response = finish(runner, mode).await.unwrap();
         assert_eq!(response.output(), "Done.");

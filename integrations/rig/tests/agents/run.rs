@@ -1,6 +1,6 @@
 //! One task for an agent, run in every way that there is.
 
-use cupel::layer::{CupelLayer, Selection};
+use cupel::layer::{CupelLayer, CupelLayerBuilder, Selection};
 use cupel::{ContextBudget, Policy};
 use cupel_rig::{AgentBuilderExt as _, AgentCall, CupelHook, RigAdapter};
 use futures::StreamExt as _;
@@ -53,15 +53,23 @@ pub(crate) fn budget(request: i64) -> ContextBudget {
     ContextBudget::builder(request + 100).output_reserve(100).build().unwrap()
 }
 
+/// A layer that plans its turns, as it does by default.
 pub(crate) fn layer(budget: ContextBudget, seen: &Seen) -> CupelLayer<AgentCall, RigAdapter> {
+    builder(budget, seen).build().unwrap()
+}
+
+/// A layer that scores the messages of every turn.
+pub(crate) fn scoring(budget: ContextBudget, seen: &Seen) -> CupelLayer<AgentCall, RigAdapter> {
+    builder(budget, seen).without_plan().build().unwrap()
+}
+
+fn builder(budget: ContextBudget, seen: &Seen) -> CupelLayerBuilder<AgentCall, RigAdapter> {
     let selections = seen.selections.clone();
     CupelLayer::builder()
         .adapter(RigAdapter::new().counter(words()))
         .policy(Policy::tool_use())
         .budget(budget)
         .on_selection(move |selection: &Selection| selections.add(selection.clone()))
-        .build()
-        .unwrap()
 }
 
 pub(crate) fn agent(

@@ -20,7 +20,7 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceBuilder;
 use tower::retry::Policy;
 
-use crate::http::{answer, model_at};
+use crate::provider::{answer, model_at};
 use crate::run::{Mode, QUESTION, Seen, budget, finish, layer};
 
 const MODES: [Mode; 2] = [Mode::Whole, Mode::Streamed];

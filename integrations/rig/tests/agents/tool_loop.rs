@@ -1,4 +1,4 @@
-//! Ten turns with tools, of which the third does not fit any more.
+//! Ten turns with tools, of which the third does not fit any more, with messages that are scored.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use rig_core::message::{AssistantContent, Message};
 use rig_core::transcript::validate_canonical;
 
 use crate::run::{
-    ALL, Mode, PREAMBLE, QUESTION, Seen, agent, budget, finish, is_question, layer, results,
+    ALL, Mode, PREAMBLE, QUESTION, Seen, agent, budget, finish, is_question, results, scoring,
 };
 use crate::support::model::{LocalModel, call, local, size_of};
 use crate::support::tools::{ReadPage, page};
@@ -42,7 +42,7 @@ async fn without_the_layer_the_third_turn_does_not_fit() {
 async fn with_it_ten_turns_run_to_the_answer() {
     for (way, mode) in ALL {
         let seen = Seen::default();
-        let agent = agent(way, reader(), layer(budget(ROOM), &seen), &seen);
+        let agent = agent(way, reader(), scoring(budget(ROOM), &seen), &seen);
         let runner = agent.prompt(QUESTION).max_turns(20);
         let response = finish(runner, mode).await.unwrap_or_else(|error| {
             panic!("{way:?}, {mode:?}: {error}");
@@ -75,7 +75,7 @@ async fn with_it_ten_turns_run_to_the_answer() {
 async fn the_report_explains_every_turn() {
     for (way, mode) in ALL {
         let seen = Seen::default();
-        let agent = agent(way, reader(), layer(budget(ROOM), &seen), &seen);
+        let agent = agent(way, reader(), scoring(budget(ROOM), &seen), &seen);
         finish(agent.prompt(QUESTION).max_turns(20), mode).await.unwrap();
 
         let selections = seen.selections.all();

@@ -110,12 +110,12 @@ fn without_tools_calls_and_results_are_counted_as_the_text_that_rig_sends() {
 }
 
 #[test]
-fn each_result_is_sent_as_a_message_of_its_own() {
+fn each_call_and_each_result_is_counted_as_a_message_of_its_own() {
     let history =
         vec![Message::user("Look."), calls(&["a", "b"]), answers(&["a", "b"], "nothing to see")];
     let split = adapter().split(request(history).tool(look())).unwrap();
-    // Message 4 and twice call 1, name 1, arguments 1; twice message 4, name 1, text 3.
-    assert_eq!(split.candidates[1].tokens(), 4 + 2 * 3 + 2 * 8);
+    // Twice message 4, call 1, name 1, arguments 1; twice message 4, name 1, text 3.
+    assert_eq!(split.candidates[1].tokens(), 2 * 7 + 2 * 8);
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn tools_and_schemas_are_counted_and_not_up_for_selection() {
     assert_eq!(fixed(plain.clone()), 3, "what primes the answer");
     let with_tool = plain.clone().tool(look());
     // The words of the description, which hold the JSON before and after together.
-    assert_eq!(fixed(with_tool), 3 + 3 + 4);
+    assert_eq!(fixed(with_tool), 3 + 12 + 3 + 4, "and what stands around tools");
     let params = serde_json::json!({ "tools": [{ "type": "web search" }] });
-    assert_eq!(fixed(plain.clone().additional_params(params)), 3 + 3 + 2);
+    assert_eq!(fixed(plain.clone().additional_params(params)), 3 + 12 + 3 + 2);
     let mut with_schema = plain;
     with_schema.output_schema =
         Some(serde_json::from_str(r#"{"title":"A short answer"}"#).unwrap());

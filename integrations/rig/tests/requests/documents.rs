@@ -40,7 +40,10 @@ async fn a_placer_that_moves_things_does_not_move_documents_of_the_request() {
     let relevant = adapter().document_attributes(|document| {
         Attributes::new().relevance(document.id.parse::<f64>().unwrap() / 10.0)
     });
-    let layer = CupelLayer::builder().adapter(relevant).policy(Policy::rag()).budget(room(1_000));
+    let layer = CupelLayer::builder()
+        .adapter(relevant)
+        .policy(Policy::rag().without_plan())
+        .budget(room(1_000));
     let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
     let service = layer.build().unwrap().layer(hand_back);
     let sent = service.oneshot(asked.clone()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whatever the history and the budget, what is sent is a conversation that providers take.
+//! Whatever the history and the budget, what scoring sends is a conversation that providers take.
 
 use std::convert::Infallible;
 
@@ -121,7 +121,7 @@ fn run(
     };
     let layer = CupelLayer::builder()
         .adapter(adapter)
-        .policy(policy)
+        .policy(policy.without_plan())
         .budget(ContextBudget::builder(room).build().unwrap())
         .build()
         .unwrap();

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use cupel::gather::Source;
-use cupel::layer::{CupelLayer, CupelLayerBuilder, Error, Selection};
+use cupel::layer::{CupelLayer, CupelLayerBuilder, Error, Selection, TurnReport};
 use cupel::{ContextBudget, Policy};
 use cupel_rig::RigAdapter;
 use rig_core::completion::CompletionRequest;
@@ -24,26 +24,58 @@ pub(crate) fn room(tokens: i64) -> ContextBudget {
     ContextBudget::builder(tokens).build().unwrap()
 }
 
-/// What is sent of a request, and the report.
+type Builder = CupelLayerBuilder<CompletionRequest, RigAdapter>;
+type Selected = Result<(CompletionRequest, Selection), Error<Infallible>>;
+
+fn builder(adapter: RigAdapter, tokens: i64, sources: Vec<Source<CompletionRequest>>) -> Builder {
+    let builder =
+        CupelLayer::builder().adapter(adapter).policy(Policy::chat()).budget(room(tokens));
+    sources.into_iter().fold(builder, CupelLayerBuilder::source)
+}
+
+/// What scoring sends of a request, and the report.
 pub(crate) async fn try_select(
     request: CompletionRequest,
     adapter: RigAdapter,
     tokens: i64,
     sources: Vec<Source<CompletionRequest>>,
-) -> Result<(CompletionRequest, Selection), Error<Infallible>> {
-    let builder =
-        CupelLayer::builder().adapter(adapter).policy(Policy::chat()).budget(room(tokens));
-    let builder = sources.into_iter().fold(builder, CupelLayerBuilder::source);
+) -> Selected {
+    run(request, builder(adapter, tokens, sources).without_plan()).await
+}
+
+/// What a plan sends of a request, and the report.
+pub(crate) async fn try_plan(
+    request: CompletionRequest,
+    adapter: RigAdapter,
+    tokens: i64,
+    sources: Vec<Source<CompletionRequest>>,
+) -> Selected {
+    run(request, builder(adapter, tokens, sources)).await
+}
+
+async fn run(request: CompletionRequest, builder: Builder) -> Selected {
     let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
     let mut service = builder.build().unwrap().layer(hand_back);
     service.ready().await?.call_with_report(request).await
 }
 
+/// What scoring sends of a request.
 pub(crate) async fn select(
     request: CompletionRequest,
     tokens: i64,
 ) -> (CompletionRequest, Selection) {
     try_select(request, adapter(), tokens, Vec::new()).await.unwrap()
+}
+
+/// What a plan sends of these messages.
+pub(crate) async fn plan(
+    history: &[Message],
+    adapter: RigAdapter,
+    tokens: i64,
+) -> (Vec<Message>, TurnReport) {
+    let planned = try_plan(request(history.to_vec()), adapter, tokens, Vec::new()).await;
+    let (sent, selection) = planned.unwrap();
+    (sent.chat_history, *selection.plan.expect("a planned turn"))
 }
 
 pub(crate) fn request(history: Vec<Message>) -> CompletionRequest {

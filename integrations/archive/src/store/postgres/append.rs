@@ -242,18 +242,14 @@ async fn known(
     conversation: i64,
     append: &Prepared,
 ) -> Result<usize, ArchiveError> {
-    let Some(history) = append.digests.get(..append.history).filter(|it| !it.is_empty()) else {
-        return Ok(0);
-    };
+    let Some((history, most)) = append.history() else { return Ok(0) };
     let latest: Vec<Vec<u8>> = sqlx::query_scalar(
         "SELECT digest FROM cupel_messages WHERE conversation = $1 ORDER BY number DESC LIMIT $2",
     )
     .bind(conversation)
-    .bind(i64::try_from(history.len().saturating_mul(2).saturating_add(64)).unwrap_or(i64::MAX))
+    .bind(most)
     .fetch_all(&mut **transaction)
     .await
     .during(APPEND)?;
-    let stored: Vec<MessageDigest> =
-        latest.into_iter().rev().map(|digest| digest.try_into().unwrap_or_default()).collect();
-    Ok(overlap::known(&stored, history))
+    Ok(overlap::known_of(latest, history))
 }

@@ -5,7 +5,7 @@ use sqlx::sqlite::Sqlite;
 
 use super::{SqliteStore, row_number};
 use crate::append::{Appended, Prepared};
-use crate::digest::{MessageDigest, name_digest};
+use crate::digest::name_digest;
 use crate::error::ArchiveError;
 use crate::index::namespace_word;
 use crate::message::{Message, role_number};
@@ -160,19 +160,15 @@ async fn known(
     conversation: i64,
     append: &Prepared,
 ) -> Result<usize, ArchiveError> {
-    let Some(history) = append.digests.get(..append.history).filter(|it| !it.is_empty()) else {
-        return Ok(0);
-    };
+    let Some((history, most)) = append.history() else { return Ok(0) };
     let latest: Vec<Vec<u8>> = sqlx::query_scalar(
         "SELECT digest FROM cupel_messages WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3",
     )
     .bind(row_number(conversation, 0)?)
     .bind(row_number(conversation + 1, 0)?)
-    .bind(i64::try_from(history.len().saturating_mul(2).saturating_add(64)).unwrap_or(i64::MAX))
+    .bind(most)
     .fetch_all(&mut **transaction)
     .await
     .during(APPEND)?;
-    let stored: Vec<MessageDigest> =
-        latest.into_iter().rev().map(|digest| digest.try_into().unwrap_or_default()).collect();
-    Ok(overlap::known(&stored, history))
+    Ok(overlap::known_of(latest, history))
 }

@@ -156,11 +156,13 @@ async fn pool(
 /// Whether a connection can be used again. When the disk is full SQLite ends a transaction by itself,
 /// and the driver goes on believing in it.
 async fn usable(connection: &mut SqliteConnection, writes: bool) -> Result<bool, sqlx::Error> {
-    if writes {
-        // What was to be rolled back is, once this is answered.
-        connection.ping().await?;
+    // The usual case, in which nobody has to be asked.
+    if !(writes && connection.is_in_transaction()) {
+        return Ok(true);
     }
-    Ok(!(writes && connection.is_in_transaction()))
+    // What was to be rolled back is, once this is answered.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// Makes the file before SQLite does, readable by its owner only. The files beside it get the same

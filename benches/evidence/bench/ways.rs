@@ -3,15 +3,18 @@
 use std::collections::{HashMap, HashSet};
 
 use cupel::policy::Relevance;
+use cupel::relevance::{Blend, DEFAULT_BLEND_WEIGHT, Judge};
 use cupel::{
     AgePlacer, AgeScorer, BestFirstSlice, ContextBudget, ContextItem, Lexical, OverflowStrategy,
     Policy, ReflexiveScorer, Scorer,
 };
 
-use super::sets::Asked;
+use cupel_model2vec::Model2Vec;
 
-#[derive(Clone, Copy)]
-pub(crate) enum Way {
+use crate::sets::Asked;
+
+#[derive(Clone)]
+pub enum Way {
     /// From the newest item back, skipping what does not fit.
     Newest,
     /// The preset, with the question.
@@ -22,36 +25,59 @@ pub(crate) enum Way {
     Lexical,
     /// Another preset, with the question.
     ToolUse,
+    /// The best first, by words and a model together.
+    Blend(Model2Vec, f64),
+    /// The best first, by a model alone.
+    Meaning(Model2Vec),
 }
 
 impl Way {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Newest, Self::Chat, Self::ChatWithoutRelevance, Self::Lexical, Self::ToolUse];
+    /// All there are: the last two need a model in `CUPEL_MODEL2VEC_DIR`.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![
+            Self::Newest,
+            Self::Chat,
+            Self::ChatWithoutRelevance,
+            Self::Lexical,
+            Self::ToolUse,
+        ];
+        if let Some(folder) = std::env::var_os("CUPEL_MODEL2VEC_DIR") {
+            let model = Model2Vec::load(&folder).unwrap_or_else(|error| panic!("{error}"));
+            let weight = std::env::var("CUPEL_BLEND_WEIGHT").ok();
+            let weight = weight.map_or(DEFAULT_BLEND_WEIGHT, |weight| weight.parse().unwrap());
+            all.extend([Self::Blend(model.clone(), weight), Self::Meaning(model)]);
+        }
+        all
+    }
 
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Newest => "newest",
             Self::Chat => "chat",
             Self::ChatWithoutRelevance => "chat-without-relevance",
             Self::Lexical => "lexical",
             Self::ToolUse => "tool_use",
+            Self::Blend(..) => "blend",
+            Self::Meaning(_) => "meaning",
         }
     }
 
-    fn policy(self) -> Policy {
+    fn policy(&self) -> Policy {
         match self {
             Self::Newest => best_first(AgeScorer),
             Self::Chat => Policy::chat(),
             Self::ChatWithoutRelevance => Policy::chat().without_relevance(),
-            Self::Lexical => {
-                best_first(ReflexiveScorer).with_relevance(Relevance::new(Lexical::new()))
-            }
+            Self::Lexical => by_hint(Lexical::new()),
             Self::ToolUse => Policy::tool_use(),
+            Self::Blend(model, weight) => {
+                by_hint(Blend::new(Lexical::new(), model.clone()).weight(*weight).unwrap())
+            }
+            Self::Meaning(model) => by_hint(model.clone()),
         }
     }
 
     /// The positions of what a budget keeps.
-    pub(crate) fn select(self, asked: &Asked<'_>, budget: i64) -> HashSet<usize> {
+    pub fn select(&self, asked: &Asked<'_>, budget: i64) -> HashSet<usize> {
         let budget = ContextBudget::builder(budget).build().unwrap();
         let selected = self.policy().run_for(asked.question, asked.items, &budget).unwrap();
         // Two items may have the same text: places are told apart by the items' addresses.
@@ -60,6 +86,10 @@ impl Way {
             asked.items.iter().enumerate().map(|(at, item)| (address(item), at)).collect();
         selected.iter().map(|item| places[&address(item)]).collect()
     }
+}
+
+fn by_hint(judge: impl Judge + 'static) -> Policy {
+    best_first(ReflexiveScorer).with_relevance(Relevance::new(judge))
 }
 
 fn best_first(scorer: impl Scorer + 'static) -> Policy {

@@ -4,6 +4,10 @@
 //! `CUPEL_EVIDENCE_DIR=<folder>` every `*.jsonl` in that folder as well. It prints one line for each
 //! file, budget and way, `evidence <file> <budget> <way> <share>`, and then a table.
 //!
+//! With `CUPEL_MODEL2VEC_DIR=<folder>`, which holds the files of a model2vec model, there are two more
+//! ways: `blend`, the words and the model together, and `meaning`, the model alone.
+//! `CUPEL_BLEND_WEIGHT=<share>` sets the model's share.
+//!
 //! The share is that of the evidence's tokens, of what could fit in the budget, as the mean over the
 //! questions that have evidence. A token is four characters, and an item has four more.
 
@@ -16,11 +20,8 @@
     missing_docs
 )]
 
-mod sets;
-mod ways;
-
-use sets::{Asked, Set, sets};
-use ways::Way;
+use cupel_bench_evidence::sets::{Asked, Set, sets};
+use cupel_bench_evidence::ways::Way;
 
 const BUDGETS: [i64; 4] = [500, 1_000, 2_000, 4_000];
 
@@ -28,22 +29,22 @@ fn main() {
     // `cargo test --benches` asks whether it works: one set and one budget show that.
     let smoke = std::env::args().any(|argument| argument == "--test");
     let budgets = if smoke { &BUDGETS[..1] } else { &BUDGETS[..] };
-    let sets = sets();
+    let (sets, ways) = (sets(), Way::all());
     let mut rows = Vec::new();
     for set in sets.iter().take(if smoke { 1 } else { usize::MAX }) {
         for &budget in budgets {
-            let shares: Vec<f64> = Way::ALL.iter().map(|way| share(set, *way, budget)).collect();
-            for (way, share) in Way::ALL.iter().zip(&shares) {
+            let shares: Vec<f64> = ways.iter().map(|way| share(set, way, budget)).collect();
+            for (way, share) in ways.iter().zip(&shares) {
                 println!("evidence {} {budget} {} {share:.3}", set.name, way.name());
             }
             rows.push((set.name.as_str(), budget, shares));
         }
     }
-    table(&rows);
+    table(&ways, &rows);
 }
 
 /// The mean share of the evidence that a way keeps.
-fn share(set: &Set, way: Way, budget: i64) -> f64 {
+fn share(set: &Set, way: &Way, budget: i64) -> f64 {
     let asked: Vec<Asked<'_>> = set.asked().collect();
     let shares = asked.iter().map(|asked| {
         let kept = way.select(asked, budget);
@@ -55,11 +56,11 @@ fn share(set: &Set, way: Way, budget: i64) -> f64 {
     shares.sum::<f64>() / asked.len() as f64
 }
 
-fn table(rows: &[(&str, i64, Vec<f64>)]) {
+fn table(ways: &[Way], rows: &[(&str, i64, Vec<f64>)]) {
     print!("\n| set | budget |");
-    Way::ALL.iter().for_each(|way| print!(" {} |", way.name()));
+    ways.iter().for_each(|way| print!(" {} |", way.name()));
     print!("\n| --- | ---: |");
-    Way::ALL.iter().for_each(|_| print!(" ---: |"));
+    ways.iter().for_each(|_| print!(" ---: |"));
     println!();
     for (set, budget, shares) in rows {
         print!("| {set} | {budget} |");

@@ -8,8 +8,8 @@ use cupel::{ContextItem, ContextKind};
 use serde_json::Value;
 
 /// The conversations of one file.
-pub(crate) struct Set {
-    pub(crate) name: String,
+pub struct Set {
+    pub name: String,
     conversations: Vec<Conversation>,
 }
 
@@ -19,15 +19,15 @@ struct Conversation {
 }
 
 /// One question.
-pub(crate) struct Asked<'a> {
-    pub(crate) items: &'a [ContextItem],
-    pub(crate) question: &'a Question,
+pub struct Asked<'a> {
+    pub items: &'a [ContextItem],
+    pub question: &'a Question,
     /// The items that hold the answer, at least one.
-    pub(crate) evidence: &'a [usize],
+    pub evidence: &'a [usize],
 }
 
 impl Set {
-    pub(crate) fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
+    pub fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
         self.conversations.iter().flat_map(|conversation| {
             conversation.questions.iter().filter(|(_, evidence)| !evidence.is_empty()).map(
                 |(question, evidence)| Asked { items: &conversation.items, question, evidence },
@@ -37,8 +37,8 @@ impl Set {
 }
 
 /// The sets that ship with the project, and those of `CUPEL_EVIDENCE_DIR`.
-pub(crate) fn sets() -> Vec<Set> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/evidence/data");
+pub fn sets() -> Vec<Set> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let other = std::env::var_os("CUPEL_EVIDENCE_DIR").map(PathBuf::from);
     [Some(own), other].into_iter().flatten().flat_map(|folder| in_folder(&folder)).collect()
 }

@@ -1,0 +1,15 @@
+//! Questions whose evidence is known, and ways of selecting for them.
+
+#![allow(
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::must_use_candidate
+)]
+
+pub mod sets;
+pub mod ways;
