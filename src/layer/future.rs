@@ -31,6 +31,8 @@ pub struct ReportedFuture<S: Service<Req>, Req, A: ContextAdapter<Req>> {
 }
 
 #[pin_project(project = StateProjection)]
+// Boxed, every call would allocate for it; and the service's future is rarely small.
+#[allow(clippy::large_enum_variant)]
 enum State<S: Service<Req>, Req, Rest> {
     /// Nothing has been sent: the service that will be called, and how far the request is. None
     /// when the call is over.

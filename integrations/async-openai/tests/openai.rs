@@ -28,6 +28,8 @@ mod failures;
 mod messages;
 #[path = "openai/oracle.rs"]
 mod oracle;
+#[path = "openai/planned_properties.rs"]
+mod planned_properties;
 #[path = "openai/question.rs"]
 mod question;
 #[path = "openai/raw_messages.rs"]

@@ -8,6 +8,8 @@ mod arbitrary;
 mod breakpoints;
 #[path = "plan/excerpts.rs"]
 mod excerpts;
+#[path = "plan/histories.rs"]
+mod histories;
 #[path = "plan/judging.rs"]
 mod judging;
 #[path = "plan/loops.rs"]

@@ -123,7 +123,7 @@ impl Judge for Lexical {
 struct Texts {
     matches: Matches,
     /// For each text: where its matches end, and how many terms it has; none for the question.
-    ends: Vec<(usize, Option<usize>)>,
+    ends: Vec<(u32, Option<u32>)>,
 }
 
 impl Texts {
@@ -133,18 +133,20 @@ impl Texts {
         asked: &Asked,
         language: Language,
     ) -> Self {
+        let count = candidates.len();
         let mut texts =
-            Self { matches: Matches::default(), ends: Vec::with_capacity(candidates.len()) };
+            Self { matches: Matches::for_texts(count), ends: Vec::with_capacity(count) };
         let mut reader = Reader::new(language, candidates.len());
         for candidate in candidates {
             // The question itself is neither judged nor counted.
             let length = (candidate.text != question.text()).then(|| {
                 reader.with(candidate.text, |terms| {
                     texts.matches.find(asked, terms);
-                    terms.len()
+                    u32::try_from(terms.len()).unwrap_or(u32::MAX)
                 })
             });
-            texts.ends.push((texts.matches.found.len(), length));
+            let end = u32::try_from(texts.matches.found.len()).unwrap_or(u32::MAX);
+            texts.ends.push((end, length));
         }
         reader.finish();
         texts
@@ -154,9 +156,10 @@ impl Texts {
     fn each(&self) -> impl Iterator<Item = (&[(u32, u16)], Option<usize>)> {
         let mut start = 0;
         self.ends.iter().map(move |(end, length)| {
-            let found = self.matches.found.get(start..*end).unwrap_or_default();
-            start = *end;
-            (found, *length)
+            let end = *end as usize;
+            let found = self.matches.found.get(start..end).unwrap_or_default();
+            start = end;
+            (found, length.map(|length| length as usize))
         })
     }
 
@@ -198,21 +201,22 @@ impl Texts {
 
 /// Lets the parts of the conversation lend each other of their scores.
 fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {
-    let mut order: Vec<(usize, usize)> = candidates
-        .iter()
-        .zip(&texts.ends)
-        .enumerate()
-        .filter(|(_, (_, (_, length)))| length.is_some())
-        .filter_map(|(index, (candidate, _))| Some((candidate.place?, index)))
-        .collect();
-    if !order.is_sorted() {
-        order.sort_unstable();
+    let is_said = |(candidate, (_, length)): (&Candidate<'_>, &(u32, Option<u32>))| {
+        candidate.place.is_some() && length.is_some()
+    };
+    let said = candidates.iter().zip(&texts.ends).map(is_said);
+    let place = |index: &usize| candidates.get(*index).and_then(|candidate| candidate.place);
+    let tokens = |index: usize| candidates.get(index).map_or(0, |candidate| candidate.tokens);
+    if said.clone().all(|is_said| is_said) && candidates.is_sorted_by_key(|it| it.place) {
+        neighbours::lend((0..candidates.len()).map(tokens), scores);
+        return;
     }
-    let indexes = || order.iter().map(|(_, index)| *index);
-    let tokens: Vec<i64> =
-        indexes().filter_map(|at| candidates.get(at)).map(|candidate| candidate.tokens).collect();
-    let own: Vec<f64> = indexes().filter_map(|at| scores.get(at).copied()).collect();
-    for (index, lent) in indexes().zip(neighbours::lend(&tokens, &own)) {
+    let mut order: Vec<usize> =
+        said.enumerate().filter_map(|(index, is_said)| is_said.then_some(index)).collect();
+    order.sort_by_key(place);
+    let mut own: Vec<f64> = order.iter().filter_map(|index| scores.get(*index).copied()).collect();
+    neighbours::lend(order.iter().map(|index| tokens(*index)), &mut own);
+    for (index, lent) in order.into_iter().zip(own) {
         scores.get_mut(index).into_iter().for_each(|score| *score = lent);
     }
 }

@@ -9,14 +9,13 @@ const OWN: f64 = 1.0;
 /// A text alone keeps its score.
 const WHOLE: f64 = OWN + KERNELS[0].1 + KERNELS[1].1;
 
-/// What each text has of its own and of its neighbours. `tokens` and `scores` are in the order of
-/// the conversation.
-pub(super) fn lend(tokens: &[i64], scores: &[f64]) -> Vec<f64> {
+/// Gives each text of its neighbours' scores. `tokens` and `scores` are in the order of the
+/// conversation.
+pub(super) fn lend(tokens: impl Iterator<Item = i64>, scores: &mut [f64]) {
     let mut end = 0.0;
     let centres: Vec<f64> = tokens
-        .iter()
         .map(|tokens| {
-            let tokens = (*tokens).clamp(0, 1 << 24) as f64;
+            let tokens = tokens.clamp(0, 1 << 24) as f64;
             end += tokens;
             end - tokens / 2.0
         })
@@ -24,16 +23,15 @@ pub(super) fn lend(tokens: &[i64], scores: &[f64]) -> Vec<f64> {
     // Only texts with a score lend: often they are few.
     let lenders: Vec<(f64, f64)> = centres
         .iter()
-        .zip(scores)
+        .zip(&*scores)
         .filter(|(_, score)| **score > 0.0)
         .map(|(centre, score)| (*centre, *score))
         .collect();
-    let mut lent: Vec<f64> = scores.iter().map(|score| OWN * score).collect();
+    scores.iter_mut().for_each(|score| *score *= OWN);
     for (width, share) in KERNELS {
-        add_kernel(&centres, &lenders, width, share, &mut lent);
+        add_kernel(&centres, &lenders, width, share, scores);
     }
-    lent.iter_mut().for_each(|score| *score /= WHOLE);
-    lent
+    scores.iter_mut().for_each(|score| *score /= WHOLE);
 }
 
 /// Adds `share` of the lenders' scores, less with every token between. A triangle is two straight

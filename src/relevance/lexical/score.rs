@@ -28,6 +28,11 @@ pub(super) struct Matches {
 }
 
 impl Matches {
+    /// With room for those of so many texts.
+    pub(super) fn for_texts(texts: usize) -> Self {
+        Self { found: Vec::with_capacity(2 * texts) }
+    }
+
     /// Looks for the question's terms; adds to `found` and returns how many there are.
     pub(super) fn find(&mut self, asked: &Asked, terms: &[Term]) -> usize {
         let before = self.found.len();

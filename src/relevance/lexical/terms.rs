@@ -25,13 +25,13 @@ pub(super) const MOST_BYTES: usize = 512 << 10;
 /// About 150,000 messages of 60 words.
 const CACHE_BYTES: u64 = 64 << 20;
 /// What an entry takes beside its terms.
-const ENTRY_BYTES: u64 = 72;
+const ENTRY_BYTES: u64 = 64;
 
 /// What tells texts apart: a hash of the text, its length, and the language it is read in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     hash: u64,
-    bytes: usize,
+    bytes: u32,
     language: Language,
 }
 
@@ -76,7 +76,8 @@ pub(super) fn terms_of(text: &str, language: Language) -> Terms {
 }
 
 pub(super) fn key_of(text: &str, language: Language) -> Key {
-    Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes: text.len(), language }
+    let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes, language }
 }
 
 /// Whether the terms of a text are remembered.

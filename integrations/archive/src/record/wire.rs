@@ -42,6 +42,7 @@ pub enum Wire {
 
 impl Wire {
     /// The turn of a request; none for bytes that are no JSON.
+    #[must_use]
     pub fn turn(self, conversation: Conversation, request: &[u8]) -> Option<Turn> {
         let request: Value = serde_json::from_slice(request).ok()?;
         Some(match self {

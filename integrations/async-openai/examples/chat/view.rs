@@ -2,6 +2,7 @@
 
 use std::io::{Result, Write};
 
+use cupel::conversation::plan::Part;
 use cupel::explain::{Explanation, Section};
 use cupel::layer::Selection;
 
@@ -53,6 +54,16 @@ pub(crate) fn selection(
             "     {prefix}; {} tokens may be cached, {} are new, {} recalled",
             plan.cached_tokens, plan.new_tokens, plan.recalled_tokens,
         )?;
+        for entry in &selection.report.included {
+            if plan.part_of(&entry.item) != Some(Part::Earlier) {
+                continue;
+            }
+            let words: Vec<&str> = entry.item.matched_words().collect();
+            let why =
+                if words.is_empty() { "the newest left".to_owned() } else { words.join(", ") };
+            let line = entry.item.content().lines().next().unwrap_or_default();
+            writeln!(out, "     recalled: {line:.60} ({why})")?;
+        }
     }
     let sections = [Section::Brief, Section::Changes];
     let text = explanation.text().previous(totals.last.as_ref()).sections(&sections);
@@ -68,10 +79,11 @@ pub(crate) fn totals(
     window: i64,
 ) -> Result<()> {
     let Totals { calls, dropped, largest, cached, new, .. } = totals;
+    let share = 100 * cached / (cached + new).max(1);
     writeln!(
         out,
         "\n{calls} calls of the model over {messages} messages; {dropped} times a unit was \
          dropped; the largest request had {largest} of {window} tokens; of all that was sent, \
-         {cached} tokens may have been cached and {new} were new."
+         {cached} tokens ({share} %) may have been cached and {new} were new."
     )
 }

@@ -89,7 +89,7 @@ impl Open {
     }
 
     /// The answer has passed, as far as it has.
-    pub(super) fn ended(mut self, status: u16, ended: Ended) {
+    pub(super) fn ended(mut self, status: u16, ended: &Ended) {
         // Of one that broke off the client will ask again.
         #[cfg(feature = "archive")]
         if let (200..300, How::Whole, Some(said), Some(memory)) =

@@ -59,7 +59,7 @@ pub(super) async fn answer(
     let ours = describe(open.call());
     let status = answer.status().as_u16();
     let keep = open.keeps_answer();
-    let ended = move |ended: Ended| open.ended(status, ended);
+    let ended = move |ended: Ended| open.ended(status, &ended);
     let mut answer = tapped(shared, answer, keep, Box::new(ended));
     answer.headers_mut().extend(ours);
     Ok(answer)

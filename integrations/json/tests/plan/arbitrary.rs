@@ -17,7 +17,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         3 => (1_usize..60).prop_map(Event::Question),
         3 => (1_usize..80).prop_map(Event::Answer),
-        4 => prop_oneof![3 => 1_usize..80, 1 => 200_usize..3_000].prop_map(Event::Step),
+        4 => prop_oneof![4 => 1_usize..80, 1 => 200_usize..900].prop_map(Event::Step),
     ]
 }
 
@@ -36,7 +36,7 @@ fn words(seed: usize, count: usize) -> String {
 }
 
 pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
-    (0_usize..60, prop::collection::vec(event(), 1..36)).prop_map(|(head, events)| {
+    (0_usize..60, prop::collection::vec(event(), 1..26)).prop_map(|(head, events)| {
         let mut messages = vec![system(&filler("rule", head + 1)), user(&words(0, 5))];
         let mut calls = vec![messages.len()];
         for (seed, event) in events.into_iter().enumerate() {

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use cupel::conversation::plan::Part;
 use cupel::gather::{JudgeReport, Source};
 use cupel::layer::{CupelLayer, Selection, TurnReport, WaitingJudge};
 use cupel::model::TurnPlan;
 use cupel::policy::Relevance;
 use cupel::tokens::{TokenCounter, counter_fn};
-use cupel::{ContextBudget, ContextItem, Policy};
+use cupel::{ContextItem, Policy};
 use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -27,6 +28,8 @@ pub(crate) struct Sent {
     pub(crate) judge: Option<JudgeReport>,
     /// The tokens of the messages, as reported.
     pub(crate) tokens: i64,
+    /// And of all else that is sent.
+    pub(crate) fixed_tokens: i64,
 }
 
 impl Sent {
@@ -34,6 +37,23 @@ impl Sent {
     pub(crate) fn question(&self) -> String {
         let user = self.messages.iter().rfind(|message| message["role"] == "user").unwrap();
         text(user)
+    }
+
+    /// The first unit that is kept without holes; none where the conversation is sent as it came.
+    pub(crate) fn cut(&self) -> Option<usize> {
+        let parts: Vec<Part> = self.plan.parts().map(|(_, part)| part).collect();
+        let gap = parts.iter().rposition(|part| matches!(part, Part::Earlier | Part::Dropped));
+        let kept = |part: &Part| part.is_sent() && *part != Part::Head;
+        let from = gap.map_or(0, |gap| gap + 1);
+        let cut = parts.iter().enumerate().skip(from).find(|(_, part)| kept(part));
+        cut.map(|(at, _)| at).filter(|_| !self.plan.whole)
+    }
+
+    /// Whether older messages have given way to the exchange under way, beyond the grid.
+    pub(crate) fn gave_way(&self) -> bool {
+        let gone = |part| matches!(part, Part::Replied | Part::Dropped);
+        let no_tail = |part| matches!(part, Part::Tail | Part::Faded);
+        self.plan.parts().any(|(_, part)| gone(part)) || !self.plan.parts().any(|(_, p)| no_tail(p))
     }
 
     /// The quoted part of it.
@@ -49,6 +69,9 @@ impl Sent {
 pub(crate) struct Settings {
     pub(crate) window: i64,
     pub(crate) model: &'static str,
+    /// What is kept for the answer, and how many tools there are.
+    pub(crate) output: i64,
+    pub(crate) tools: usize,
     pub(crate) plan: TurnPlan,
     pub(crate) documents: Vec<String>,
     /// Who judges, if not the policy's own judge.
@@ -60,12 +83,21 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(window: i64) -> Self {
         let (plan, documents) = (TurnPlan::new(), Vec::new());
-        Self { window, model: "gpt-4o", plan, documents, relevance: None, waiting: None }
+        let (output, tools) = (0, 0);
+        let (relevance, waiting) = (None, None);
+        Self { window, model: "gpt-4o", output, tools, plan, documents, relevance, waiting }
     }
 
     /// Sends a request of these messages.
     pub(crate) fn send(&self, messages: &[Value]) -> Result<Sent, String> {
-        let body = json!({"model": self.model, "messages": messages});
+        let mut body = json!({"model": self.model, "messages": messages});
+        if self.output > 0 {
+            body["max_completion_tokens"] = json!(self.output);
+        }
+        if self.tools > 0 {
+            let tool = |at| json!({"type": "function", "function": {"name": format!("look{at}")}});
+            body["tools"] = json!((0..self.tools).map(tool).collect::<Vec<_>>());
+        }
         self.send_json(Endpoint::Chat, body.to_string())
     }
 
@@ -78,12 +110,13 @@ impl Settings {
             policy = policy.with_relevance(relevance.clone());
         }
         let mut layer = CupelLayer::<JsonBody, _>::builder()
+            .budget(OpenAiAdapter::new().window().tokens(self.window).default_output(0))
             .adapter(OpenAiAdapter::new().counter(counter))
             .policy(policy)
-            .budget(ContextBudget::builder(self.window).build().unwrap())
             .on_selection(move |selection: &Selection| {
-                let Selection { plan, sent, gather, .. } = selection;
-                *note.lock().unwrap() = Some((plan.clone(), sent.tokens, gather.judge.clone()));
+                let Selection { plan, sent, fixed_tokens, gather, .. } = selection;
+                let tokens = (sent.tokens, *fixed_tokens);
+                *note.lock().unwrap() = Some((plan.clone(), tokens, gather.judge.clone()));
             });
         if !self.documents.is_empty() {
             let documents = self.documents.clone();
@@ -112,7 +145,8 @@ impl Settings {
         let field = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         let messages = body[field].as_array().unwrap().clone();
         let (plan, tokens, judge) = seen.lock().unwrap().take().expect("a selection");
-        Ok(Sent { json, messages, plan: *plan.expect("a planned turn"), tokens, judge })
+        let (plan, (tokens, fixed_tokens)) = (*plan.expect("a planned turn"), tokens);
+        Ok(Sent { json, messages, plan, judge, tokens, fixed_tokens })
     }
 }
 

@@ -1,0 +1,85 @@
+//! Histories that do not only grow: what the plan can hold, and what the report says.
+
+use cupel::conversation::plan::Broke;
+use cupel_json::Endpoint;
+use serde_json::{Value, json};
+
+use crate::support::{Sent, Settings, assistant, filler, problem, system, user};
+
+const WINDOW: i64 = 1_000;
+
+fn long(turns: usize) -> Vec<Value> {
+    let mut messages = vec![system("Be brief.")];
+    for turn in 0..turns {
+        messages.push(user(&filler(&format!("q{turn}x"), 20)));
+        messages.push(assistant(&filler(&format!("a{turn}x"), 20)));
+    }
+    messages.push(user("And now?"));
+    messages
+}
+
+fn send(messages: &[Value]) -> Sent {
+    let sent = Settings::new(WINDOW).send(messages).unwrap();
+    assert_eq!(problem(&sent.messages, WINDOW), None);
+    sent
+}
+
+/// How many messages at the start are the same.
+fn shared(one: &Sent, other: &Sent) -> usize {
+    one.messages.iter().zip(&other.messages).take_while(|(a, b)| a == b).count()
+}
+
+#[test]
+fn an_edit_costs_what_stands_behind_it_and_nothing_before() {
+    let messages = long(40);
+    let before = send(&messages);
+    let kept = before.messages.len();
+    let mut edited = messages.clone();
+    let at = messages.len() - 5;
+    // As long as before, so that the grid lies where it lay.
+    edited[at] = user(&filler("edited", 20));
+    let after = send(&edited);
+    assert_eq!(after.cut(), before.cut());
+    assert_eq!(shared(&before, &after), kept - 5);
+}
+
+#[test]
+fn branches_share_what_they_have_in_common() {
+    let mut one = long(40);
+    let mut other = one.clone();
+    one.extend([assistant("Now this."), user("Why?")]);
+    other.extend([assistant("Or that."), user("How?")]);
+    let (one, other) = (send(&one), send(&other));
+    assert_eq!(one.cut(), other.cut());
+    // All but the answer, and the question behind it.
+    assert_eq!(shared(&one, &other), one.messages.len() - 2);
+}
+
+#[test]
+fn a_history_that_its_client_trims_stays_valid_and_the_same_bytes() {
+    let all = long(60);
+    for gone in 0..20 {
+        let trimmed: Vec<Value> = all.iter().take(1).chain(&all[1 + gone..]).cloned().collect();
+        let sent = send(&trimmed);
+        assert_eq!(sent.json, send(&trimmed).json);
+        assert!(sent.question().ends_with("And now?"));
+        // It says what would be cached if the history had only grown: an upper bound.
+        assert!(sent.plan.cached_tokens <= sent.tokens + sent.fixed_tokens);
+    }
+}
+
+#[test]
+fn nothing_is_known_of_a_conversation_on_the_server() {
+    let item = |role: &str, text: &str| json!({"type": "message", "role": role, "content": text});
+    let input: Vec<Value> = (0..60)
+        .map(|at| item(if at % 2 == 0 { "user" } else { "assistant" }, &filler("w", 20)))
+        .chain([item("user", "And now?")])
+        .collect();
+    let mut body = json!({"model": "gpt-4o", "input": input});
+    let settings = Settings::new(WINDOW);
+    let known = settings.send_json(Endpoint::Responses, body.to_string()).unwrap();
+    assert!(known.plan.broke != Some(Broke::Unknown) && known.plan.cached_tokens > 0);
+    body["previous_response_id"] = json!("resp_1");
+    let unknown = settings.send_json(Endpoint::Responses, body.to_string()).unwrap();
+    assert_eq!((unknown.plan.broke, unknown.plan.cached_tokens), (Some(Broke::Unknown), 0));
+}
