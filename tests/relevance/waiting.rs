@@ -65,7 +65,7 @@ impl AsyncJudge for Model {
         match self.does {
             Does::Answers => tokio::task::yield_now().await,
             Does::Wavers => {
-                answers.iter_mut().for_each(|answer| *answer += 0.001 - 0.002 * call as f64)
+                answers.iter_mut().for_each(|answer| *answer += 0.001 - 0.002 * call as f64);
             }
             Does::After(time) => tokio::time::sleep(time).await,
             Does::Once if call == 0 => {}

@@ -202,9 +202,9 @@ impl File {
 
     fn numbers(&self, tensor: &Tensor) -> impl Iterator<Item = i64> {
         let width = if tensor.dtype == "I32" { 4 } else { 8 };
-        self.data(tensor).unwrap_or_default().chunks_exact(width).map(|bytes| match bytes {
-            &[a, b, c, d] => i64::from(i32::from_le_bytes([a, b, c, d])),
-            &[a, b, c, d, e, f, g, h] => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        self.data(tensor).unwrap_or_default().chunks_exact(width).map(|bytes| match *bytes {
+            [a, b, c, d] => i64::from(i32::from_le_bytes([a, b, c, d])),
+            [a, b, c, d, e, f, g, h] => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
             _ => -1,
         })
     }

@@ -1,6 +1,12 @@
 //! What a judge over static embeddings says, with a model that the tests write themselves.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs
+)]
 
 #[path = "judge/bad_files.rs"]
 mod bad_files;

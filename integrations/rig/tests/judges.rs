@@ -65,11 +65,12 @@ where
 impl Transport<Local<EmbeddingOp>> for Provider {
     fn send(&self, texts: Vec<String>, _: Exchange) -> Opening<Step<EmbeddingOp>> {
         self.seen.batches.lock().unwrap().push(texts.clone());
-        let embed = |document: String| match (self.answer)(&document) {
-            Ok(vec) => Ok(Embedding { document, vec }),
-            Err(problem) => Err(ProviderError::Provider(problem.to_owned())),
+        let embed = |document: String| {
+            let vec = (self.answer)(&document)?;
+            Ok::<_, &'static str>(Embedding { document, vec })
         };
         let embedded: Result<Vec<Embedding>, _> = texts.into_iter().map(embed).collect();
+        let embedded = embedded.map_err(|problem| ProviderError::Provider(problem.to_owned()));
         later(&self.seen, embedded.map(EmbeddingResponse::new))
     }
 }
