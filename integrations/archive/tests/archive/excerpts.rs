@@ -19,7 +19,7 @@ fn log() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn chat(content: Value) -> Value {
+fn chat(content: &Value) -> Value {
     json!({"model": "gpt-4o", "max_completion_tokens": 100, "messages": [
         {"role": "user", "content": "Build it."},
         {"role": "assistant", "content": null, "tool_calls": [
@@ -28,7 +28,7 @@ fn chat(content: Value) -> Value {
     ]})
 }
 
-fn responses(output: Value) -> Value {
+fn responses(output: &Value) -> Value {
     json!({"model": "gpt-4o", "max_output_tokens": 100, "input": [
         {"role": "user", "content": "Build it."},
         {"type": "function_call", "call_id": "c1", "name": "build", "arguments": "{}"},
@@ -88,10 +88,10 @@ in_both! {
             {"type": kind, "text": second}]);
         let joined = format!("{first}\n{second}");
         for (number, (endpoint, request, whole)) in [
-            (Endpoint::Chat, chat(json!(log)), &log),
-            (Endpoint::Responses, responses(json!(log)), &log),
-            (Endpoint::Chat, chat(parts("text")), &joined),
-            (Endpoint::Responses, responses(parts("input_text")), &joined),
+            (Endpoint::Chat, chat(&json!(log)), &log),
+            (Endpoint::Responses, responses(&json!(log)), &log),
+            (Endpoint::Chat, chat(&parts("text")), &joined),
+            (Endpoint::Responses, responses(&parts("input_text")), &joined),
         ].into_iter().enumerate() {
             let recorder = Recorder::new();
             let conversation = tenant.conversation(format!("c{number}")).unwrap();
