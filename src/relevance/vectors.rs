@@ -141,7 +141,8 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if ab.is_nan() || aa.is_nan() || bb.is_nan() {
         return f64::NAN;
     }
-    let lengths = aa.sqrt() * bb.sqrt();
+    // One root of the product: of equal vectors it is exact, and squares of f32 do not overflow.
+    let lengths = (aa * bb).sqrt();
     if lengths > 0.0 { (ab / lengths).clamp(-1.0, 1.0) } else { 0.0 }
 }
 

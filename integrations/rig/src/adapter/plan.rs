@@ -78,6 +78,7 @@ impl<R> Rest<R> {
         // What is recalled may be sent as a message of its own.
         let frame = self.count.message(Role::User);
         let fits = self.tokens <= room && !turn.has_sources;
+        let fitted_before = were_documents && !turn.has_sources;
         turn.room = turn.room.saturating_sub(staying).saturating_sub(if fits { 0 } else { frame });
         turn.has_sources |= self.documents.iter().any(|document| document.quoted);
 
@@ -89,6 +90,8 @@ impl<R> Rest<R> {
         let broke = match planned.expected.broke {
             Some(Broke::First | Broke::Unknown) => None,
             _ if self.moved => Some(Broke::StartMoved),
+            // That frame was not kept free when the request before fitted.
+            None if fitted_before && !fits => Some(Broke::Outgrown),
             // They stood behind the head.
             None if quotes && were_documents => Some(Broke::Outgrown),
             _ => None,

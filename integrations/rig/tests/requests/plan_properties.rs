@@ -233,7 +233,13 @@ proptest! {
                 let bytes = |request| serde_json::to_string(request).unwrap();
                 prop_assert_eq!(bytes(&again), bytes(&sent));
             }
-            if let Some((earlier, before)) = before.filter(|_| turn.broke.is_none()) {
+            // The report assumes that the call before had all that stands before the model's answer
+            // to it: instructions that came in between were not there.
+            let answered = history.iter().rposition(|one| matches!(one, Message::Assistant(_)));
+            let as_assumed = |before: &(usize, _)| Some(before.0) == answered;
+            if let Some((earlier, before)) =
+                before.filter(as_assumed).filter(|_| turn.broke.is_none())
+            {
                 let same_question = question(history) == question(&history[..earlier]);
                 let end = match same_question {
                     true => before.chat_history.len(),
