@@ -123,11 +123,12 @@ where
     if let Err(error) = result {
         panic!("{error}");
     }
-    // A property that is mostly about nothing proves nothing.
+    // A property that is about nothing proves nothing. One case in five is trimmed on average; the
+    // bar is far below, since cases are drawn at random.
     let counts = counts.into_inner();
     for outcome in [Outcome::Whole, Outcome::Trimmed] {
         let count = counts.get(&outcome).copied().unwrap_or_default();
-        assert!(count * 12 > cases, "too few of {outcome:?}: {counts:?}");
+        assert!(count * 40 > cases, "too few of {outcome:?}: {counts:?}");
     }
 }
 
