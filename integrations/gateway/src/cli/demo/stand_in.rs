@@ -59,7 +59,9 @@ fn think(asked: &Value) -> Value {
     let texts = || messages.iter().map(text);
     let question = messages.iter().rev().find(|message| message["role"] == "user").map(text);
     let question = question.unwrap_or_default();
-    let order = number_after(&question, "order ").unwrap_or_default();
+    // What the gateway recalls stands before the question.
+    let question = question.rsplit("</recalled>").next().unwrap_or_default().trim_start();
+    let order = number_after(question, "order ").unwrap_or_default();
     let known = format!("order {order} was packed");
     let seen = texts().find_map(|text| {
         let at = text.find(&known)?;
