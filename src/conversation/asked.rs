@@ -29,9 +29,12 @@ pub fn question(
     messages: &[Message],
     mut write: impl FnMut(usize, &mut String),
 ) -> Option<Question> {
-    let last = messages.iter().rposition(|message| message.role == Role::User)?;
+    let last = messages.iter().rposition(Message::asks)?;
     let mut text = String::new();
-    write(last, &mut text);
+    match messages.get(last).and_then(|message| message.words.as_ref()) {
+        Some(words) => text.push_str(words),
+        None => write(last, &mut text),
+    }
     let mut work = String::new();
     // The newest, from the end back until there is enough.
     let mut parts = Vec::new();

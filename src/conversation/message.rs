@@ -30,6 +30,8 @@ pub struct Message {
     /// The tokens of each tool's result in it whose text a [plan](super::plan) may replace by an
     /// excerpt.
     pub results: Vec<i64>,
+    /// The user's own words in it, where results of tools stand beside them.
+    pub words: Option<String>,
     /// Why the API would not take it.
     pub refused: Option<String>,
     /// What the caller knows about it. Few messages have any, so they do not take their room in
@@ -67,6 +69,7 @@ impl Message {
             needs: None,
             required: false,
             results: Vec::new(),
+            words: None,
             refused: None,
             attributes: None,
         }
@@ -118,6 +121,12 @@ impl Message {
         self
     }
 
+    /// Sets the user's own words in a message that also holds results of tools: they are what is asked.
+    pub fn words(mut self, words: impl Into<String>) -> Self {
+        self.words = Some(words.into());
+        self
+    }
+
     /// Refuses this message for a reason that only the adapter can see.
     pub fn refused(mut self, why: impl Into<String>) -> Self {
         self.refused = Some(why.into());
@@ -135,6 +144,12 @@ impl Message {
     #[must_use]
     pub fn opens_exchange(&self) -> bool {
         self.role == Role::User && self.answers.is_empty()
+    }
+
+    /// Whether a user says something here, also beside results of tools.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.role == Role::User
     }
 }
 

@@ -3,6 +3,7 @@
 use foldhash::HashMap;
 
 use super::{Selection, StreamReport, TurnReport};
+use crate::conversation::plan::Prices;
 use crate::explain::{Explanation, SourceTiming};
 use crate::gather::{JudgeReport, SourceOutcome, SourceReport};
 
@@ -77,6 +78,15 @@ fn planned(mut explanation: Explanation, plan: &TurnReport) -> Explanation {
         }
     }
     let broke = plan.broke.map(|broke| broke.as_str().to_owned());
+    if let Some(newest) = &plan.newest_first {
+        let [ours, newest] =
+            [plan.cost(Prices::FREE_WRITES), newest.cost(Prices::FREE_WRITES)].map(f64::round);
+        let note = format!(
+            "the input costs as much as {ours} new tokens, newest-first trimming {newest} (a \
+             cached token for a tenth)"
+        );
+        explanation = explanation.note(note);
+    }
     explanation.cache(plan.cached_tokens, plan.new_tokens, broke)
 }
 
@@ -122,7 +132,7 @@ mod tests {
         let included =
             items.iter().map(|item| IncludedItem::new(item.clone(), 1.0, InclusionReason::Pinned));
         let report = SelectionReport::new(Vec::new(), included.collect(), Vec::new(), Vec::new());
-        let plan = TurnReport::new(planned, parts, 4_000).finish(30, 0);
+        let plan = TurnReport::new(planned, parts, 4_000).finish(30, 0, 0, Vec::new());
         let selection = Selection { report, plan: Some(Box::new(plan)), ..Selection::empty() };
 
         let explanation = selection.explain();

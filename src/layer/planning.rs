@@ -102,16 +102,19 @@ impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
             Origin::Request(candidate) => planned.is_recalled(candidate),
             Origin::Source { .. } => true,
         };
-        let items = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
-        let items = items.fold(0, i64::saturating_add);
+        let own = placed.iter().filter(is_recalled).map(|placed| placed.item.clone());
+        let own: Vec<ContextItem> = own.collect();
+        let items = own.iter().map(ContextItem::tokens).fold(0, i64::saturating_add);
         let recalled = self.shared.adapter.quote(rest, placed).unwrap_or_else(|| {
             let frame = if items > 0 { planned.planned.frame } else { 0 };
             items.saturating_add(frame)
         });
         let sent = &mut self.selection.sent.tokens;
         *sent = sent.saturating_sub(items).saturating_add(recalled);
-        let sent = sent.saturating_add(self.selection.fixed_tokens);
-        self.selection.plan = Some(Box::new(planned.report.finish(sent, recalled)));
+        let fixed = self.selection.fixed_tokens;
+        let sent = sent.saturating_add(fixed);
+        let report = planned.report.finish(sent, fixed, recalled, own);
+        self.selection.plan = Some(Box::new(report));
     }
 }
 

@@ -26,6 +26,7 @@ pub struct TurnPlan {
     pub(crate) faded: f64,
     pub(crate) hash: bool,
     pub(crate) recall_by: RecallBy,
+    pub(crate) compare: bool,
 }
 
 /// Where a conversation may be cut: where its tokens since the start cross a multiple of a width.
@@ -79,6 +80,7 @@ impl TurnPlan {
             faded: FADED,
             hash: false,
             recall_by: RecallBy::Relevance,
+            compare: false,
         }
     }
 
@@ -125,6 +127,13 @@ impl TurnPlan {
     /// Sets what decides which messages before the cut are recalled.
     pub const fn recall_by(mut self, recall_by: RecallBy) -> Self {
         self.recall_by = recall_by;
+        self
+    }
+
+    /// Has the report of each call say what newest-first trimming would have sent, so that its cost can
+    /// be set beside the plan's.
+    pub const fn compare(mut self, enabled: bool) -> Self {
+        self.compare = enabled;
         self
     }
 

@@ -20,6 +20,8 @@ mod parts;
 mod properties;
 #[path = "plan/recall.rs"]
 mod recall;
+#[path = "plan/responses.rs"]
+mod responses;
 #[path = "plan/support.rs"]
 mod support;
 #[path = "plan/waiting.rs"]

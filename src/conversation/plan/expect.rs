@@ -37,6 +37,10 @@ pub enum Broke {
     GaveWay,
     /// The history begins elsewhere than it did: its older messages are no longer looked at.
     StartMoved,
+    /// The history is not the one of the call before with newer messages: it was edited, cut, or
+    /// goes on from an earlier place. A plan cannot see that; `TurnReport::following` can, which is
+    /// told of that call.
+    Edited,
     /// Part of the conversation is on the server: nothing is known of it.
     Unknown,
 }
@@ -51,6 +55,7 @@ impl Broke {
             Self::CutMoved => "cut moved",
             Self::GaveWay => "gave way",
             Self::StartMoved => "start moved",
+            Self::Edited => "edited",
             Self::Unknown => "unknown",
         }
     }

@@ -53,7 +53,11 @@ impl Conversation {
         texts: &dyn Texts,
     ) -> Option<Verdict> {
         let mut question = String::new();
-        texts.write(planned.question?, &mut question);
+        let asked = planned.question?;
+        match self.outlines.get(asked).and_then(|outline| outline.words.as_ref()) {
+            Some(words) => question.push_str(words),
+            None => texts.write(asked, &mut question),
+        }
         let mut all = String::new();
         let mut ends = Vec::with_capacity(earlier.len());
         let members: Vec<&[usize]> = self.all_members().collect();

@@ -77,7 +77,7 @@ fn doubled(share: i64, room: i64) -> i64 {
 impl Ladder<'_> {
     pub(super) fn decide(&self) -> Decision {
         let end = self.units.len();
-        let question = self.units.iter().rposition(|unit| unit.opens && !unit.stays);
+        let question = self.units.iter().rposition(|unit| unit.asks && !unit.stays);
         let share = if question.is_some() { self.room.share } else { 0 };
         let base = Decision {
             step: Step::Whole,
@@ -122,9 +122,13 @@ impl Ladder<'_> {
         let end = self.units.len();
         let exchange = self.size(question, question);
         let base = Decision { cut: question, faded_to: question, ..base };
-        if let Some(replied) = replied {
-            let beside = self.with_needs([replied].into(), question, question);
+        let kept = |units: BTreeSet<usize>| {
+            let beside = self.with_needs(units, question);
             let tokens = self.tokens_of(&beside).saturating_add(exchange);
+            (beside, tokens)
+        };
+        if let Some(replied) = replied {
+            let (beside, tokens) = kept([replied].into());
             if tokens.saturating_add(base.share) <= room {
                 return Decision { step: Step::Replied, beside, ..base };
             }
@@ -135,12 +139,13 @@ impl Ladder<'_> {
             return Decision { step: Step::Replied, ..base };
         }
         let base = Decision { share: 0, ..base };
-        if exchange <= room {
-            return Decision { step: Step::Alone, ..base };
+        let (beside, tokens) = kept(BTreeSet::new());
+        if tokens <= room {
+            return Decision { step: Step::Alone, beside, ..base };
         }
         for (line, cut) in self.cuts(question + 1, end.saturating_sub(1)) {
             let faded_to = self.faded_to(line, cut, room);
-            let beside = self.with_needs([question].into(), cut, question);
+            let beside = self.with_needs([question].into(), cut);
             let tokens = self.tokens_of(&beside).saturating_add(self.size(cut, faded_to));
             if tokens <= room {
                 return Decision { step: Step::Steps, cut, faded_to, beside, ..base };
@@ -158,8 +163,7 @@ impl Ladder<'_> {
         base: Decision,
     ) -> Decision {
         let question = question.filter(|question| *question < newest);
-        let beside = question.into_iter().collect();
-        let beside = self.with_needs(beside, newest, question.unwrap_or_default());
+        let beside = self.with_needs(question.into_iter().collect(), newest);
         let others = self.tokens_of(&beside);
         let left = room.saturating_sub(others);
         let over = self.units.get(newest).is_some_and(|unit| unit.short > left);
@@ -211,7 +215,7 @@ impl Ladder<'_> {
 
     /// At which units the conversation may be cut: nothing behind needs what is before.
     fn allowed(&self) -> Vec<bool> {
-        let question = self.units.iter().rposition(|unit| unit.opens && !unit.stays);
+        let question = self.units.iter().rposition(|unit| unit.asks && !unit.stays);
         let mut allowed = vec![false; self.units.len()];
         let mut needed = usize::MAX;
         for (index, (unit, slot)) in self.units.iter().zip(&mut allowed).enumerate().rev() {
@@ -239,19 +243,15 @@ impl Ladder<'_> {
     }
 
     /// Adds what `units` and those from `cut` on need.
-    fn with_needs(
-        &self,
-        mut units: BTreeSet<usize>,
-        cut: usize,
-        question: usize,
-    ) -> BTreeSet<usize> {
+    fn with_needs(&self, mut units: BTreeSet<usize>, cut: usize) -> BTreeSet<usize> {
         let mut open: Vec<usize> = units.iter().copied().chain(cut..self.units.len()).collect();
-        if self.room.user_first && cut == question {
-            // What is before the question begins with a user, too.
-            let opener = |unit: &usize| {
-                self.units.get(..=*unit)?.iter().rposition(|unit| unit.opens && !unit.stays)
+        if self.room.user_first {
+            // What is sent of an exchange begins with its user.
+            let opener = |unit: usize| {
+                self.units.get(..=unit)?.iter().rposition(|unit| unit.opens && !unit.stays)
             };
-            let openers: Vec<usize> = units.iter().filter_map(opener).collect();
+            let openers = units.iter().copied().chain([cut]).filter_map(opener);
+            let openers: Vec<usize> = openers.filter(|opener| *opener < cut).collect();
             units.extend(openers);
         }
         while let Some(unit) = open.pop() {

@@ -47,6 +47,7 @@ mod excerpt;
 mod expect;
 mod judged;
 mod ladder;
+mod newest;
 mod planned;
 mod quote;
 mod texts;
@@ -56,6 +57,7 @@ use std::collections::BTreeMap;
 
 pub use excerpt::Excerpt;
 pub use expect::{Broke, Expected};
+pub use newest::{NewestFirst, Prices};
 pub use planned::{Part, Planned};
 pub use quote::Quotation;
 pub use texts::{Plain, Texts};
@@ -64,6 +66,7 @@ use super::arranged::{Arranged, Conversation};
 use crate::model::{Origin, Placed, TurnPlan};
 use crate::relevance::Judge;
 use ladder::{Decision, Ladder, Room, Step};
+use newest::newest_first;
 use units::{Outline, Sums, Unit};
 
 /// What there is to plan a turn with.
@@ -134,7 +137,7 @@ impl Conversation {
         let short = turn.plan.excerpt_tokens(turn.window);
         let faded = turn.plan.faded_tokens(turn.window);
         let units = self.plan_units(short, faded);
-        if !units.iter().any(|unit| unit.opens && !unit.stays) {
+        if !units.iter().any(|unit| unit.asks && !unit.stays) {
             return None;
         }
         let sums = Sums::of(&units);
@@ -150,14 +153,18 @@ impl Conversation {
         };
         let decide = |units: &[Unit]| Ladder { units, sums: &sums, room }.decide();
         let now = decide(&units);
-        let before = units.iter().rposition(|unit| unit.by_model);
-        let before = before.and_then(|known| Some((known, decide(units.get(..known)?))));
+        let known = units.iter().rposition(|unit| unit.by_model);
+        let before = known.and_then(|known| Some((known, decide(units.get(..known)?))));
         let before = before.as_ref().map(|(known, decision)| (*known, decision));
         let mut expected = expect::compare(&units, &sums, turn.fixed_tokens, before, &now);
         if turn.remote {
             expected = Expected { broke: Some(Broke::Unknown), ..Expected::default() };
         }
-        let planned = self.follow(&now, &units, turn, faded, expected, texts);
+        let mut planned = self.follow(&now, &units, turn, faded, expected, texts);
+        if turn.plan.compare {
+            let newest = newest_first(&units, &sums, turn.room, turn.fixed_tokens, known);
+            planned.newest_first = Some(newest);
+        }
         Some(self.planned.insert(Box::new(planned)))
     }
 
@@ -200,6 +207,7 @@ impl Conversation {
             question: None,
             excerpts: BTreeMap::new(),
             expected,
+            newest_first: None,
             faded,
             hints: vec![None; units.len()],
             later: judged::Later::default(),
@@ -220,7 +228,8 @@ impl Conversation {
                 self.quoted_tokens(members, faded, texts, &mut text)
             };
             if part == Part::Question {
-                planned.question = members.first().copied();
+                let asks = |message: &&usize| self.outlines.get(**message).is_some_and(|o| o.asks);
+                planned.question = members.iter().rfind(asks).or(members.first()).copied();
             }
             planned.parts.push(part);
             planned.tokens.push(tokens);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::excerpt::Excerpt;
 use super::expect::Expected;
 use super::judged::Later;
+use super::newest::NewestFirst;
 use crate::relevance::Hint;
 
 /// The part of a plan that a candidate is in.
@@ -79,6 +80,9 @@ pub struct Planned {
     pub excerpts: BTreeMap<(usize, usize), Excerpt>,
     /// What is expected of a prompt cache.
     pub expected: Expected,
+    /// What newest-first trimming would have sent, where the plan is asked to
+    /// [compare](crate::model::TurnPlan::compare).
+    pub newest_first: Option<NewestFirst>,
     /// How relevant each candidate before the cut is.
     pub hints: Vec<Option<Hint>>,
     pub(super) later: Later,

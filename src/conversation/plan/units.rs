@@ -10,6 +10,10 @@ pub(in crate::conversation) struct Outline {
     /// The texts of tools' results in it, in tokens.
     pub(in crate::conversation) results: Vec<i64>,
     pub(in crate::conversation) opens: bool,
+    /// A user says something in it,
+    pub(in crate::conversation) asks: bool,
+    /// in these words, where there is more in it than they.
+    pub(in crate::conversation) words: Option<String>,
     /// It is sent wherever the conversation is cut.
     pub(in crate::conversation) stays: bool,
 }
@@ -22,6 +26,8 @@ impl Outline {
             tokens: message.tokens,
             results: message.results.clone(),
             opens: message.opens_exchange(),
+            asks: message.asks(),
+            words: message.words.clone(),
             stays: message.required || told.unwrap_or(message.role == Role::System),
         }
     }
@@ -42,7 +48,10 @@ pub(super) struct Unit {
     pub(super) short: i64,
     /// With those of the older part.
     pub(super) faded: i64,
+    /// It begins with a user's message.
     pub(super) opens: bool,
+    /// A user says something in it.
+    pub(super) asks: bool,
     pub(super) stays: bool,
     /// The model wrote its first message.
     pub(super) by_model: bool,
@@ -56,6 +65,7 @@ impl Unit {
         self.short = self.short.saturating_add(message.within(short));
         self.faded = self.faded.saturating_add(message.within(faded));
         self.stays |= message.stays;
+        self.asks |= message.asks;
         if first {
             self.opens = message.opens;
             self.by_model = message.role == Role::Assistant;

@@ -22,6 +22,7 @@ use crate::model::{Grid, RecallBy, TurnPlan};
 /// | (`excerpt`, `faded`) | the shares from which on a tool's result is an excerpt, and in the older part |
 /// | (`hash`) | whether an excerpt's mark has a hash of the whole result |
 /// | (`recall_by_policy`) | whether the policy's own scorer and slicer decide what is recalled |
+/// | (`compare`) | whether reports say what newest-first trimming would have sent |
 ///
 /// ```
 /// use cupel::PolicySpec;
@@ -55,6 +56,8 @@ pub struct PlanSpec {
     pub hash: bool,
     /// Whether the policy's own scorer and slicer decide what is recalled, instead of relevance.
     pub recall_by_policy: bool,
+    /// Whether reports say what newest-first trimming would have sent.
+    pub compare: bool,
 }
 
 impl PlanSpec {
@@ -71,6 +74,7 @@ impl PlanSpec {
             faded: plan.faded,
             hash: plan.hash,
             recall_by_policy: plan.recall_by == RecallBy::Policy,
+            compare: plan.compare,
         }
     }
 
@@ -87,6 +91,7 @@ impl PlanSpec {
             faded: self.faded,
             hash: self.hash,
             recall_by: if self.recall_by_policy { RecallBy::Policy } else { RecallBy::Relevance },
+            compare: self.compare,
         };
         let problems = plan.problems();
         for (field, problem) in &problems {
@@ -124,6 +129,7 @@ impl FromTree for PlanSpec {
             faded: fields.or("faded", default.faded),
             hash: fields.or("hash", default.hash),
             recall_by_policy: fields.or("recall_by_policy", default.recall_by_policy),
+            compare: fields.or("compare", default.compare),
         })
     }
 

@@ -43,15 +43,16 @@ impl Open {
         let model = selected.model.as_deref().unwrap_or_default();
         let named = caller.conversation.as_deref().map(str::as_bytes);
         let conversation = named.unwrap_or(&selected.opening);
-        let draft = Draft {
-            route,
-            model: visible(model, MODEL_CHARACTERS),
-            conversation: Conversation::new(&[caller.tenant.as_bytes(), conversation]),
-            outcome: match selected.outcome {
-                Outcome::Fitted(selection) => Ok(Box::new(fitted(&selection, model))),
-                Outcome::Passed(Passed { code, why }) => Err((code, why)),
-            },
+        let conversation = Conversation::new(&[caller.tenant.as_bytes(), conversation]);
+        let model = visible(model, MODEL_CHARACTERS);
+        let outcome = match selected.outcome {
+            Outcome::Fitted(selection) => {
+                let before = shared.calls.latest(conversation, &model);
+                Ok(Box::new(fitted(*selection, &model, before.as_deref())))
+            }
+            Outcome::Passed(Passed { code, why }) => Err((code, why)),
         };
+        let draft = Draft { route, model, conversation, outcome };
         let call = shared.calls.begin(draft);
         Self {
             shared: Arc::clone(shared),
@@ -135,13 +136,19 @@ impl Drop for Open {
     }
 }
 
-/// A selection as it is remembered.
-fn fitted(selection: &Selection, model: &str) -> Fitted {
+/// A selection as it is remembered. What its model's cache knows comes from the call before, where that
+/// is remembered, too.
+fn fitted(mut selection: Selection, model: &str, before: Option<&Call>) -> Fitted {
+    let before = before.and_then(Call::fitted).and_then(|fitted| fitted.plan.as_deref());
+    if let (Some(plan), Some(before)) = (&mut selection.plan, before) {
+        *plan = Box::new((**plan).clone().following(before));
+    }
     let excluded = selection.report.excluded.iter().map(|entry| entry.item.tokens().max(0));
     Fitted {
-        explanation: selection.explain().title(visible(model, MODEL_CHARACTERS)),
+        explanation: selection.explain().title(model),
         tokens: selection.sent.tokens.saturating_add(selection.fixed_tokens),
         left_out: excluded.fold(0, i64::saturating_add),
-        cached: 0,
+        cached: selection.plan.as_ref().map_or(0, |plan| plan.cached_tokens),
+        plan: selection.plan,
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use cupel::ContextItem;
 use cupel::explain::Explanation;
+use cupel::layer::TurnReport;
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -31,6 +32,8 @@ pub(crate) struct Fitted {
     pub(crate) left_out: i64,
     /// Tokens that the upstream is expected to read from its cache.
     pub(crate) cached: i64,
+    /// How its turn was planned, for the call that comes after it.
+    pub(crate) plan: Option<Box<TurnReport>>,
 }
 
 /// Which conversation of which tenant a call belongs to; only as a hash.

@@ -54,6 +54,12 @@ impl Calls {
         call
     }
 
+    /// The latest call of a conversation to a model: what its cache has seen last.
+    pub(crate) fn latest(&self, conversation: Conversation, model: &str) -> Option<Arc<Call>> {
+        let same = |call: &&Arc<Call>| call.conversation == conversation && call.model == model;
+        self.kept().recent.iter().rev().find(same).map(Arc::clone)
+    }
+
     /// Remembers how a call ended.
     pub(crate) fn end(&self, call: &Call, ending: Ending) {
         let mut kept = self.kept();

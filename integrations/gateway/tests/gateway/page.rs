@@ -111,6 +111,9 @@ async fn whoever_has_the_token_sees_calls_and_what_changed_since_the_one_before(
     assert_eq!(calls.len(), 3);
     assert_eq!(data["totals"]["calls"], 3);
     assert_eq!(calls[0]["counted"], calls[0]["tokens"], "the stand-in counts as we do");
+    assert_eq!(calls[0]["cached"], calls[0]["tokens"], "the same request as before");
+    let cached = calls.iter().map(|call| call["cached"].as_i64().unwrap()).sum::<i64>();
+    assert_eq!(data["totals"]["expected_cached"], cached);
     assert_eq!(data["factors"][0]["factor"], 1.0);
     assert!(data["totals"]["left_out"].as_i64().unwrap() > 0);
     // It is live: a call that is made now shows without asking again.

@@ -323,7 +323,7 @@ impl ContextAdapter<JsonBody> for MessagesAdapter {
             }
             let plan = planned.filter(|planned| !planned.whole && !self.unmarked);
             let head = plan.and_then(|_| {
-                let opens = |at: &usize| read.get(*at).is_some_and(Message::opens_exchange);
+                let opens = |at: &usize| read.get(*at).is_some_and(Message::asks);
                 let opens: Vec<bool> = arranged.kept.iter().map(opens).collect();
                 mark(request.json(), &mut drafts, &opens)
             });
@@ -371,7 +371,7 @@ fn last_words(read: &[Message], kept: &[usize]) -> Option<usize> {
     let last = |test: &dyn Fn(&Message) -> bool| {
         kept.iter().rev().copied().find(|at| read.get(*at).is_some_and(test))
     };
-    last(&Message::opens_exchange)
+    last(&Message::asks)
         .or_else(|| last(&|message| matches!(message.role, Role::User | Role::Tool)))
 }
 

@@ -25,7 +25,7 @@ fn keep_thinking(entries: &mut [Entry]) {
             thoughts = Some(index);
         } else if entry.message.role == Role::Assistant {
             entry.message.needs = thoughts;
-        } else if entry.label == "user" && entry.message.answers.is_empty() {
+        } else if entry.message.opens_exchange() {
             thoughts = None;
         }
     }
@@ -50,18 +50,31 @@ fn one(meter: &ClaudeMeter, json: &str) -> Entry {
         return entry;
     }
     let blocks = elements(content).unwrap_or_default();
-    for (at, raw) in blocks.into_iter().enumerate() {
+    for (at, raw) in blocks.iter().enumerate() {
         let block = Object::parse(raw.get()).unwrap_or_default();
         let is_thought = is(&block, "thinking") || is(&block, "redacted_thinking");
         entry.reasoning |= at == 0 && is_thought;
         entry.add_tokens(BLOCK);
         add(meter, &mut entry, &block, raw);
     }
-    // Whatever stands beside results, the question that they serve came before.
     if role == Role::User && !entry.message.answers.is_empty() {
-        entry.message.role = Role::Tool;
+        let words: Vec<String> = blocks.iter().filter_map(|raw| words(raw)).collect();
+        match words.is_empty() {
+            true => entry.message.role = Role::Tool,
+            false => entry.message.words = Some(words.join("\n")),
+        }
     }
     entry
+}
+
+/// What a user says in a text beside results of tools. Clients put remarks of their own there, in
+/// marks such as `<system-reminder>`: the question that these results serve came before.
+fn words(raw: &RawValue) -> Option<String> {
+    let block = Object::parse(raw.get())?;
+    let text = block.text("text").filter(|_| is(&block, "text"))?;
+    let text = text.trim();
+    let is_remark = text.starts_with('<') && text.ends_with('>');
+    (!text.is_empty() && !is_remark).then(|| text.to_owned())
 }
 
 fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValue) {

@@ -80,6 +80,59 @@ fn what_left_the_window_is_recalled_in_the_users_turn_as_a_quotation() {
     assert_eq!(question(&next, 3), question(&json, 1));
 }
 
+/// A step of a loop, with a text beside its result.
+fn step(at: usize, beside: &str) -> [Value; 2] {
+    let id = format!("step_{at}");
+    let log = format!("line of the log number {at}, all is well\n").repeat(40);
+    [
+        json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "look", "input": {}}]}),
+        json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": log}, {"type": "text", "text": beside}]}),
+    ]
+}
+
+#[test]
+fn a_users_words_beside_a_result_are_the_question() {
+    let mut messages = conversation(80);
+    messages.push(json!({"role": "user", "content": "Read the log."}));
+    messages.extend(step(0, "Stop. In which shelf was parcel P-3?"));
+    let asked = |json: &Value| {
+        let all = json["messages"].as_array().unwrap().iter().flat_map(messages::blocks);
+        let texts = all.map(|block| block["text"].as_str().unwrap_or_default().to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let (json, report) = sent(&body(&messages));
+    let texts = asked(&json);
+    assert_eq!(texts.last().unwrap(), "Stop. In which shelf was parcel P-3?");
+    let recalled = &texts[texts.len() - 2];
+    assert!(recalled.starts_with("<recalled>") && recalled.contains("shelf S-21"), "{recalled}");
+    assert_eq!(report.sent.tokens + report.fixed_tokens, counted(&json));
+    // They are still there when the loop that follows has outgrown the window.
+    for at in 1..60 {
+        messages.extend(step(at, "<system-reminder>Mind the shelves.</system-reminder>"));
+        let (json, report) = sent(&body(&messages));
+        assert!(asked(&json).iter().any(|text| text.starts_with("Stop. In which")), "step {at}");
+        assert_eq!(report.sent.tokens + report.fixed_tokens, counted(&json));
+    }
+}
+
+#[test]
+fn what_a_client_remarks_beside_results_is_no_question() {
+    let mut messages = conversation(80);
+    messages.push(json!({"role": "user", "content": "In which shelf was parcel P-3?"}));
+    let (before, _) = sent(&body(&messages));
+    messages.extend(step(0, "<system-reminder>Parcel P-9 waits.</system-reminder>"));
+    let (json, report) = sent(&body(&messages));
+    assert_eq!(report.plan.unwrap().broke, None);
+    let kept = json["messages"].as_array().unwrap();
+    let question = &kept[kept.len() - 3];
+    assert_eq!(question["content"][1]["text"], "In which shelf was parcel P-3?");
+    assert_eq!(
+        question["content"][0],
+        before["messages"].as_array().unwrap().last().unwrap()["content"][0]
+    );
+}
+
 #[test]
 fn a_result_too_long_for_the_window_becomes_an_excerpt() {
     let long = (0..9_000).map(|line| format!("{line}: nothing to see\n")).collect::<String>();

@@ -4,7 +4,7 @@ use cupel::conversation::plan::Broke;
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{Sent, Settings, assistant, filler, problem, system, user};
+use crate::support::{Sent, Settings, assistant, filler, problem, step, system, tokens, user};
 
 const WINDOW: i64 = 1_000;
 
@@ -66,6 +66,54 @@ fn a_history_that_its_client_trims_stays_valid_and_the_same_bytes() {
         // It says what would be cached if the history had only grown: an upper bound.
         assert!(sent.plan.cached_tokens <= sent.tokens + sent.fixed_tokens);
     }
+}
+
+/// What a cache reads that has seen another call: whole messages of it, from the first on.
+fn read_by_a_cache(before: &Sent, after: &Sent) -> i64 {
+    let shared = after.messages.iter().zip(&before.messages).take_while(|(a, b)| a == b);
+    shared.map(|(message, _)| tokens(message)).sum::<i64>() + after.fixed_tokens
+}
+
+#[test]
+fn a_report_that_is_told_of_the_call_before_says_what_its_cache_reads() {
+    let messages = long(40);
+    let before = send(&messages);
+    let mut grown = messages.clone();
+    grown.extend([assistant("Now this."), user("Why?")]);
+    let mut edited = grown.clone();
+    edited[messages.len() - 5] = user(&filler("edited", 20));
+    let trimmed: Vec<Value> = grown.iter().take(1).chain(&grown[9..]).cloned().collect();
+    let back = &messages[..messages.len() - 4];
+    for (now, broke) in [
+        (grown.as_slice(), None),
+        (edited.as_slice(), Some(Broke::Edited)),
+        (trimmed.as_slice(), Some(Broke::Edited)),
+        (back, Some(Broke::Edited)),
+    ] {
+        let after = send(now);
+        let told = after.plan.clone().following(&before.plan);
+        assert_eq!(told.broke, broke);
+        assert_eq!(told.cached_tokens, read_by_a_cache(&before, &after), "{broke:?}");
+        assert_eq!(told.cached_tokens + told.new_tokens, after.tokens + after.fixed_tokens);
+    }
+}
+
+#[test]
+fn in_a_loop_it_says_what_the_plan_expected() {
+    let mut messages = long(40);
+    let mut before = send(&messages);
+    let mut moved = 0;
+    for at in 0..12 {
+        messages.extend(step(&format!("c{at}"), "x", &filler(&format!("r{at}x"), 15)));
+        let after = send(&messages);
+        let told = after.plan.clone().following(&before.plan);
+        assert_eq!(told.broke, after.plan.broke, "step {at}");
+        assert_eq!(told.cached_tokens, read_by_a_cache(&before, &after), "step {at}");
+        assert!(told.cached_tokens <= after.plan.cached_tokens);
+        moved += i64::from(told.broke.is_some());
+        before = after;
+    }
+    assert!(moved > 0, "the cut has moved in the meantime");
 }
 
 #[test]

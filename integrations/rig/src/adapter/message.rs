@@ -29,6 +29,7 @@ pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Messag
             });
             let mut message = conversation::Message::new(role, "", tokens);
             message.results = results;
+            message.words = words_beside_results(content);
             answers.fold(message, conversation::Message::answers)
         }
         Message::Assistant(turn) => {
@@ -39,6 +40,19 @@ pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Messag
             calls.fold(message, conversation::Message::calls)
         }
     }
+}
+
+/// The user's own words, where results of tools stand beside them.
+fn words_beside_results(content: &[UserContent]) -> Option<String> {
+    if !content.iter().any(is_result) {
+        return None;
+    }
+    let words = content.iter().filter_map(|part| match part {
+        UserContent::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    let words = words.collect::<Vec<_>>().join("\n");
+    (!words.is_empty()).then_some(words)
 }
 
 pub(super) fn is_result(part: &UserContent) -> bool {

@@ -10,6 +10,7 @@ use rig_core::completion::Document;
 use rig_core::message::{Message, UserContent};
 
 use super::count::Count;
+use super::message::is_result;
 use super::plan::{OWN, RigTexts};
 use super::result;
 use crate::CompletionCall;
@@ -82,7 +83,9 @@ impl<R: CompletionCall> Rest<R> {
         if let (Some(quotation), Some(Message::User { content })) =
             (quotation, question.and_then(|position| messages.get_mut(position)))
         {
-            content.insert(0, UserContent::text(quotation));
+            // Results come first where they stand beside the user's words.
+            let results = content.iter().take_while(|part| is_result(part)).count();
+            content.insert(results, UserContent::text(quotation));
         }
     }
 }
