@@ -1,9 +1,17 @@
-//! A multi-turn agent with tools, memory and retrieval, each of its calls through the layer.
+//! A long conversation with an agent that has tools, memory and retrieval, in a window that is too
+//! small for it: the plan of every turn.
 //!
-//! Run it with `cargo run -p cupel-example-retrieval --example agent_loop`. The model plans by rules and knows nothing but
-//! the items it is sent, so a selection that drops a fact shows at once: in a tool call that would
-//! not have been needed, or in another answer. The documentation it is asked about is this
-//! repository's own. No key, no network; apart from the times, every run prints the same.
+//! Run it with `cargo run -p cupel-example-retrieval --example agent_loop`. The agent sends its whole
+//! conversation with every call, as Chat Completions JSON, and the layer fits it: instructions, the
+//! newest messages without holes, and before the user's last words what it recalls from before the
+//! cut and retrieves from two sources. For every call it prints what moved, what was recalled and by
+//! which words, and how much a prompt cache may know; at the end the sums, beside newest-first
+//! trimming.
+//!
+//! The model plans by rules and knows nothing but the messages it is sent, so what is dropped shows
+//! at once: in a tool call that would not have been needed, or in another answer. The documentation
+//! it is asked about is this repository's own. No key, no network; apart from the times, every run
+//! prints the same, and a claim that does not hold makes it fail.
 
 mod agent;
 mod docs_index;
@@ -14,44 +22,35 @@ mod table;
 use std::error::Error;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agent::audit::Audit;
-use agent::history::{History, Turn};
-use agent::model::{Model, Says};
-use agent::tools::{SCHEMAS, Tool, Toolbox};
-use agent::view::{View, millis};
-use chrono::DateTime;
+use agent::frame;
+use agent::history::{History, MODEL};
+use agent::model::{Model as StandIn, Says};
+use agent::script::{MEMORY, turns};
+use agent::tools::Toolbox;
+use agent::view::View;
 use cupel::gather::{ConversationStore, Source};
-use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
-use cupel::{
-    ChronologicalPlacer, CompositeScorer, ContextBudget, ContextKind, ContextSource,
-    CountQuotaEntry, CountQuotaSlice, CupelError, GreedySlice, KindScorer, OverflowStrategy,
-    Pipeline, RecencyScorer, ReflexiveScorer, ScarcityBehavior,
-};
+use cupel::layer::CupelLayer;
+use cupel::tokens::{Encoding, counter_fn};
+use cupel::{ContextItem, ContextKind, ContextSource, CupelError, Policy};
+use cupel_json::{JsonBody, Model, Models, OpenAiAdapter, Request};
 use docs_index::index::DocsIndex;
 use docs_index::{estimate_tokens, load};
 use futures::StreamExt;
-use table::{Paint, count};
+use table::Paint;
 use tower::{ServiceBuilder, ServiceExt};
 
-/// What the user asks, one turn after the other.
-const QUESTIONS: [&str; 8] = [
-    "Which Rust version is the minimum supported one?",
-    "What is (17 + 25) * 3 - 10 / 4?",
-    "What is the default item limit of a source divided by 64?",
-    "What is the default blocking threshold divided by 64, minus that?",
-    "What is 2 ^ 10? And what is 100 divided by (7 - 7)?",
-    "What is the largest knapsack table divided by the default item limit of a source?",
-    "Which database stores conversations on disk? And what is the first result plus that?",
-    "What did I ask first?",
-];
-
+/// A real window would take hours to fill.
+const WINDOW: i64 = 4_000;
+/// Of it, kept free for the answer.
+const OUTPUT: i64 = 300;
 /// A model that still has no answer after this many calls never will.
 const CALLS_PER_TURN: usize = 6;
 /// How many passages the index offers for a question.
-const HITS: usize = 30;
+const HITS: usize = 8;
 /// Far more than a search takes. A tight deadline is what `streaming_rag` shows; here the same
 /// passages must arrive on every machine.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -61,7 +60,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 #[tokio::main]
 async fn main() -> Result<ExitCode, BoxError> {
     let out = BufWriter::new(io::stdout().lock());
-    let view = View { out, paint: Paint::for_stdout(), last: None };
+    let view = View { out, paint: Paint::for_stdout(), last: Vec::new() };
     match run(view).await {
         Ok(true) => Ok(ExitCode::SUCCESS),
         Ok(false) => Ok(ExitCode::FAILURE),
@@ -71,154 +70,93 @@ async fn main() -> Result<ExitCode, BoxError> {
     }
 }
 
-/// Asks all questions; whether everything the example claims turned out true.
+/// Has the conversation; whether everything the example claims turned out true.
 async fn run(mut view: View<impl Write>) -> Result<bool, BoxError> {
     let started = Instant::now();
-    let tools = Toolbox { passages: load()? };
+    let mut passages = load()?;
+    // The guides are about everything and change often; what is asked about stands in the code.
+    passages.retain(|passage| passage.path.starts_with("src/"));
+    let tools = Toolbox { passages };
     let index = Arc::new(DocsIndex::build(&tools.passages)?);
-    let budget = ContextBudget::builder(800).output_reserve(160).build()?;
-    let fixed = estimate_tokens(SCHEMAS);
-    view.heading("AN AGENT ON A SMALL BUDGET", &format!("{} turns", QUESTIONS.len()))?;
-    introduce(&mut view, &tools, started.elapsed(), &budget, fixed)?;
+    let turns = turns();
+    frame::introduce(&mut view, tools.passages.len(), started.elapsed())?;
 
-    let memory = ConversationStore::new();
-    let audit = Arc::new(Mutex::new(Audit::new(budget.target_tokens(), fixed)));
+    let counter = counter_fn("characters / 4", estimate_tokens);
+    let models = Models::new().with(MODEL, Model::new(WINDOW, Encoding::O200k));
+    let adapter = OpenAiAdapter::new().models(models).counter(counter);
     let layer = CupelLayer::builder()
-        .adapter(ContextRequestAdapter)
-        .pipeline(pipeline()?)
-        .budget(budget)
-        .source(memory.source("memory", |_: &ContextRequest<Turn>| "session"))
+        .budget(adapter.window().default_output(OUTPUT))
+        .adapter(adapter)
+        .policy(Policy::tool_use())
+        .source(memory()?.source("memory", |_: &JsonBody| "user"))
         .source(docs(index))
         .gather_deadline(PATIENCE)
         .build()?;
-    let eyes = Arc::clone(&audit);
-    let mut agent = ServiceBuilder::new()
-        .layer(layer)
-        .map_request(move |request: ContextRequest<Turn>| {
-            lock(&eyes).request(&request);
-            request
-        })
-        .service(Model);
+    let mut agent = ServiceBuilder::new().layer(layer).service(StandIn);
 
     let mut history = History::new();
-    for (turn, question) in (1..).zip(QUESTIONS) {
-        history.ask(question);
+    let mut audit = Audit::new(WINDOW - OUTPUT);
+    for (turn, said) in (1..).zip(&turns) {
+        history.says(said.says);
         view.heading(&format!("TURN {turn}"), "")?;
-        view.line("user", question)?;
-        let (mut notes, mut answered) = (Vec::new(), false);
+        view.line("user", said.says)?;
+        let mut answered = false;
         for call in 1..=CALLS_PER_TURN {
-            let (request, started) = (history.request()?, Instant::now());
-            let (reply, selection) = agent.ready().await?.call_with_report(request).await?;
+            let request = history.request().ok_or("a request without messages")?;
+            let started = Instant::now();
+            let (heard, selection) = agent.ready().await?.call_with_report(request).await?;
             view.call(call, &selection, started.elapsed())?;
-            lock(&audit).selection(turn, &selection);
-            match &reply.says {
+            audit.call(turn, history.messages(), &heard, &selection);
+            match &heard.reply.says {
                 Says::Call(call) => {
                     let output = tools.run(call);
-                    view.tool(call, &output, &selection)?;
-                    if call.tool == Tool::Calculator && !output.starts_with("error") {
-                        notes.push(history.note(call, &output)?);
-                    }
-                    history.called(call, &output)?;
+                    view.tool(call, &output)?;
+                    history.called(call, &output);
                 }
                 Says::Answer(text) => {
-                    let without = lock(&audit).answer(&reply);
+                    let without = audit.answer(turn, said, &heard);
                     view.answer(text, without.as_ref())?;
-                    history.answered(text)?;
+                    history.answered(text);
                     answered = true;
                     break;
                 }
             }
         }
         if !answered {
-            lock(&audit).gave_up(turn);
-            history.answered("I gave up.")?;
+            audit.gave_up(turn);
+            history.answered("I gave up.");
         }
-        // Remembered only now: within its turn a result is in the exchange it came from.
-        memory.extend("session", notes);
         view.out.flush()?;
     }
-    verdict(&mut view, &lock(&audit).verdict(QUESTIONS.len()))
+    frame::sums(&mut view, &audit, history.messages().len())?;
+    Ok(frame::verdict(&mut view, &audit.verdict(&turns))?)
 }
 
-/// Says what the agent has, and how to read the rest.
-fn introduce(
-    view: &mut View<impl Write>,
-    tools: &Toolbox,
-    indexed_in: Duration,
-    budget: &ContextBudget,
-    fixed: i64,
-) -> io::Result<()> {
-    let passages = count(tools.passages.len());
-    let (window, reserve) = (budget.max_tokens(), budget.output_reserve());
-    let left = budget.target_tokens() - fixed;
-    for (label, text) in [
-        (
-            "documents",
-            format!("{passages} passages of this repository, indexed in {}", millis(indexed_in)),
-        ),
-        (
-            "budget",
-            format!(
-                "{window} tokens (characters / 4): {reserve} kept free for the answer, {fixed} for \
-                 tool schemas, {left} to select for"
-            ),
-        ),
-        ("model", "rules in this process; it knows the items it is sent, and nothing else".into()),
-        ("missed", "a passage had the fact, but was left out, so the model has to search".into()),
-        ("without", "what the model replies when the first item it quotes is taken away".into()),
-    ] {
-        view.line(label, &text)?;
+/// What the agent noted down in an earlier session.
+fn memory() -> Result<ConversationStore<&'static str>, CupelError> {
+    let store = ConversationStore::new();
+    for note in MEMORY {
+        let note = ContextItem::builder(note, estimate_tokens(note)).kind(ContextKind::memory());
+        store.append("user", note.build()?);
     }
-    Ok(())
+    Ok(store)
 }
 
-/// The passages the index finds for the question, one by one as they are fetched.
-fn docs(index: Arc<DocsIndex>) -> Source<ContextRequest<Turn>> {
-    Source::stream("docs", move |request: &ContextRequest<Turn>| {
-        index.hits(&request.payload.question, HITS).map(|hit| {
-            // Older than all that is said: documents earn no recency, and the model reads them
-            // before the conversation.
-            Ok::<_, BoxError>(hit?.item()?.to_builder().timestamp(DateTime::UNIX_EPOCH).build()?)
+/// The passages the index finds for the user's last words, one by one as they are fetched.
+fn docs(index: Arc<DocsIndex>) -> Source<JsonBody> {
+    Source::stream("docs", move |request: &JsonBody| {
+        index.hits(&request.question().unwrap_or_default(), HITS).map(|hit| {
+            // Without the index's own score: the layer judges passages, notes and old messages by
+            // the same measure, and says which words it found.
+            let text = hit?.text;
+            let tokens = estimate_tokens(&text);
+            Ok::<_, BoxError>(ContextItem::new(text, tokens)?)
         })
     })
     .default_kind(ContextKind::document())
     .default_source(ContextSource::rag())
     .deadline(PATIENCE)
     .optional()
-}
-
-/// Relevance first, then recency; the best tool outputs are sure of a place.
-fn pipeline() -> Result<Pipeline, CupelError> {
-    let scorer = CompositeScorer::builder()
-        .add(ReflexiveScorer, 0.6)
-        .add(RecencyScorer, 0.3)
-        .add(KindScorer::default(), 0.1)
-        .build()?;
-    // A turn here needs three tool outputs at most. Without them it would call again, for ever.
-    let sure = vec![CountQuotaEntry::new(ContextKind::tool_output(), 3, usize::MAX)?];
-    Pipeline::builder()
-        .scorer(scorer)
-        .slicer(CountQuotaSlice::new(sure, GreedySlice, ScarcityBehavior::Degrade)?)
-        .placer(ChronologicalPlacer)
-        .overflow_strategy(OverflowStrategy::Truncate)
-        .build()
-}
-
-/// Prints what was claimed and whether it held.
-fn verdict(view: &mut View<impl Write>, claims: &[(String, Vec<usize>)]) -> Result<bool, BoxError> {
-    view.heading("CHECKED", "")?;
-    for (claim, broken) in claims {
-        let turns = broken.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let note =
-            if broken.is_empty() { String::new() } else { format!(" — not in turn {turns}") };
-        view.line(if broken.is_empty() { "  yes" } else { "  NO" }, &format!("{claim}{note}"))?;
-    }
-    view.out.flush()?;
-    Ok(claims.iter().all(|(_, broken)| broken.is_empty()))
-}
-
-fn lock(audit: &Mutex<Audit>) -> MutexGuard<'_, Audit> {
-    audit.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_broken_pipe(error: &BoxError) -> bool {

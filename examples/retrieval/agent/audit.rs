@@ -1,99 +1,115 @@
-//! Looks at every request on its way to the model, and says at the end whether all were valid.
+//! Looks at every request as the model got it, and says at the end whether all claims held.
 
-use cupel::ContextItem;
-use cupel::layer::{ContextRequest, Selection};
+use cupel::conversation::plan::Broke;
+use cupel::layer::Selection;
+use serde_json::Value;
 
-use super::history::{Role, Turn, call_id, role, turn};
-use super::model::{Model, Reply};
-
-/// From this turn on the candidates are more than the budget holds.
-pub(crate) const TIGHT_FROM: usize = 3;
+use super::bill::{Bill, newest_first, tokens_of};
+use super::checks::{has_no_holes, pairs_are_whole};
+use super::model::{Heard, Model, Reply, Says};
+use super::script::Turn;
+use super::sight::{field, words};
+use super::tools::Call;
 
 /// What was seen, claim by claim.
 pub(crate) struct Audit {
     /// What a request may use: the window less the answer's reserve.
     limit: i64,
-    /// Tokens of each request that are not items.
-    fixed: i64,
-    /// The request that went out last, to ask the model again with less.
-    last: ContextRequest<Turn>,
     largest: i64,
-    requests: usize,
+    pub(crate) requests: usize,
+    /// The turn of the last one.
+    turn: usize,
+    /// The calls of tools so far.
+    made: Vec<Call>,
+    /// Why requests began anew.
+    broke: Vec<Broke>,
+    /// What was sent, and what newest-first trimming would have sent.
+    pub(crate) planned: Bill,
+    pub(crate) trimmed: Bill,
     broken: Vec<(Claim, usize)>,
 }
 
-/// What the example claims.
+/// What the example claims of every turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Claim {
-    QuestionPresent,
+    Answered,
+    Right,
+    QuestionThere,
     PairsWhole,
     WithinBudget,
-    SelectionBites,
-    AnswerRestsOnContext,
-    TurnAnswered,
+    NoHoles,
+    AskedOnce,
+    FromLongAgo,
+    PrefixKept,
 }
 
 impl Audit {
     /// Nothing seen yet.
-    pub(crate) fn new(limit: i64, fixed: i64) -> Self {
-        let last = ContextRequest::new(Turn::default());
-        Self { limit, fixed, last, largest: 0, requests: 0, broken: Vec::new() }
+    pub(crate) fn new(limit: i64) -> Self {
+        Self {
+            limit,
+            largest: 0,
+            requests: 0,
+            turn: 0,
+            made: Vec::new(),
+            broke: Vec::new(),
+            planned: Bill::default(),
+            trimmed: Bill::default(),
+            broken: Vec::new(),
+        }
     }
 
-    /// Sees a request as the model will.
-    pub(crate) fn request(&mut self, request: &ContextRequest<Turn>) {
-        let now = request.payload.number;
-        let items: Vec<&ContextItem> = request.items().collect();
-        let is_question = |item: &&ContextItem| {
-            role(item) == Some(Role::Question)
-                && item.pinned()
-                && turn(item) == now
-                && item.content() == request.payload.question
-        };
-        self.claim(
-            Claim::QuestionPresent,
-            now,
-            items.iter().filter(|i| is_question(i)).count() == 1,
-        );
-        self.claim(Claim::PairsWhole, now, pairs_are_whole(&items));
-        let tokens = self.fixed + items.iter().map(|item| item.tokens()).sum::<i64>();
-        self.claim(Claim::WithinBudget, now, tokens <= self.limit);
+    /// Sees what the loop had, what the model got of it, and what the layer says about that.
+    pub(crate) fn call(
+        &mut self,
+        turn: usize,
+        history: &[Value],
+        heard: &Heard,
+        selection: &Selection,
+    ) {
+        let sent = heard.messages.as_slice();
+        let asked = history.iter().rfind(|message| field(message, "role") == "user");
+        let asked = asked.map(|message| words(message).concat()).unwrap_or_default();
+        self.claim(Claim::QuestionThere, turn, heard.sight.question == asked);
+        self.claim(Claim::PairsWhole, turn, pairs_are_whole(sent));
+        self.claim(Claim::NoHoles, turn, has_no_holes(history, sent));
+        // Counted here, not taken from the report.
+        let tools = selection.fixed_tokens;
+        let tokens = tools + sent.iter().map(tokens_of).sum::<i64>();
+        self.claim(Claim::WithinBudget, turn, tokens <= self.limit);
         self.largest = self.largest.max(tokens);
+        let plan = selection.plan.as_deref();
+        let begins_alike = plan.is_some_and(|plan| plan.broke.is_none());
+        let same = !begins_alike || self.planned.continues(sent, self.turn == turn);
+        self.claim(Claim::PrefixKept, turn, same);
+        self.planned.add(sent, tools);
+        self.trimmed.add(&newest_first(history, sent, self.limit - tools), tools);
+        self.broke.extend(plan.and_then(|plan| plan.broke));
+        if let Says::Call(call) = &heard.reply.says {
+            self.claim(Claim::AskedOnce, turn, !self.made.contains(call));
+            self.made.push(call.clone());
+        }
+        self.turn = turn;
         self.requests += 1;
-        self.last = request.clone();
     }
 
-    /// Sees how a call of a turn was selected.
-    pub(crate) fn selection(&mut self, turn: usize, selection: &Selection) {
-        self.claim(
-            Claim::SelectionBites,
-            turn,
-            turn < TIGHT_FROM || !selection.report.excluded.is_empty(),
-        );
-    }
-
-    /// Asks the model once more without the first item its answer rests on. A model that reads
-    /// replies something else.
-    pub(crate) fn answer(&mut self, reply: &Reply) -> Option<(ContextItem, Reply)> {
-        let quoted = self.last.items().nth(*reply.quotes.first()?)?.clone();
-        // A tool's output takes its call along.
-        let goes = |item: &ContextItem| {
-            ContextItem::same(item, &quoted)
-                || (call_id(item).is_some() && call_id(item) == call_id(&quoted))
-        };
-        let kept = self.last.items().filter(|item| !goes(item)).cloned();
-        let without = Model::reply(&ContextRequest::new(Turn::default()).with_items(kept));
-        self.claim(
-            Claim::AnswerRestsOnContext,
-            self.last.payload.number,
-            without.says != reply.says,
-        );
-        Some((quoted, without))
+    /// Sees an answer. What the model would have replied without what was recalled, where that is
+    /// something else.
+    pub(crate) fn answer(&mut self, turn: usize, said: &Turn, heard: &Heard) -> Option<Reply> {
+        let Says::Answer(answer) = &heard.reply.says else { return None };
+        self.claim(Claim::Right, turn, answer.contains(&said.expects));
+        let recalled = |entry: &usize| heard.sight.entries.get(*entry).is_some_and(|e| e.recalled);
+        let without = Model::reply(&heard.sight.without_recall());
+        let without = Some(without).filter(|reply| reply.says != heard.reply.says);
+        let rests_on = &heard.reply.rests_on;
+        let long_ago = rests_on.iter().all(recalled) && !rests_on.is_empty() && without.is_some();
+        self.claim(Claim::FromLongAgo, turn, !said.from_long_ago || long_ago);
+        without
     }
 
     /// Sees a turn end without an answer.
     pub(crate) fn gave_up(&mut self, turn: usize) {
-        self.claim(Claim::TurnAnswered, turn, false);
+        self.claim(Claim::Answered, turn, false);
     }
 
     fn claim(&mut self, claim: Claim, turn: usize, holds: bool) {
@@ -102,45 +118,51 @@ impl Audit {
         }
     }
 
-    /// Every claim in words, with the turns in which it did not hold.
-    pub(crate) fn verdict(&self, turns: usize) -> Vec<(String, Vec<usize>)> {
-        let (requests, largest, limit) = (self.requests, self.largest, self.limit);
-        [
-            (Claim::TurnAnswered, format!("each of the {turns} turns ended with an answer")),
-            (Claim::QuestionPresent, format!("{requests} requests, each with its pinned question")),
-            (
-                Claim::PairsWhole,
-                "no tool output without its call, no call without output".to_owned(),
-            ),
-            (Claim::WithinBudget, format!("the largest request had {largest} of {limit} tokens")),
-            (
-                Claim::SelectionBites,
-                format!("something stayed out in every call from turn {TIGHT_FROM} on"),
-            ),
-            (
-                Claim::AnswerRestsOnContext,
-                "no answer survived the loss of what it quotes".to_owned(),
-            ),
-        ]
-        .into_iter()
-        .map(|(claim, text)| {
-            let broken = self.broken.iter().filter(|(known, _)| *known == claim);
-            (text, broken.map(|(_, turn)| *turn).collect())
-        })
-        .collect()
+    /// How often a request began anew for this reason.
+    pub(crate) fn times(&self, why: Broke) -> usize {
+        self.broke.iter().filter(|broke| **broke == why).count()
     }
-}
 
-/// Whether each call is followed by its output, and each output follows its call.
-fn pairs_are_whole(items: &[&ContextItem]) -> bool {
-    let mut open: Option<&str> = None;
-    for item in items {
-        match (role(item), open) {
-            (Some(Role::Call), None) => open = call_id(item),
-            (Some(Role::Output), Some(_)) if open == call_id(item) => open = None,
-            (Some(Role::Call | Role::Output), _) | (_, Some(_)) => return false,
-            (_, None) => {}
-        }
+    /// Every claim in words, whether it held, and the turns in which it did not.
+    pub(crate) fn verdict(&self, turns: &[Turn]) -> Vec<(String, bool, Vec<usize>)> {
+        let (largest, limit) = (self.largest, self.limit);
+        let old: Vec<String> = (1..)
+            .zip(turns)
+            .filter(|(_, turn)| turn.from_long_ago)
+            .map(|(number, _)| number.to_string())
+            .collect();
+        let of_turns = [
+            (Claim::Answered, format!("each of the {} turns ended with an answer", turns.len())),
+            (Claim::Right, "and with the right one, where the example can know".to_owned()),
+            (Claim::QuestionThere, "each request had the user's last words".to_owned()),
+            (Claim::PairsWhole, "no tool result without its call, no call without one".to_owned()),
+            (Claim::WithinBudget, format!("the largest request had {largest} of {limit} tokens")),
+            (Claim::NoHoles, "what was sent of the conversation has no holes".to_owned()),
+            (Claim::AskedOnce, "no tool was called twice for the same".to_owned()),
+            (
+                Claim::FromLongAgo,
+                format!("turns {} were answered from what was recalled alone", old.join(" and ")),
+            ),
+            (
+                Claim::PrefixKept,
+                "where the plan says so, a request begins as the one before, byte for byte"
+                    .to_owned(),
+            ),
+        ];
+        let of_turns = of_turns.into_iter().map(|(claim, text)| {
+            let broken = self.broken.iter().filter(|(known, _)| *known == claim);
+            let broken: Vec<usize> = broken.map(|(_, turn)| *turn).collect();
+            (text, broken.is_empty(), broken)
+        });
+        let cut = self.times(Broke::Outgrown) > 0 && self.times(Broke::CutMoved) > 0;
+        let cached = 2 * self.planned.cached > self.planned.sent;
+        let cheaper = self.planned.cost() < self.trimmed.cost();
+        let of_all = [
+            ("the conversation outgrew the window, and then the cut moved", cut),
+            ("a cache knows more than half of all that was sent", cached),
+            ("all of it costs less than with newest-first trimming", cheaper),
+        ];
+        let of_all = of_all.into_iter().map(|(text, holds)| (text.to_owned(), holds, Vec::new()));
+        of_turns.chain(of_all).collect()
     }
-    open.is_none()
 }

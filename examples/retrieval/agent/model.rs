@@ -1,24 +1,32 @@
-//! A model that runs in the process: it plans by rules, and from nothing but the request's items.
+//! A model that runs in the process: it plans by rules, and from nothing but the messages it is sent.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
-use cupel::layer::ContextRequest;
+use cupel_json::JsonBody;
+use serde_json::Value;
 use tower::Service;
 
-use super::history::Turn;
 use super::question::{Piece, Want, wants};
 use super::reading::{Fact, Reading};
+use super::sight::Sight;
 use super::tools::{Call, Tool};
 use super::words::words;
+
+/// What the model was sent, and what it replies.
+pub(crate) struct Heard {
+    pub(crate) messages: Vec<Value>,
+    pub(crate) sight: Sight,
+    pub(crate) reply: Reply,
+}
 
 /// What the model replies.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
     pub(crate) says: Says,
-    /// Positions of the request's items the reply rests on.
-    pub(crate) quotes: Vec<usize>,
+    /// The entries of its sight that the reply rests on.
+    pub(crate) rests_on: Vec<usize>,
 }
 
 /// A reply is a call or an answer.
@@ -28,21 +36,25 @@ pub(crate) enum Says {
     Answer(String),
 }
 
-/// The model. It never looks at the payload: what was not selected, it does not know.
+/// The model. It remembers nothing from call to call: what was not sent, it does not know.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Model;
 
-impl Service<ContextRequest<Turn>> for Model {
-    type Response = Reply;
+impl Service<JsonBody> for Model {
+    type Response = Heard;
     type Error = Infallible;
-    type Future = Ready<Result<Reply, Infallible>>;
+    type Future = Ready<Result<Heard, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: ContextRequest<Turn>) -> Self::Future {
-        ready(Ok(Self::reply(&request)))
+    fn call(&mut self, body: JsonBody) -> Self::Future {
+        let messages = body.messages().filter_map(|json| serde_json::from_str(json).ok());
+        let messages: Vec<Value> = messages.collect();
+        let sight = Sight::of(&messages);
+        let reply = Self::reply(&sight);
+        ready(Ok(Heard { messages, sight, reply }))
     }
 }
 
@@ -50,93 +62,80 @@ impl Service<ContextRequest<Turn>> for Model {
 enum Gap {
     /// A tool may know.
     Ask(Call),
-    /// Nobody knows, as the item at this position says, if there is one.
+    /// Nobody knows, as this entry says, if there is one.
     Unknown(String, Option<usize>),
 }
 
-/// A sentence of the answer, with the positions it rests on.
+/// A sentence of the answer, with the entries it rests on.
 type Sentence = (String, Vec<usize>);
 
 impl Model {
-    /// Answers when the items hold all that is wanted; otherwise calls a tool for the first gap.
-    pub(crate) fn reply(request: &ContextRequest<Turn>) -> Reply {
-        let reading = Reading::of(request.items());
-        let Some((_, question)) = reading.question else {
-            let says = Says::Answer("I was not given a question.".to_owned());
-            return Reply { says, quotes: Vec::new() };
-        };
-        let (mut answer, mut quotes) = (Vec::new(), Vec::new());
-        for want in wants(question) {
+    /// Answers when the messages hold all that is wanted; otherwise calls a tool for the first gap.
+    pub(crate) fn reply(sight: &Sight) -> Reply {
+        let reading = Reading::of(sight);
+        let (mut answer, mut rests_on) = (Vec::new(), Vec::new());
+        for want in wants(&sight.question) {
             let sentence = match want {
                 Want::Value(pieces) => value(&reading, &pieces),
                 Want::Sentence(words) => sentence(&reading, &words),
+                Want::Search(about) => search(&reading, &about),
                 Want::FirstQuestion => Ok(first_question(&reading)),
+                Want::Nothing => Ok(("Noted.".to_owned(), Vec::new())),
             };
             let (text, from) = match sentence {
                 Ok(sentence) => sentence,
                 Err(Gap::Unknown(text, from)) => (text, from.into_iter().collect()),
-                Err(Gap::Ask(call)) => return Reply { says: Says::Call(call), quotes: Vec::new() },
+                Err(Gap::Ask(call)) => {
+                    return Reply { says: Says::Call(call), rests_on: Vec::new() };
+                }
             };
             answer.push(text);
-            quotes.extend(from);
+            rests_on.extend(from);
         }
-        Reply { says: Says::Answer(answer.join(" ")), quotes }
+        Reply { says: Says::Answer(answer.join(" ")), rests_on }
     }
 }
 
 /// Looks up every name of the formula, then has it computed.
 fn value(reading: &Reading<'_>, pieces: &[Piece]) -> Result<Sentence, Gap> {
     let mut expression = String::new();
-    let (mut given, mut quotes) = (Vec::new(), Vec::new());
+    let (mut sentences, mut rests_on) = (Vec::new(), Vec::new());
     for piece in pieces {
-        let (name, fact, at) = match piece {
-            Piece::Literal(text) => {
-                expression.push_str(text);
-                expression.push(' ');
-                continue;
+        let said = match piece {
+            Piece::Literal(text) => text.clone(),
+            Piece::LastResult => {
+                let missing = || Gap::Unknown("I see no result to go on from.".to_owned(), None);
+                let (said, entry) = reading.last_result().ok_or_else(missing)?;
+                rests_on.push(entry);
+                said.to_owned()
             }
-            Piece::LastResult => past(reading, "that", false)?,
-            Piece::FirstResult => past(reading, "the first result", true)?,
             Piece::Named(name) => {
                 let fact = look_up(reading, name, Reading::value)?;
-                let cite = fact.cite.to_owned();
-                (format!("the {name}"), fact, cite)
+                sentences.push(format!("The {name} is {} [{}].", fact.said, fact.cite));
+                rests_on.push(fact.entry);
+                fact.said
             }
         };
-        expression.push_str(&fact.said);
+        expression.push_str(&said);
         expression.push(' ');
-        given.push(format!("{name} is {} [{at}]", fact.said));
-        quotes.push(fact.position);
     }
-    let expression = expression.replace("( ", "(").replace(" )", ")").trim().to_owned();
-    let Some((output, position)) = reading.output(Tool::Calculator, &expression) else {
-        return Err(Gap::Ask(Call { tool: Tool::Calculator, argument: expression }));
+    let argument = expression.replace("( ", "(").replace(" )", ")").trim().to_owned();
+    let call = Call { tool: Tool::Calculator, argument };
+    let Some((output, entry)) = reading.output(&call) else {
+        return Err(Gap::Ask(call));
     };
-    quotes.push(position);
-    given.push(match output.strip_prefix("error: ") {
-        Some(error) => format!("{expression} has no value: {error}"),
-        None => format!("{expression} = {output}"),
+    rests_on.push(entry);
+    sentences.push(match output.strip_prefix("error: ") {
+        Some(error) => format!("{} has no value: {error}.", call.argument),
+        None => format!("{} = {output}.", call.argument),
     });
-    Ok((format!("{}.", capitalised(&given.join(", "))), quotes))
+    Ok((sentences.join(" "), rests_on))
 }
 
-/// A result of an earlier turn.
-fn past<'a>(
-    reading: &Reading<'a>,
-    name: &str,
-    first: bool,
-) -> Result<(String, Fact<'a>, String), Gap> {
-    let Some(seen) = reading.result(first) else {
-        return Err(Gap::Unknown(format!("I was given no result to take for \"{name}\"."), None));
-    };
-    let fact = Fact { said: seen.text.to_owned(), cite: "", position: seen.position };
-    Ok((name.to_owned(), fact, format!("turn {}", seen.turn)))
-}
-
-/// A sentence of the documentation, word for word.
+/// A sentence of the context, word for word.
 fn sentence(reading: &Reading<'_>, words: &[String]) -> Result<Sentence, Gap> {
     let fact = look_up(reading, &words.join(" "), Reading::sentence)?;
-    Ok((format!("\"{}\" [{}]", fact.said, fact.cite), vec![fact.position]))
+    Ok((format!("\"{}\" [{}]", fact.said, fact.cite), vec![fact.entry]))
 }
 
 /// What the context says about a name; or the search for it, if that has not been tried.
@@ -148,37 +147,35 @@ fn look_up<'a>(
     if let Some(fact) = find(reading, &words(name)) {
         return Ok(fact);
     }
-    Err(match reading.output(Tool::SearchFiles, name) {
-        None => Gap::Ask(Call { tool: Tool::SearchFiles, argument: name.to_owned() }),
-        Some((_, position)) => {
-            let text = format!("The documentation does not say: I searched it for \"{name}\".");
-            Gap::Unknown(text, Some(position))
-        }
-    })
+    let (_, entry) = searched(reading, name)?;
+    let text = format!("I cannot tell: nothing I see says it, and I searched for \"{name}\".");
+    Err(Gap::Unknown(text, Some(entry)))
 }
 
-/// The earliest question in sight, and which are not.
+/// How many passages a search has found, and what the first says.
+fn search(reading: &Reading<'_>, about: &str) -> Result<Sentence, Gap> {
+    let (output, entry) = searched(reading, about)?;
+    let Some(first) = reading.passage(entry) else {
+        return Err(Gap::Unknown(format!("Nothing about {about}: {output}."), Some(entry)));
+    };
+    let count = output.lines().count();
+    let text =
+        format!("{count} passages have {about}; one says: \"{}\" [{}]", first.said, first.cite);
+    Ok((text, vec![entry]))
+}
+
+/// The output of a search; or that search, if it is not in sight.
+fn searched<'a>(reading: &Reading<'a>, words: &str) -> Result<(&'a str, usize), Gap> {
+    let call = Call { tool: Tool::SearchFiles, argument: words.to_owned() };
+    reading.output(&call).ok_or(Gap::Ask(call))
+}
+
+/// Whether there were others before it, nothing in the request says.
 fn first_question(reading: &Reading<'_>) -> Sentence {
-    let now = reading.question.map_or(1, |(turn, _)| turn);
-    match reading.asked.iter().min_by_key(|asked| asked.turn) {
-        None => (format!("I see no question before turn {now}."), Vec::new()),
-        Some(asked) if asked.turn == 1 => (format!("\"{}\"", asked.text), vec![asked.position]),
-        Some(asked) => {
-            let missing = match asked.turn - 1 {
-                1 => "turn 1 is".to_owned(),
-                last => format!("turns 1 to {last} are"),
-            };
-            let text = format!(
-                "I cannot tell: {missing} not in my context. The earliest I see is turn {}: \"{}\"",
-                asked.turn, asked.text,
-            );
-            (text, vec![asked.position])
+    match reading.first_question() {
+        None => ("I see no question before this one.".to_owned(), Vec::new()),
+        Some((text, entry)) => {
+            (format!("The first question that I can see is: \"{text}\""), vec![entry])
         }
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + characters.as_str()
 }

@@ -7,10 +7,14 @@ use super::words::words;
 pub(crate) enum Want {
     /// "What is …" with something to compute in it.
     Value(Vec<Piece>),
-    /// Anything else: a sentence that has all these words.
+    /// Anything else that is asked: a sentence that has all these words.
     Sentence(Vec<String>),
+    /// "Tell me about …"
+    Search(String),
     /// "What did I ask first?"
     FirstQuestion,
+    /// Nothing is asked: something to remember.
+    Nothing,
 }
 
 /// A part of a formula in words.
@@ -20,8 +24,6 @@ pub(crate) enum Piece {
     Literal(String),
     /// "that": the latest result.
     LastResult,
-    /// "the first result".
-    FirstResult,
     /// A quantity with a name, to be looked up.
     Named(String),
 }
@@ -30,9 +32,23 @@ pub(crate) enum Piece {
 const SPOKEN: [(&str, &str); 4] =
     [(" divided by ", " / "), (" plus ", " + "), (" minus ", " - "), (" times ", " * ")];
 
-/// All that a question wants to know, in its order.
-pub(crate) fn wants(question: &str) -> Vec<Want> {
-    let parts = question.split('?').map(|part| part.trim().trim_start_matches("And "));
+/// How somebody asks for a value.
+const WHAT_IS: &str = "what is ";
+
+/// How somebody asks for passages.
+const TELL: &str = "Tell me about ";
+
+/// All that a user's message wants to know, in its order.
+pub(crate) fn wants(said: &str) -> Vec<Want> {
+    if let Some(about) = said.strip_prefix(TELL) {
+        let things = about.trim_end_matches('.').split(", ").flat_map(|part| part.split(" and "));
+        return things.map(|thing| Want::Search(thing.to_owned())).collect();
+    }
+    if !said.contains('?') {
+        return vec![Want::Nothing];
+    }
+    let said = said.trim_start_matches("Once more: ");
+    let parts = said.split('?').map(|part| part.trim().trim_start_matches("And "));
     parts.filter(|part| !part.is_empty()).map(want).collect()
 }
 
@@ -41,7 +57,7 @@ fn want(part: &str) -> Want {
     if lower.contains("did i ask first") {
         return Want::FirstQuestion;
     }
-    if let Some(formula) = lower.strip_prefix("what is ") {
+    if let Some(formula) = part.get(WHAT_IS.len()..).filter(|_| lower.starts_with(WHAT_IS)) {
         let pieces = pieces(formula);
         if pieces.iter().any(|piece| matches!(piece, Piece::Literal(_))) {
             return Want::Value(pieces);
@@ -76,7 +92,6 @@ fn named(name: &[&str]) -> Option<Piece> {
     match name {
         [] => None,
         ["that"] => Some(Piece::LastResult),
-        ["the", "first", "result"] => Some(Piece::FirstResult),
         ["the", rest @ ..] | rest => Some(Piece::Named(rest.join(" "))),
     }
 }
@@ -113,5 +128,8 @@ mod tests {
         let expected = ["rust", "version", "minimum"].map(str::to_owned).to_vec();
         assert_eq!(wants("Which Rust version is the minimum?"), [Want::Sentence(expected)]);
         assert_eq!(wants("What did I ask first?"), [Want::FirstQuestion]);
+        assert_eq!(wants("The limit is 3."), [Want::Nothing]);
+        let things = ["a", "b", "c"].map(|thing| Want::Search(thing.to_owned()));
+        assert_eq!(wants("Tell me about a, b and c."), things);
     }
 }

@@ -1,97 +1,68 @@
-//! What a request's items say: all that the model knows.
+//! What the entries of a request say, sentence by sentence.
 
-use cupel::ContextItem;
-
-use super::history::{Role, role, turn};
+use super::sight::{Entry, Sight, Who};
 use super::tools::{Call, Tool};
 use super::words::{has_all, sentences};
 
-/// The items of one request, read.
-#[derive(Default)]
+/// The entries of one request, read.
 pub(crate) struct Reading<'a> {
-    /// The user's question and its turn.
-    pub(crate) question: Option<(usize, &'a str)>,
-    /// Earlier questions.
-    pub(crate) asked: Vec<Seen<'a>>,
-    /// Passages: retrieved, or found by a search.
-    passages: Vec<Passage<'a>>,
-    /// Results of earlier turns.
-    notes: Vec<Seen<'a>>,
-    /// Tool calls with their outputs.
-    exchanges: Vec<(Call, &'a str, usize)>,
+    entries: &'a [Entry],
+    /// Those before the user's last words.
+    before: &'a [Entry],
+    said: Vec<Said<'a>>,
 }
 
-/// Something of an earlier turn, and the position of the item it stands in.
-#[derive(Clone, Copy)]
-pub(crate) struct Seen<'a> {
-    pub(crate) turn: usize,
-    pub(crate) text: &'a str,
-    pub(crate) position: usize,
-}
-
-struct Passage<'a> {
-    /// `path:line: text`
+/// A text of which every sentence says something.
+struct Said<'a> {
+    /// With the path, whose words say what a passage is about.
     whole: &'a str,
-    /// `path:line`
-    cite: &'a str,
     text: &'a str,
-    position: usize,
+    /// Who says so: `path:line` for a passage.
+    cite: &'a str,
+    entry: usize,
 }
 
-/// Something the context says, where it says so, and the position of that item.
+/// Something the request says, who says so, and the number of that entry.
 pub(crate) struct Fact<'a> {
     pub(crate) said: String,
     pub(crate) cite: &'a str,
-    pub(crate) position: usize,
+    pub(crate) entry: usize,
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the items in their order.
-    pub(crate) fn of(items: impl Iterator<Item = &'a ContextItem>) -> Self {
-        let mut reading = Self::default();
-        let mut call = None;
-        for (position, item) in items.enumerate() {
-            let text = item.content();
-            let seen = Seen { turn: turn(item), text, position };
-            match role(item) {
-                Some(Role::Question) => reading.question = Some((seen.turn, text)),
-                Some(Role::Asked) => reading.asked.push(seen),
-                Some(Role::Note) => reading.notes.push(seen),
-                Some(Role::Call) => call = Call::parse(text),
-                Some(Role::Output) => {
-                    reading.passages_of(text, position);
-                    reading.exchanges.extend(call.take().map(|call| (call, text, position)));
+    /// Reads all entries.
+    pub(crate) fn of(sight: &'a Sight) -> Self {
+        let mut said = Vec::new();
+        for (number, entry) in sight.entries.iter().enumerate() {
+            let text = entry.text.as_str();
+            let own = |cite| Said { whole: text, text, cite, entry: number };
+            match entry.who {
+                Who::User => said.push(own("you said so")),
+                Who::Model => said.push(own("my answer before")),
+                Who::Memory => said.push(own("my memory")),
+                Who::Tool | Who::Docs => {
+                    said.extend(text.lines().filter_map(|line| passage(line, number)));
                 }
-                Some(Role::System | Role::Answer) => {}
-                None => reading.passages_of(text, position),
             }
         }
-        reading
+        let before = sight.entries.get(..sight.before).unwrap_or_default();
+        Self { entries: &sight.entries, before, said }
     }
 
-    fn passages_of(&mut self, text: &'a str, position: usize) {
-        self.passages.extend(text.lines().filter_map(|whole| {
-            let (cite, text) = whole.split_once(": ")?;
-            // Other outputs have colons too.
-            cite.rsplit_once(':')?.1.parse::<u64>().ok()?;
-            Some(Passage { whole, cite, text, position })
-        }));
-    }
-
-    /// The number that some passage gives for a quantity with these words.
+    /// The number that something gives for a quantity with these words.
     ///
     /// A constant's value is the surest. Otherwise it is the first number of a sentence that has
-    /// all the words. Among equals the shortest passage says it most directly.
+    /// all the words. Among equals the shortest text says it most directly.
     pub(crate) fn value(&self, words: &[String]) -> Option<Fact<'a>> {
-        let about = self.passages.iter().filter(|passage| has_all(passage.whole, words));
-        let valued = about.filter_map(|passage| {
-            let constant = constant(passage.text).map(|value| (0, value));
-            let (rank, said) = constant.or_else(|| {
-                let mut sentences = sentences(passage.text);
+        let about = self.said.iter().filter(|said| has_all(said.whole, words));
+        let valued = about.filter_map(|said| {
+            let constant = constant(said.text).map(|value| (0, value));
+            let (rank, value) = constant.or_else(|| {
+                let mut sentences = statements(said.text);
                 let sentence = sentences.find(|sentence| has_all(sentence, words))?;
                 Some((1, number(sentence)?))
             })?;
-            Some(((rank, passage.text.len()), passage.fact(said)))
+            Some(((rank, said.text.len()), said.fact(value)))
         });
         valued.min_by_key(|(rank, _)| *rank).map(|(_, fact)| fact)
     }
@@ -99,38 +70,76 @@ impl<'a> Reading<'a> {
     /// The shortest sentence that has all these words.
     pub(crate) fn sentence(&self, words: &[String]) -> Option<Fact<'a>> {
         let all = self
-            .passages
+            .said
             .iter()
-            .flat_map(|passage| sentences(passage.text).map(move |sentence| (sentence, passage)));
+            .flat_map(|said| statements(said.text).map(move |sentence| (sentence, said)));
         let about = all.filter(|(sentence, _)| has_all(sentence, words));
-        let (sentence, passage) = about.min_by_key(|(sentence, _)| sentence.len())?;
-        Some(passage.fact(sentence.to_owned()))
+        let (sentence, said) = about.min_by_key(|(sentence, _)| sentence.len())?;
+        Some(said.fact(sentence.to_owned()))
     }
 
-    /// The latest or the first result of an earlier turn that is in sight.
-    pub(crate) fn result(&self, first: bool) -> Option<Seen<'a>> {
-        let notes = self.notes.iter().copied();
-        let note = if first {
-            notes.min_by_key(|note| note.turn)
-        } else {
-            notes.max_by_key(|note| note.turn)
-        }?;
-        let (_, text) = note.text.rsplit_once(" = ")?;
-        Some(Seen { text, ..note })
+    /// The first passage of what a search has found.
+    pub(crate) fn passage(&self, entry: usize) -> Option<Fact<'a>> {
+        let found = self.said.iter().find(|said| said.entry == entry)?;
+        Some(found.fact(sentences(found.text).next()?.to_owned()))
     }
 
-    /// What a tool has answered to this call, if call and answer are in sight.
-    pub(crate) fn output(&self, tool: Tool, argument: &str) -> Option<(&'a str, usize)> {
-        let same = |call: &Call| call.tool == tool && call.argument == argument;
-        let exchange = self.exchanges.iter().find(|(call, ..)| same(call));
-        exchange.map(|(_, output, position)| (*output, *position))
+    /// What a tool has answered to this call, if that is in sight, or in an answer that tells it.
+    pub(crate) fn output(&self, call: &Call) -> Option<(&'a str, usize)> {
+        let entries = || self.entries.iter().enumerate();
+        let told = |entry: &'a Entry| {
+            let about = |sentence: &'a str| {
+                let value = sentence.strip_prefix(call.argument.as_str())?.strip_prefix(" = ")?;
+                Some(value.trim_end_matches('.'))
+            };
+            sentences(&entry.text).find_map(about)
+        };
+        let made = entries().find(|(_, entry)| entry.answers.as_ref() == Some(call));
+        let made = made.map(|(number, entry)| (entry.text.as_str(), number));
+        made.or_else(|| {
+            let mut own = entries()
+                .filter(|(_, entry)| call.tool == Tool::Calculator && entry.who == Who::Model);
+            own.find_map(|(number, entry)| Some((told(entry)?, number)))
+        })
+    }
+
+    /// The newest result of the calculator before the user's last words.
+    pub(crate) fn last_result(&self) -> Option<(&'a str, usize)> {
+        let is_result = |entry: &Entry| {
+            let call = entry.answers.as_ref();
+            call.is_some_and(|call| call.tool == Tool::Calculator)
+                && !entry.recalled
+                && !entry.text.starts_with("error")
+        };
+        let number = self.before.iter().rposition(is_result)?;
+        Some((self.before.get(number)?.text.as_str(), number))
+    }
+
+    /// The oldest question in sight: what is recalled is older than the messages.
+    pub(crate) fn first_question(&self) -> Option<(&'a str, usize)> {
+        let asks = |entry: &Entry| entry.who == Who::User && entry.text.ends_with('?');
+        let recalled = self.entries.iter().position(|entry| entry.recalled && asks(entry));
+        let number = recalled.or_else(|| self.entries.iter().position(asks))?;
+        Some((self.entries.get(number)?.text.as_str(), number))
     }
 }
 
-impl<'a> Passage<'a> {
+impl<'a> Said<'a> {
     fn fact(&self, said: String) -> Fact<'a> {
-        Fact { said, cite: self.cite, position: self.position }
+        Fact { said, cite: self.cite, entry: self.entry }
     }
+}
+
+/// A line `path:line: text`. Other outputs have colons too.
+fn passage(whole: &str, entry: usize) -> Option<Said<'_>> {
+    let (cite, text) = whole.split_once(": ")?;
+    cite.rsplit_once(':')?.1.parse::<u64>().ok()?;
+    Some(Said { whole, text, cite, entry })
+}
+
+/// The sentences that ask nothing.
+fn statements(text: &str) -> impl Iterator<Item = &str> {
+    sentences(text).filter(|sentence| !sentence.contains('?'))
 }
 
 /// The number in `const NAME: Type = number`.

@@ -2,19 +2,30 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
 use super::calculator;
 use super::words::{has_all, words};
 use crate::docs_index::Passage;
 
-/// What a provider would be told about the tools with every request. Not up for selection.
-pub(crate) const SCHEMAS: &str = r#"[
- {"name": "calculator", "description": "Evaluates + - * / % ^ and brackets.",
-  "parameters": {"expression": "string"}},
- {"name": "search_files", "description": "Finds passages of the documentation with all words.",
-  "parameters": {"words": "string"}}]"#;
+/// What a provider is told about the tools with every request.
+pub(crate) fn definitions() -> Value {
+    let tool = |tool: Tool, description: &str| {
+        let parameters =
+            json!({"type": "object", "properties": {tool.takes(): {"type": "string"}}});
+        json!({"type": "function", "function": {
+            "name": tool.name(), "description": description, "parameters": parameters}})
+    };
+    json!([
+        tool(Tool::Calculator, "Evaluates + - * / % ^ and brackets."),
+        tool(Tool::SearchFiles, "Finds passages of the documentation with all words."),
+    ])
+}
 
 /// How many passages a search shows.
-const SHOWN: usize = 2;
+const SHOWN: usize = 4;
+/// What is shorter, in characters, is hardly a sentence.
+const SENTENCE: usize = 160;
 
 /// The tools by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +37,23 @@ pub(crate) enum Tool {
 impl Tool {
     const ALL: [Self; 2] = [Self::Calculator, Self::SearchFiles];
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Calculator => "calculator",
             Self::SearchFiles => "search_files",
         }
     }
+
+    /// The name of its only argument.
+    fn takes(self) -> &'static str {
+        match self {
+            Self::Calculator => "expression",
+            Self::SearchFiles => "words",
+        }
+    }
 }
 
-/// A call as the model writes it: `calculator("6 * 7")`.
+/// A call of a tool with its argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) tool: Tool,
@@ -42,11 +61,22 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Reads what [`Display`](fmt::Display) wrote.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (name, rest) = text.split_once("(\"")?;
+    /// Reads a call as it stands in a request.
+    pub(crate) fn read(name: &str, arguments: &str) -> Option<Self> {
         let tool = Tool::ALL.into_iter().find(|tool| tool.name() == name)?;
-        Some(Self { tool, argument: rest.strip_suffix("\")")?.to_owned() })
+        let arguments: Value = serde_json::from_str(arguments).ok()?;
+        Some(Self { tool, argument: arguments.get(tool.takes())?.as_str()?.to_owned() })
+    }
+
+    /// Reads a call as it is quoted: `calculator({"expression":"6 * 7"})`.
+    pub(crate) fn quoted(text: &str) -> Option<Self> {
+        let (name, rest) = text.split_once('(')?;
+        Self::read(name, rest.strip_suffix(')')?)
+    }
+
+    /// What [`read`](Self::read) reads.
+    pub(crate) fn arguments(&self) -> String {
+        json!({self.tool.takes(): self.argument}).to_string()
     }
 }
 
@@ -73,13 +103,13 @@ impl Toolbox {
         }
     }
 
-    /// The passages that have every word in path or text, the shortest first: they say it most
-    /// directly.
+    /// The passages that have every word in path or text, the shortest whole sentences first: they
+    /// say it most directly.
     fn search(&self, query: &str) -> String {
         let wanted = words(query);
         let cited = self.passages.iter().map(Passage::cited);
         let mut found: Vec<String> = cited.filter(|text| has_all(text, &wanted)).collect();
-        found.sort_by_key(String::len);
+        found.sort_by_key(|text| (text.len() < SENTENCE, text.len()));
         if found.is_empty() {
             return format!("no passage has all of: {}", wanted.join(", "));
         }

@@ -1,27 +1,27 @@
-//! Prints the loop for people: what each call gathered, selected and left out, and what it led to.
+//! Prints the loop for people: what the plan of each call did, and what it led to.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
-use cupel::explain::Explanation;
-use cupel::layer::Selection;
-use cupel::{ContextItem, ExcludedItem};
+use cupel::conversation::plan::Part;
+use cupel::layer::{Selection, TurnReport};
+use cupel::{ContextItem, ContextKind};
 
-use super::history::{Role, role, turn};
 use super::model::{Reply, Says};
-use super::tools::{Call, Tool};
-use super::words::{has_all, words};
-use crate::table::{Paint, WIDTH, clip, wrap};
+use super::tools::Call;
+use crate::table::{Paint, WIDTH, clip, thousands, wrap};
 
 /// Where the text of a labelled line begins.
 const INDENT: usize = 12;
+/// How many recalled items are listed, the most relevant first.
+const LISTED: usize = 3;
 
 /// Writes to a terminal or a pipe.
 pub(crate) struct View<W> {
     pub(crate) out: W,
     pub(crate) paint: Paint,
-    /// The call before.
-    pub(crate) last: Option<Explanation>,
+    /// What was recalled in the call before.
+    pub(crate) last: Vec<String>,
 }
 
 impl<W: Write> View<W> {
@@ -47,34 +47,63 @@ impl<W: Write> View<W> {
         self.line(label, &clip(text, WIDTH - INDENT))
     }
 
-    /// How one call to the model was selected, and what changed since the one before.
+    /// What the plan of a call did: what moved, what a cache may know, what was recalled and why.
     pub(crate) fn call(
         &mut self,
         number: usize,
         selection: &Selection,
         elapsed: Duration,
     ) -> io::Result<()> {
-        let explanation = selection.explain();
         let title = format!("call {number}, {}", millis(elapsed));
         writeln!(self.out, "\n  {}", self.paint.faint(&title))?;
-        let text = explanation.text().previous(self.last.as_ref()).brief().for_stdout();
-        write!(self.out, "{text}")?;
-        self.last = Some(explanation);
+        let Some(plan) = selection.plan.as_deref() else {
+            return self.line("plan", "none");
+        };
+        let sent = plan.cached_tokens + plan.new_tokens;
+        let begins = match plan.broke {
+            None => "begins as the call before".to_owned(),
+            Some(why) => format!("begins anew: {why}"),
+        };
+        let (cached, share) = (thousands(plan.cached_tokens), percent(plan.cached_tokens, sent));
+        let sent = thousands(sent);
+        self.line("sent", &format!("{sent} tokens, {cached} ({share} %) may be cached; {begins}"))?;
+        self.line("plan", &parts(plan))?;
+        self.recalled(selection, plan)
+    }
+
+    fn recalled(&mut self, selection: &Selection, plan: &TurnReport) -> io::Result<()> {
+        let included = selection.report.included.iter().map(|entry| &entry.item);
+        let is_recalled =
+            |item: &&ContextItem| plan.part_of(item).is_none_or(|part| part == Part::Earlier);
+        let recalled: Vec<&ContextItem> = included.filter(is_recalled).collect();
+        let (tokens, share) = (thousands(plan.recalled_tokens), thousands(plan.share));
+        if recalled.is_empty() {
+            return Ok(());
+        }
+        let contents: Vec<String> = recalled.iter().map(|item| item.content().to_owned()).collect();
+        if contents == self.last {
+            return self.line("recalled", &format!("{tokens} of {share} tokens, as before"));
+        }
+        self.last = contents;
+        let sources = recalled.iter().filter(|item| plan.part_of(item).is_none()).count();
+        let text = format!(
+            "{tokens} of {share} tokens: {} said before the cut, {sources} from sources",
+            recalled.len() - sources,
+        );
+        self.line("recalled", &text)?;
+        // The rest fills what room there is: the newest of what was said, and what sources found.
+        let mut matched: Vec<&ContextItem> =
+            recalled.into_iter().filter(|item| item.matched_words().next().is_some()).collect();
+        let hint = |item: &ContextItem| item.future_relevance_hint().unwrap_or_default();
+        matched.sort_by(|a, b| hint(b).total_cmp(&hint(a)));
+        for item in matched.into_iter().take(LISTED) {
+            self.short("", &matched_line(item))?;
+        }
         Ok(())
     }
 
-    /// A tool call, its output, and whether the layer had the fact and left it out.
-    pub(crate) fn tool(
-        &mut self,
-        call: &Call,
-        output: &str,
-        selection: &Selection,
-    ) -> io::Result<()> {
-        if let Some(missed) = missed(call, &selection.report.excluded) {
-            let (name, reason) = (name(&missed.item), missed.reason.name());
-            let text = format!("{name} says it, but was left out: {reason}");
-            writeln!(self.out, "  {}{text}", self.paint.warn("missed    "))?;
-        }
+    /// A tool call and its output.
+    pub(crate) fn tool(&mut self, call: &Call, output: &str) -> io::Result<()> {
         self.short("calls", &call.to_string())?;
         for (number, line) in output.lines().enumerate() {
             self.short(if number == 0 { "  output" } else { "" }, line)?;
@@ -82,12 +111,8 @@ impl<W: Write> View<W> {
         Ok(())
     }
 
-    /// The answer, and what the model would have said without the first thing it quotes.
-    pub(crate) fn answer(
-        &mut self,
-        text: &str,
-        without: Option<&(ContextItem, Reply)>,
-    ) -> io::Result<()> {
+    /// The answer, and what the model would have replied without what was recalled.
+    pub(crate) fn answer(&mut self, text: &str, without: Option<&Reply>) -> io::Result<()> {
         writeln!(self.out)?;
         let answer = self.paint.title("answer");
         for (number, line) in wrap(text, WIDTH - INDENT).iter().enumerate() {
@@ -95,34 +120,45 @@ impl<W: Write> View<W> {
             let label = if number == 0 { format!("{answer}    ") } else { " ".repeat(10) };
             writeln!(self.out, "  {label}{line}")?;
         }
-        let Some((item, reply)) = without else {
-            return Ok(());
-        };
-        let instead = match &reply.says {
-            Says::Call(call) => format!("it would call {call}"),
-            Says::Answer(text) => format!("it would answer: {text}"),
-        };
-        self.short("without", &format!("{} {instead}", name(item)))
+        match without.map(|reply| &reply.says) {
+            None => Ok(()),
+            Some(Says::Call(call)) => self.short("without", &format!("it would call {call}")),
+            Some(Says::Answer(text)) => self.short("without", &format!("it would answer: {text}")),
+        }
     }
 }
 
-/// A left-out passage that has every word the model now searches for.
-fn missed<'a>(call: &Call, excluded: &'a [ExcludedItem]) -> Option<&'a ExcludedItem> {
-    let wanted = words(&call.argument);
-    let mut retrieved = excluded.iter().filter(|entry| role(&entry.item).is_none());
-    retrieved.find(|entry| call.tool == Tool::SearchFiles && has_all(entry.item.content(), &wanted))
+/// What a recalled item says, and the words of the question that are in it.
+fn matched_line(item: &ContextItem) -> String {
+    let words = item.matched_words().collect::<Vec<_>>().join(", ");
+    let who = if *item.kind() == ContextKind::memory() { "memory: " } else { "" };
+    let room = (WIDTH - INDENT).saturating_sub(words.chars().count() + who.len() + 3);
+    format!("{who}{} ({words})", clip(item.content(), room.max(30)))
 }
 
-/// What an item is called in a sentence.
-fn name(item: &ContextItem) -> String {
-    let what = match role(item) {
-        None => return item.content().split(": ").next().unwrap_or_default().to_owned(),
-        Some(Role::Asked) => "question",
-        Some(Role::Output) => "tool output",
-        Some(Role::Note) => "note",
-        Some(_) => "item",
+/// How many candidates are in each part of the plan, in the order of the conversation.
+fn parts(plan: &TurnReport) -> String {
+    if plan.whole {
+        return "the conversation is sent as it is".to_owned();
+    }
+    let mut runs: Vec<(Part, usize)> = Vec::new();
+    for (_, part) in plan.parts() {
+        match runs.last_mut() {
+            Some((last, count)) if *last == part => *count += 1,
+            _ => runs.push((part, 1)),
+        }
+    }
+    let runs: Vec<String> = runs.iter().map(|(part, count)| format!("{part} {count}")).collect();
+    let excerpts = match plan.excerpts {
+        0 => String::new(),
+        number => format!("; results shortened: {number}"),
     };
-    format!("the {what} of turn {}", turn(item))
+    format!("{}{excerpts}", runs.join(", "))
+}
+
+/// A share in whole percent.
+pub(crate) fn percent(part: i64, whole: i64) -> i64 {
+    100 * part / whole.max(1)
 }
 
 /// Milliseconds with one decimal, as wide as they are.

@@ -27,13 +27,6 @@ pub(crate) fn has_all(text: &str, wanted: &[String]) -> bool {
     !wanted.is_empty() && wanted.iter().all(|word| there.contains(word))
 }
 
-/// The share of the given words that a text has.
-pub(crate) fn share_of(text: &str, wanted: &[String]) -> f64 {
-    let there = words(text);
-    let found = wanted.iter().filter(|word| there.contains(word)).count();
-    found as f64 / wanted.len().max(1) as f64
-}
-
 /// The sentences of a text. A point inside a number or a path ends none.
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(". ").map(str::trim)
