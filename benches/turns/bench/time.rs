@@ -1,13 +1,16 @@
 //! `cargo bench -p cupel-bench-turns --bench time`: what planning 1,000 messages takes beside scoring
-//! them, when all texts are new and when they were seen before.
+//! them, as JSON bodies and as typed requests of async-openai, when all texts are new and when they were
+//! seen before.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout)]
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
+use async_openai::types::chat::CreateChatCompletionRequest;
 use cupel::layer::{CupelLayer, CupelService};
 use cupel::{ContextBudget, Policy};
-use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
+use cupel_json::{Endpoint, JsonBody, OpenAiAdapter, Request};
 use futures::future::{Ready, ready};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt};
@@ -16,35 +19,35 @@ const MESSAGES: usize = 1_000;
 const WINDOW: i64 = 16_000;
 const ROUNDS: usize = 15;
 
-/// Gives back how many bytes it was sent.
+/// Takes what it is sent.
 #[derive(Clone)]
-struct Measure;
+struct Sink;
 
-impl Service<JsonBody> for Measure {
-    type Response = usize;
-    type Error = std::convert::Infallible;
-    type Future = Ready<Result<usize, Self::Error>>;
+impl<R> Service<R> for Sink {
+    type Response = R;
+    type Error = Infallible;
+    type Future = Ready<Result<R, Infallible>>;
 
     fn poll_ready(
         &mut self,
         _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Self::Error>> {
+    ) -> std::task::Poll<Result<(), Infallible>> {
         std::task::Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, body: JsonBody) -> Self::Future {
-        ready(Ok(body.json().len()))
+    fn call(&mut self, request: R) -> Self::Future {
+        ready(Ok(request))
     }
 }
 
-type Fitting = CupelService<Measure, JsonBody, OpenAiAdapter>;
+type Fitting<R> = CupelService<Sink, R, OpenAiAdapter>;
 
-fn fitting(policy: Policy) -> Fitting {
-    let layer = CupelLayer::<JsonBody, _>::builder()
+fn fitting<R: Request + 'static>(policy: Policy) -> Fitting<R> {
+    let layer = CupelLayer::<R, _>::builder()
         .adapter(OpenAiAdapter::new())
         .policy(policy)
         .budget(ContextBudget::builder(WINDOW).build().unwrap());
-    layer.build().unwrap().layer(Measure)
+    layer.build().unwrap().layer(Sink)
 }
 
 /// A conversation whose texts occur nowhere else.
@@ -67,25 +70,26 @@ fn conversation(seed: usize) -> String {
     json!({"model": "gpt-4o", "messages": messages}).to_string()
 }
 
-fn call(fitting: &mut Fitting, json: &str) -> Duration {
-    let body = JsonBody::parse(Endpoint::Chat, json.to_owned()).unwrap();
+fn call<R: Request + 'static>(fitting: &mut Fitting<R>, request: R) -> Duration {
     let begun = Instant::now();
-    futures::executor::block_on(async { fitting.ready().await.unwrap().call(body).await }).unwrap();
+    futures::executor::block_on(async { fitting.ready().await.unwrap().call(request).await })
+        .unwrap();
     begun.elapsed()
 }
 
-fn main() {
-    let mut ways = [fitting(Policy::chat().without_plan()), fitting(Policy::chat())];
+/// Times both ways in turns, with conversations of their own.
+fn measure<R: Request + 'static>(what: &str, seed: usize, request: impl Fn(&str) -> R) {
+    let mut ways = [fitting::<R>(Policy::chat().without_plan()), fitting::<R>(Policy::chat())];
     // Loads the encoding.
     for way in &mut ways {
-        call(way, &conversation(1_000));
+        call(way, request(&conversation(seed + 1_000)));
     }
     let mut times = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
     for round in 0..ROUNDS {
         for (number, (way, [cold, warm])) in ways.iter_mut().zip(&mut times).enumerate() {
-            let json = conversation(round * 2 + number);
-            cold.push(call(way, &json));
-            warm.push(call(way, &json));
+            let json = conversation(seed + round * 2 + number);
+            cold.push(call(way, request(&json)));
+            warm.push(call(way, request(&json)));
         }
     }
     let median = |times: &mut Vec<Duration>| {
@@ -96,8 +100,15 @@ fn main() {
     for (kind, at) in [("cold", 0), ("warm", 1)] {
         let (scored, planned) = (scored[at], planned[at]);
         println!(
-            "{kind}: scored {scored:.2} ms, planned {planned:.2} ms, {:.2} times",
+            "{what}, {kind}: scored {scored:.2} ms, planned {planned:.2} ms, {:.2} times",
             planned / scored
         );
     }
+}
+
+fn main() {
+    measure("JSON bodies", 0, |json| JsonBody::parse(Endpoint::Chat, json.to_owned()).unwrap());
+    measure("typed requests", 5_000, |json| {
+        serde_json::from_str::<CreateChatCompletionRequest>(json).unwrap()
+    });
 }

@@ -1,7 +1,8 @@
 //! What of a request a prompt cache may know from the one before.
 
 use super::ladder::{Decision, Step};
-use super::units::{Sums, Unit, run};
+use super::planned::Planned;
+use super::units::Unit;
 
 /// What is expected of a prompt cache, if the request before was this one without its newest
 /// messages and is still remembered.
@@ -67,18 +68,23 @@ impl std::fmt::Display for Broke {
     }
 }
 
+/// What a request has in common with the one before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Common {
+    pub(super) broke: Option<Broke>,
+    pub(super) same_recall: bool,
+    /// What is sent of so many units is the same, what is recalled aside.
+    pub(super) units: usize,
+}
+
 /// Compares a decision with the one of the request before, which had the first `known` units.
 pub(super) fn compare(
     units: &[Unit],
-    sums: &Sums,
-    fixed_tokens: i64,
     before: Option<(usize, &Decision)>,
     now: &Decision,
-) -> Expected {
-    let leading = units.iter().take_while(|unit| unit.stays).count();
-    let head = fixed_tokens.saturating_add(run(&sums.fixed, 0, leading));
+) -> Common {
     let Some((known, before)) = before else {
-        return Expected { broke: Some(Broke::First), ..Expected::default() };
+        return Common { broke: Some(Broke::First), same_recall: false, units: 0 };
     };
     let same_run = before.cut == now.cut
         // Behind the end of that request there was nothing to fade.
@@ -100,23 +106,25 @@ pub(super) fn compare(
         _ => Some(Broke::GaveWay),
     };
     let same_recall = before.question == now.question && before.share == now.share;
-    // Up to the earlier question, or to the end of that request.
-    let end = if same_recall || before.share == 0 && now.question != before.question {
-        known
-    } else {
-        before.question.unwrap_or(known)
+    let same = match broke {
+        Some(_) => units.iter().take_while(|unit| unit.stays).count(),
+        // Up to the end of that request, or to the question that had something before it.
+        None if same_recall || before.share == 0 && now.question != before.question => known,
+        None => before.question.unwrap_or(known),
     };
-    let cached = match broke {
-        Some(_) => head,
-        None => {
-            let sums_now = if now.step == Step::Whole { &sums.whole } else { &sums.short };
-            let faded = run(&sums.faded, now.cut, now.faded_to.min(end).max(now.cut));
-            let rest = run(sums_now, now.faded_to.min(end).max(now.cut), end.max(now.cut));
-            let beside = now.beside.iter().filter_map(|unit| units.get(*unit));
-            let beside = beside.map(|unit| unit.short).fold(0, i64::saturating_add);
-            let kept = run(&sums.fixed, leading, end.max(leading));
-            [faded, rest, beside, kept].into_iter().fold(head, i64::saturating_add)
-        }
-    };
-    Expected { cached_tokens: cached, broke, same_recall, written_up_to: None }
+    Common { broke, same_recall, units: same }
+}
+
+impl Common {
+    /// What a cache may know of a planned request.
+    pub(super) fn expected(self, planned: &Planned, fixed_tokens: i64) -> Expected {
+        let sent = planned.parts.iter().zip(&planned.tokens).take(self.units);
+        let sent = sent.filter(|(part, _)| part.is_sent()).map(|(_, tokens)| *tokens);
+        let cached_tokens = match self.broke {
+            Some(Broke::First) => 0,
+            _ => sent.fold(fixed_tokens, i64::saturating_add),
+        };
+        let Self { broke, same_recall, .. } = self;
+        Expected { cached_tokens, broke, same_recall, written_up_to: None }
+    }
 }

@@ -65,10 +65,11 @@ pub(super) struct Ladder<'a> {
 }
 
 /// What sources bring may take more while the conversation is short: their share, doubled as often as
-/// there is room. So it changes seldom while the conversation grows.
-fn doubled(share: i64, room: i64) -> i64 {
+/// there is room. So it changes seldom while the conversation grows; and half of what the question left
+/// is kept for what the model does about it, so that what was recalled stays as it is in the meantime.
+fn doubled(share: i64, room_asked: i64, room_now: i64) -> i64 {
     let mut doubled = share;
-    while doubled > 0 && doubled <= room / 2 {
+    while doubled > 0 && doubled <= room_asked / 4 && doubled <= room_now / 2 {
         doubled = doubled.saturating_mul(2);
     }
     doubled
@@ -94,7 +95,9 @@ impl Ladder<'_> {
         let sources = if self.room.has_sources { share } else { 0 };
         let whole = run(&self.sums.whole, 0, end);
         if whole.saturating_add(sources) <= room {
-            return Decision { share: doubled(sources, room.saturating_sub(whole)), ..base };
+            let asked = question.map_or(whole, |question| run(&self.sums.whole, 0, question + 1));
+            let [asked, now] = [asked, whole].map(|taken| room.saturating_sub(taken));
+            return Decision { share: doubled(sources, asked, now), ..base };
         }
         let base = Decision { excerpt: self.room.excerpt, ..base };
         let replied = question.and_then(|question| self.before(question));

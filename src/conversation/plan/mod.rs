@@ -156,11 +156,12 @@ impl Conversation {
         let known = units.iter().rposition(|unit| unit.by_model);
         let before = known.and_then(|known| Some((known, decide(units.get(..known)?))));
         let before = before.as_ref().map(|(known, decision)| (*known, decision));
-        let mut expected = expect::compare(&units, &sums, turn.fixed_tokens, before, &now);
-        if turn.remote {
-            expected = Expected { broke: Some(Broke::Unknown), ..Expected::default() };
-        }
-        let mut planned = self.follow(&now, &units, turn, faded, expected, texts);
+        let common = expect::compare(&units, before, &now);
+        let mut planned = self.follow(&now, &units, turn, faded, texts);
+        planned.expected = match turn.remote {
+            true => Expected { broke: Some(Broke::Unknown), ..Expected::default() },
+            false => common.expected(&planned, turn.fixed_tokens),
+        };
         if turn.plan.compare {
             let newest = newest_first(&units, &sums, turn.room, turn.fixed_tokens, known);
             planned.newest_first = Some(newest);
@@ -193,7 +194,6 @@ impl Conversation {
         units: &[Unit],
         turn: &Turn<'_>,
         faded: i64,
-        expected: Expected,
         texts: &dyn Texts,
     ) -> Planned {
         let frame = Quotation::frame_tokens(texts.counter());
@@ -206,7 +206,7 @@ impl Conversation {
             frame: if share > 0 { frame } else { 0 },
             question: None,
             excerpts: BTreeMap::new(),
-            expected,
+            expected: Expected::default(),
             newest_first: None,
             faded,
             hints: vec![None; units.len()],

@@ -104,12 +104,16 @@ fn in_a_loop_it_says_what_the_plan_expected() {
     let mut before = send(&messages);
     let mut moved = 0;
     for at in 0..12 {
-        messages.extend(step(&format!("c{at}"), "x", &filler(&format!("r{at}x"), 15)));
+        // Some results are too long, and sent as excerpts.
+        let words = if at % 3 == 0 { 400 } else { 15 };
+        messages.extend(step(&format!("c{at}"), "x", &filler(&format!("r{at}x"), words)));
         let after = send(&messages);
         let told = after.plan.clone().following(&before.plan);
         assert_eq!(told.broke, after.plan.broke, "step {at}");
         assert_eq!(told.cached_tokens, read_by_a_cache(&before, &after), "step {at}");
-        assert!(told.cached_tokens <= after.plan.cached_tokens);
+        if told.broke.is_none() {
+            assert_eq!(told.cached_tokens, after.plan.cached_tokens, "step {at}");
+        }
         moved += i64::from(told.broke.is_some());
         before = after;
     }
