@@ -33,10 +33,12 @@ impl Client {
             .header("content-type", "application/json")
             .body(Full::new(body.clone()))?;
         let answer = self.0.request(request).await?;
-        match answer.status().is_success() {
-            true => Ok(answer),
-            false => Err(answer.status().to_string().into()),
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
         }
+        let body = answer.into_body().collect().await?.to_bytes();
+        Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into())
     }
 
     /// Sends, and reads all of the answer: how many bytes it had.

@@ -1,5 +1,6 @@
 //! Many streams at once, and requests beside them at a steady rate.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ pub(crate) struct Load {
     streams: usize,
     events: usize,
     answered: usize,
-    lost: usize,
+    /// How many calls failed, by why.
+    lost: BTreeMap<String, usize>,
     /// Mebibytes of the whole process, over time.
     memory: Vec<f64>,
 }
@@ -36,7 +38,7 @@ impl Load {
     }
 
     pub(crate) fn is_good(&self) -> bool {
-        self.lost == 0 && self.streams == self.settings.streams && self.growth() <= GROWTH
+        self.lost.is_empty() && self.streams == self.settings.streams && self.growth() <= GROWTH
     }
 }
 
@@ -46,8 +48,14 @@ impl fmt::Display for Load {
         writeln!(
             f,
             "{} of {streams} streams lasted {seconds} s with {} events; beside them {} requests at {rate} a second; lost: {}",
-            self.streams, self.events, self.answered, self.lost
+            self.streams,
+            self.events,
+            self.answered,
+            self.lost.values().sum::<usize>()
         )?;
+        for (why, calls) in &self.lost {
+            writeln!(f, "  {calls} of them: {why}")?;
+        }
         let memory: Vec<String> = self.memory.iter().map(|sample| format!("{sample:.0}")).collect();
         write!(
             f,
@@ -100,16 +108,17 @@ async fn ask_steadily(
     gateway: SocketAddr,
     settings: Settings,
     end: Instant,
-) -> (usize, usize) {
+) -> (usize, BTreeMap<String, usize>) {
     let mut ticks =
         interval(Duration::from_secs(1) / u32::try_from(settings.rate.max(1)).unwrap_or(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let bodies: Vec<_> = (0..16).map(|seed| request(seed, false)).collect();
     let mut calls = JoinSet::new();
-    let (mut answered, mut lost) = (0, 0);
-    let mut count = |done: Option<Result<bool, _>>| match done {
-        Some(Ok(true)) => answered += 1,
-        _ => lost += 1,
+    let (mut answered, mut lost) = (0, BTreeMap::new());
+    let mut count = |done: Result<Result<usize, String>, tokio::task::JoinError>| match done {
+        Ok(Ok(_)) => answered += 1,
+        Ok(Err(why)) => *lost.entry(why).or_default() += 1,
+        Err(why) => *lost.entry(why.to_string()).or_default() += 1,
     };
     for body in bodies.iter().cycle() {
         ticks.tick().await;
@@ -117,15 +126,27 @@ async fn ask_steadily(
             break;
         }
         let (client, body) = (client.clone(), body.clone());
-        calls.spawn(async move { client.call(gateway, &body).await.is_ok() });
+        calls.spawn(async move { client.call(gateway, &body).await.map_err(why) });
         while let Some(done) = calls.try_join_next() {
-            count(Some(done));
+            count(done);
         }
     }
     while let Some(done) = calls.join_next().await {
-        count(Some(done));
+        count(done);
     }
     (answered, lost)
+}
+
+/// An error with all that led to it.
+#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
+fn why(error: Failure) -> String {
+    let mut why = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        why = format!("{why}: {cause}");
+        source = cause.source();
+    }
+    why
 }
 
 async fn watch_memory(end: Instant) -> Vec<f64> {
