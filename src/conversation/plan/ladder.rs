@@ -57,6 +57,15 @@ pub(super) struct Decision {
     pub(super) question: Option<usize>,
 }
 
+/// Whether a conversation may be cut at a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    /// If the exchange that it is a step of keeps its opening, and what is behind all that it needs.
+    Inside,
+    Here,
+}
+
 /// The units of a request, or of the one before it.
 pub(super) struct Ladder<'a> {
     pub(super) units: &'a [Unit],
@@ -104,8 +113,14 @@ impl Ladder<'_> {
         let last = replied.or(question).unwrap_or(end);
         for (line, cut) in self.cuts(0, last) {
             let faded_to = self.faded_to(line, cut, room.saturating_sub(share));
-            if self.size(cut, faded_to).saturating_add(share) <= room {
-                return Decision { step: Step::Tail, cut, faded_to, ..base };
+            let tokens = self.size(cut, faded_to).saturating_add(share);
+            if tokens > room {
+                continue;
+            }
+            // Inside an exchange its opening is kept as well.
+            let beside = self.with_needs(BTreeSet::new(), cut);
+            if tokens.saturating_add(self.tokens_of(&beside)) <= room {
+                return Decision { step: Step::Tail, cut, faded_to, beside, ..base };
             }
         }
         match question {
@@ -193,35 +208,52 @@ impl Ladder<'_> {
 
     /// The grid's lines and the units at which they may be cut, from `first` to `last`.
     fn cuts(&self, first: usize, last: usize) -> impl Iterator<Item = (i64, usize)> {
-        let allowed = self.allowed();
-        let mut cuts: Vec<(i64, usize)> = Vec::new();
+        let mut cuts: Vec<usize> = Vec::new();
         // The beginning is a place to cut; inside a conversation only the grid's lines are.
         let mut next_line = first.checked_sub(1).map_or(0, |before| self.line_after(before));
-        for (unit, allowed) in allowed.into_iter().enumerate().skip(first) {
-            if unit > last {
-                break;
+        // Inside an exchange that has no better place up to the next line.
+        let mut inside: Option<usize> = None;
+        let places = self.places().into_iter().enumerate();
+        for (unit, place) in places.take(last.saturating_add(1)).skip(first) {
+            let start = self.start_of(unit);
+            if let Some(passed) = inside.take_if(|inside| start >= self.line_after(*inside)) {
+                cuts.push(passed);
+                next_line = self.line_after(passed);
             }
-            let start = self.sums.short.get(unit).copied().unwrap_or_default();
-            if allowed && start >= next_line {
-                cuts.push((start / self.room.width, unit));
-                next_line = self.line_after(unit);
+            match place {
+                _ if start < next_line => {}
+                Place::Here => {
+                    inside = None;
+                    cuts.push(unit);
+                    next_line = self.line_after(unit);
+                }
+                Place::Inside => inside = inside.or(Some(unit)),
+                Place::Nowhere => {}
             }
         }
-        cuts.into_iter()
+        cuts.extend(inside);
+        let width = self.room.width;
+        cuts.into_iter().map(move |unit| (self.start_of(unit) / width, unit))
+    }
+
+    /// The tokens before a unit, on the grid.
+    fn start_of(&self, unit: usize) -> i64 {
+        self.sums.short.get(unit).copied().unwrap_or_default()
     }
 
     /// Where the first line behind the start of a unit lies.
     fn line_after(&self, unit: usize) -> i64 {
-        let start = self.sums.short.get(unit).copied().unwrap_or_default();
-        (start / self.room.width).saturating_add(1).saturating_mul(self.room.width)
+        let lines = self.start_of(unit) / self.room.width;
+        lines.saturating_add(1).saturating_mul(self.room.width)
     }
 
     /// At which units the conversation may be cut: nothing behind needs what is before.
-    fn allowed(&self) -> Vec<bool> {
+    fn places(&self) -> Vec<Place> {
         let question = self.units.iter().rposition(|unit| unit.asks && !unit.stays);
-        let mut allowed = vec![false; self.units.len()];
+        let opening = self.units.iter().position(|unit| unit.opens && !unit.stays);
+        let mut places = vec![Place::Nowhere; self.units.len()];
         let mut needed = usize::MAX;
-        for (index, (unit, slot)) in self.units.iter().zip(&mut allowed).enumerate().rev() {
+        for (index, (unit, slot)) in self.units.iter().zip(&mut places).enumerate().rev() {
             let always = |need: &usize| {
                 Some(*need) == question || self.units.get(*need).is_some_and(|unit| unit.stays)
             };
@@ -232,9 +264,15 @@ impl Ladder<'_> {
             // Steps of an exchange bring along what they need.
             let whole = needed >= index || inside;
             let first = unit.opens || !self.room.user_first || inside;
-            *slot = !unit.stays && whole && first;
+            let is_opened = opening.is_some_and(|opening| opening < index);
+            *slot = match () {
+                () if unit.stays => Place::Nowhere,
+                () if whole && first => Place::Here,
+                () if self.room.user_first && is_opened => Place::Inside,
+                () => Place::Nowhere,
+            };
         }
-        allowed
+        places
     }
 
     /// Up to which unit results fade: all but the newest two steps of the grid.

@@ -14,6 +14,9 @@
 //!    the user's last message;
 //! 4. that message and the exchange under way.
 //!
+//! Where an API wants the user first, the tail begins with a user's message. Where there is none between
+//! two lines of the grid, it begins inside an exchange, behind the message that opened it.
+//!
 //! When room is short the older tail gives way, then what is recalled, then the message the user
 //! replies to, then the oldest steps of the exchange. The question and the newest result are always
 //! there.
@@ -392,6 +395,7 @@ fn part(number: usize, unit: &Unit, decision: &Decision) -> Part {
         },
         () if decision.beside.contains(&number) => match question {
             Some(question) if number > question => Part::Exchange,
+            _ if decision.step == Step::Tail || unit.opens => Part::Opening,
             _ => Part::Replied,
         },
         () if question.is_some_and(|question| number > question) => Part::Dropped,

@@ -20,6 +20,9 @@ pub enum Part {
     Tail,
     /// What the user replies to, kept beyond the cut.
     Replied,
+    /// What opens an exchange whose older steps are gone, kept because the API wants the user first;
+    /// and what the steps that are left need.
+    Opening,
     /// Before the cut: competes for a place among what is recalled.
     Earlier,
     /// The user's last message.
@@ -45,6 +48,7 @@ impl Part {
             Self::Faded => "faded",
             Self::Tail => "tail",
             Self::Replied => "replied",
+            Self::Opening => "opening",
             Self::Earlier => "earlier",
             Self::Question => "question",
             Self::Exchange => "exchange",

@@ -1,6 +1,7 @@
 //! A planned conversation: what is recalled, cut and marked, and what the cache makes of it.
 
 use cupel::ContextItem;
+use cupel::conversation::plan::Part;
 use cupel::layer::{ContextAdapter, Selection};
 use cupel_json::{Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
@@ -114,6 +115,28 @@ fn a_users_words_beside_a_result_are_the_question() {
         assert!(asked(&json).iter().any(|text| text.starts_with("Stop. In which")), "step {at}");
         assert_eq!(report.sent.tokens + report.fixed_tokens, counted(&json));
     }
+}
+
+#[test]
+fn of_a_long_exchange_that_is_over_the_newest_steps_stay_behind_its_opening() {
+    let mut messages = conversation(3);
+    messages.push(json!({"role": "user", "content": "Read all the logs."}));
+    messages.extend((0..60).flat_map(|at| step(at, "<system-reminder>Hurry.</system-reminder>")));
+    messages.push(json!({"role": "assistant", "content": "All is well."}));
+    messages.push(json!({"role": "user", "content": "Really?"}));
+    let (json, report) = sent(&body(&messages));
+    let kept = json["messages"].as_array().unwrap();
+    assert_eq!(kept[0]["content"], "Read all the logs.");
+    let text = json.to_string();
+    assert!(text.contains("step_59") && !text.contains("step_0\""), "{text}");
+    let room = (WINDOW - 500) * 85 / 100;
+    let used = report.sent.tokens + report.fixed_tokens;
+    assert!(used <= room && used > room * 7 / 10, "{used} of {room}");
+    let parts: Vec<Part> = report.plan.unwrap().parts().map(|(_, part)| part).collect();
+    let opening = parts.iter().position(|part| *part == Part::Opening).unwrap();
+    // Nothing is missing from the cut on.
+    let cut = opening + 1 + parts[opening + 1..].iter().position(|part| part.is_sent()).unwrap();
+    assert!(parts[cut..].iter().all(|part| part.is_sent()), "{parts:?}");
 }
 
 #[test]
