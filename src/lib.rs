@@ -30,6 +30,7 @@
 //! - `serde`: reading and writing items, budgets, reports and policies.
 //! - `config`: policies in JSON, TOML and YAML files, and budget contracts in folders.
 //! - `tiktoken`: exact token counts for OpenAI's encodings.
+//! - `tools`: what definitions of tools cost, by OpenAI's published rule.
 //! - `testing`: assertions over a report.
 
 // The published pages say which feature brings an item.

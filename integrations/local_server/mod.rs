@@ -19,6 +19,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use axum::serve::ListenerExt as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -74,6 +75,8 @@ impl LocalServer {
         let shared = Shared { model, arrived: Arc::default(), memory: Arc::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/v1", listener.local_addr().expect("a bound port"));
+        // The end of an answer would wait for the client to confirm its beginning.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let app = Router::new().fallback(handle).with_state(shared.clone());
         let task = tokio::spawn(async move {
             axum::serve(listener, app).await.expect("a server that runs");

@@ -17,6 +17,20 @@ pub struct Run {
 
 /// All runs of a folder's `*.jsonl` files, in the order of their names.
 pub fn read(folder: impl AsRef<Path>) -> Result<Vec<Run>, Box<dyn Error>> {
+    Ok(read_files(folder)?.into_iter().flat_map(|(_, runs)| runs).collect())
+}
+
+/// The runs of each of a folder's `*.jsonl` files, as one session named after the file.
+pub fn read_joined(folder: impl AsRef<Path>) -> Result<Vec<Run>, Box<dyn Error>> {
+    let files = read_files(folder)?;
+    Ok(files.into_iter().map(|(name, runs)| Run { name, messages: joined(&runs) }).collect())
+}
+
+/// The name of a file without its ending, and the runs in it.
+type File = (String, Vec<Run>);
+
+/// A folder's `*.jsonl` files.
+fn read_files(folder: impl AsRef<Path>) -> Result<Vec<File>, Box<dyn Error>> {
     let folder = folder.as_ref();
     let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", folder.display());
     let mut files = Vec::new();
@@ -27,16 +41,43 @@ pub fn read(folder: impl AsRef<Path>) -> Result<Vec<Run>, Box<dyn Error>> {
         }
     }
     files.sort();
-    let mut runs = Vec::new();
+    let mut all = Vec::new();
     for path in files {
         let text = std::fs::read_to_string(&path)?;
+        let mut runs = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let run = serde_json::from_str(line)
                 .map_err(|error| format!("{}:{}: {error}", path.display(), number + 1))?;
             runs.push(run);
         }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        all.push((name, runs));
     }
-    if runs.is_empty() { Err(wrong(&"no runs in *.jsonl files").into()) } else { Ok(runs) }
+    let none = all.iter().all(|(_, runs)| runs.is_empty());
+    if none { Err(wrong(&"no runs in *.jsonl files").into()) } else { Ok(all) }
+}
+
+/// All runs as one session: ids stay unique, instructions are the first run's.
+pub fn joined(runs: &[Run]) -> Vec<Value> {
+    let mut all = Vec::new();
+    for (number, run) in runs.iter().enumerate() {
+        for message in &run.messages {
+            if number > 0 && message.get("role").is_some_and(|role| role == "system") {
+                continue;
+            }
+            let mut message = message.clone();
+            let mark = |id: Option<&mut Value>| {
+                if let Some(Value::String(id)) = id {
+                    id.insert_str(0, &format!("r{number}_"));
+                }
+            };
+            mark(message.get_mut("tool_call_id"));
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            calls.into_iter().flatten().for_each(|call| mark(call.get_mut("id")));
+            all.push(message);
+        }
+    }
+    all
 }
 
 impl Run {

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use super::local_server::{Arrived, LocalServer, tokens};
+use super::local_server::{Arrived, LocalServer, messages, tokens};
+
+/// How the APIs word it that a request exceeds the window.
+const OVER: [&str; 3] = ["maximum context length", "exceed context limit", "prompt is too long"];
 
 /// What came of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,29 +30,37 @@ impl Outcome {
     /// What came of the call that arrived last, for which so many tokens were counted before it was
     /// sent; none when nothing arrived.
     pub fn of_last(server: &LocalServer, counted: i64) -> Option<Self> {
-        let arrived = server.take_arrived().pop()?;
+        Some(Self::of_arrived(&server.take_arrived().pop()?, counted))
+    }
+
+    /// What came of a call for which so many tokens were counted before it was sent.
+    pub fn of_arrived(arrived: &Arrived, counted: i64) -> Self {
         let outcome = Self::of(arrived.refused.clone());
-        let tokens = tokens(&arrived);
+        let tokens = tokens(arrived);
         if outcome == Self::Taken && tokens > counted {
-            return Some(Self::Low(format!("{tokens} tokens arrived, {counted} were counted")));
+            return Self::Low(format!("{tokens} tokens arrived, {counted} were counted"));
         }
-        Some(outcome)
+        outcome
     }
 
     /// By the reason for which the server refused a call, if it did.
     pub fn of(refused: Option<String>) -> Self {
         match refused {
             None => Self::Taken,
-            Some(why) if why.contains("maximum context length") => Self::Over(why),
+            Some(why) if OVER.iter().any(|words| why.contains(words)) => Self::Over(why),
             Some(why) => Self::Refused(why),
         }
     }
 }
 
 /// The tokens of a request, as the server counts them.
-fn tokens(arrived: &Arrived) -> i64 {
+pub fn tokens(arrived: &Arrived) -> i64 {
     let json = serde_json::from_slice(&arrived.body).unwrap_or_default();
-    if arrived.path == "/chat/completions" { tokens::chat(&json) } else { tokens::response(&json) }
+    match arrived.path.as_str() {
+        "/chat/completions" => tokens::chat(&json),
+        "/messages" => messages::count::request(&json),
+        _ => tokens::response(&json),
+    }
 }
 
 /// The calls of one window.

@@ -21,6 +21,13 @@ pub trait ModelLookup<Req>: Send + Sync {
     ///
     /// Whatever makes the request's own limit unusable.
     fn output_tokens(&self, request: &Req) -> Result<Option<i64>, BoxError>;
+
+    /// How many percent to keep free where nobody has said it, because the model's tokens can only be
+    /// estimated; none unless overridden.
+    fn safety_margin_percent(&self, request: &Req) -> f64 {
+        let _ = request;
+        0.0
+    }
 }
 
 /// What a model takes.
@@ -92,21 +99,21 @@ pub struct ModelWindow<M> {
     window: Option<i64>,
     at_most: Option<i64>,
     default_output: Option<i64>,
-    safety_margin_percent: f64,
+    safety_margin_percent: Option<f64>,
 }
 
 /// What the answer gets when neither the request nor anybody else says, in a large window.
 pub const DEFAULT_OUTPUT_TOKENS: i64 = 4_096;
 
 impl<M> ModelWindow<M> {
-    /// Windows as `models` knows them, without a safety margin.
+    /// Windows as `models` knows them, with the safety margin that it asks for.
     pub fn new(models: M) -> Self {
         Self {
             models,
             window: None,
             at_most: None,
             default_output: None,
-            safety_margin_percent: 0.0,
+            safety_margin_percent: None,
         }
     }
 
@@ -130,9 +137,9 @@ impl<M> ModelWindow<M> {
     }
 
     /// Keeps so many percent of what is selected from free, for counts that are not the provider's
-    /// own.
+    /// own; none, or what the model needs, unless set.
     pub fn safety_margin_percent(mut self, percent: f64) -> Self {
-        self.safety_margin_percent = percent;
+        self.safety_margin_percent = Some(percent);
         self
     }
 }
@@ -166,9 +173,11 @@ impl<Req, M: ModelLookup<Req>> BudgetProvider<Req> for ModelWindow<M> {
         let most = limits.max_input.map_or(i64::MAX, |input| input.saturating_add(answer));
         let whose =
             if most < window { "model's limit for the prompt, and the answer," } else { whose };
+        let margin = self.safety_margin_percent;
+        let margin = margin.unwrap_or_else(|| self.models.safety_margin_percent(request));
         let budget = ContextBudget::builder(window.min(most))
             .output_reserve(answer)
-            .estimation_safety_margin_percent(self.safety_margin_percent)
+            .estimation_safety_margin_percent(margin)
             .build()?;
         Ok((budget, BudgetOrigin::new(whose, who)))
     }

@@ -16,16 +16,20 @@
 #[cfg(feature = "tiktoken")]
 mod bpe;
 mod cached;
+mod claude;
 mod counter;
 mod encoding;
 mod heuristic;
 mod model_name;
 mod overhead;
 mod shared;
+#[cfg(feature = "tools")]
+mod tools;
 
 #[cfg(feature = "tiktoken")]
 pub use bpe::BpeCounter;
 pub use cached::CachedCounter;
+pub use claude::{ClaudeTokenizer, claude_counter};
 pub use counter::{CounterFn, TokenCounter, counter_fn};
 pub use encoding::Encoding;
 pub use heuristic::HeuristicCounter;
@@ -34,3 +38,5 @@ pub use overhead::FormatOverhead;
 #[cfg(feature = "tiktoken")]
 pub use shared::shared_counter;
 pub use shared::{counter_for_model, load_in_background};
+#[cfg(feature = "tools")]
+pub use tools::ToolPrices;

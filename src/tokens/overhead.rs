@@ -17,12 +17,16 @@ use super::TokenCounter;
 pub struct FormatOverhead {
     /// Tokens around each message.
     pub per_message: i64,
+    /// Tokens around each part of a message, where a message is a list of parts.
+    pub per_part: i64,
     /// Whether a message's role is written out, and so costs what its text costs.
     pub roles: bool,
     /// Tokens beside the name of whoever speaks, where one is given.
     pub per_name: i64,
     /// Tokens of a tool call beside its name and arguments.
     pub per_call: i64,
+    /// Tokens that come once with the definitions of tools.
+    pub tools: i64,
     /// Tokens that start the answer.
     pub answer: i64,
 }
@@ -31,17 +35,39 @@ impl FormatOverhead {
     /// Chat completions, as OpenAI's
     /// [cookbook](https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken) counts
     /// them: three tokens and the role for each message, one for a name, one for a tool call,
-    /// three for the start of the answer.
-    pub const CHAT: Self =
-        Self { per_message: 3, roles: true, per_name: 1, per_call: 1, answer: 3 };
+    /// twelve for tools, three for the start of the answer.
+    pub const CHAT: Self = Self {
+        per_message: 3,
+        per_part: 0,
+        roles: true,
+        per_name: 1,
+        per_call: 1,
+        tools: 12,
+        answer: 3,
+    };
+
+    /// Anthropic's Messages. The prompt that comes with tools has 346 tokens on most models, by the page on
+    /// [tool use](https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview); the rest is not
+    /// published, and on the high side.
+    pub const CLAUDE: Self = Self {
+        per_message: 5,
+        per_part: 3,
+        roles: false,
+        per_name: 0,
+        per_call: 0,
+        tools: 350,
+        answer: 5,
+    };
 
     /// So many tokens for each message, its role included, and for the start of the answer.
     pub fn new(per_message: i64, answer: i64) -> Self {
         Self {
             per_message: per_message.max(0),
+            per_part: 0,
             roles: false,
             per_name: 0,
             per_call: 0,
+            tools: 0,
             answer: answer.max(0),
         }
     }

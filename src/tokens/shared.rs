@@ -7,18 +7,19 @@ use std::sync::{Arc, LazyLock};
 
 #[cfg(feature = "tiktoken")]
 use super::BpeCounter;
-use super::{CachedCounter, Encoding, HeuristicCounter, TokenCounter};
+use super::{CachedCounter, ClaudeTokenizer, Encoding, HeuristicCounter, TokenCounter};
 
 static ESTIMATE: LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
     LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
 
 /// The process's counter for a model: exact where feature `tiktoken` is on and the model's encoding
-/// is known, an estimate otherwise.
+/// is known, an estimate otherwise, for Claude's models times [what they need more](ClaudeTokenizer).
 ///
 /// ```
 /// use cupel::tokens::counter_for_model;
 ///
 /// assert_eq!(counter_for_model("some-other-model").name(), "heuristic");
+/// assert_eq!(counter_for_model("claude-haiku-4-5").name(), "claude estimate");
 /// # #[cfg(feature = "tiktoken")]
 /// assert_eq!(counter_for_model("openai/gpt-4o").name(), "o200k_base");
 /// ```
@@ -27,8 +28,13 @@ pub fn counter_for_model(model: &str) -> Arc<dyn TokenCounter> {
     match Encoding::for_model(model) {
         #[cfg(feature = "tiktoken")]
         Ok(encoding) => shared_counter(encoding),
-        _ => Arc::<CachedCounter<_>>::clone(&ESTIMATE),
+        _ => ClaudeTokenizer::of_model(model).map_or_else(estimate, ClaudeTokenizer::counter),
     }
+}
+
+/// The process's estimate.
+pub(super) fn estimate() -> Arc<dyn TokenCounter> {
+    Arc::<CachedCounter<_>>::clone(&ESTIMATE)
 }
 
 /// Has a counter load what it needs on a thread of its own, unless it is

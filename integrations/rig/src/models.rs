@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use cupel::gather::BoxError;
 use cupel::layer::{ModelLookup, WindowLimits};
-use cupel::tokens::{ModelName, TokenCounter, counter_for_model};
+use cupel::tokens::{
+    ClaudeTokenizer, Encoding, ModelName, TokenCounter, ToolPrices, counter_for_model,
+};
 use rig_core::catalog::{Catalog, ModelSpec};
 use rig_core::completion::CompletionRequest;
 use rig_core::driver::Transport;
@@ -77,7 +79,9 @@ pub struct CatalogModels {
 /// [`RigAdapter::window`](crate::RigAdapter::window) makes one.
 ///
 /// The window comes from rig's catalog, which needs no network. What the model may write is the
-/// request's `max_tokens`; without it, 4,096 tokens or a quarter of the window, whichever is less.
+/// request's `max_tokens`; without it, 4,096 tokens or a quarter of the window, whichever is less. For
+/// Claude's models, whose tokens can only be estimated, 15 % of what is selected from stay free unless
+/// `safety_margin_percent` says otherwise.
 ///
 /// ```
 /// use cupel::layer::BudgetProvider as _;
@@ -102,7 +106,23 @@ pub type ModelWindow = cupel::layer::ModelWindow<CatalogModels>;
 impl CatalogModels {
     /// The counter of a request's model, or of the one that was given.
     pub(crate) fn counter(&self, request: Option<&CompletionRequest>) -> Arc<dyn TokenCounter> {
-        counter_for_model(self.name(request))
+        match self.claude(request) {
+            Some(claude) => claude.counter(),
+            None => counter_for_model(self.name(request)),
+        }
+    }
+
+    /// What tools cost the request's model, if it is one of OpenAI's: others take them as JSON.
+    pub(crate) fn tool_prices(&self, request: &CompletionRequest) -> Option<ToolPrices> {
+        Encoding::for_model(self.name(Some(request))).ok().map(ToolPrices::of)
+    }
+
+    /// The tokenizer of a request's model, if it is one of Claude's: whoever serves it.
+    pub(crate) fn claude(&self, request: Option<&CompletionRequest>) -> Option<ClaudeTokenizer> {
+        let anthropic = self.model.vendor == "anthropic";
+        ClaudeTokenizer::of_model(self.name(request))
+            // By another name of Anthropic's nobody can tell which it is.
+            .or(anthropic.then_some(ClaudeTokenizer::Newer))
     }
 
     pub(crate) fn name<'a>(&'a self, request: Option<&'a CompletionRequest>) -> &'a str {
@@ -151,6 +171,11 @@ impl<R: CompletionCall> ModelLookup<R> for CatalogModels {
     fn output_tokens(&self, call: &R) -> Result<Option<i64>, BoxError> {
         let limit = call.completion().max_tokens;
         Ok(limit.map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX)))
+    }
+
+    fn safety_margin_percent(&self, call: &R) -> f64 {
+        let claude = self.claude(Some(call.completion()));
+        claude.map_or(0.0, |_| ClaudeTokenizer::MARGIN_PERCENT)
     }
 }
 

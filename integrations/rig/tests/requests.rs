@@ -12,6 +12,8 @@
 mod auto_traits;
 #[path = "requests/budget.rs"]
 mod budget;
+#[path = "requests/claude.rs"]
+mod claude;
 #[path = "requests/counting.rs"]
 mod counting;
 #[path = "requests/documents.rs"]

@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 use local_server::messages::caches::Memory;
 use local_server::messages::{check, count};
-use runs::Run;
+use runs::{Run, joined};
 use serde_json::{Value, json};
 use support::{Session, Thinking, layer, planned, scored, send};
 
@@ -60,28 +60,6 @@ fn main() -> ExitCode {
         }
     }
     if refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// All runs as one session: ids stay unique, instructions are the first run's.
-fn joined(runs: &[Run]) -> Vec<Value> {
-    let mut all = Vec::new();
-    for (number, run) in runs.iter().enumerate() {
-        for message in &run.messages {
-            let mut message = message.clone();
-            if number > 0 && message["role"] == "system" {
-                continue;
-            }
-            let own = |id: &Value| json!(format!("r{number}_{}", id.as_str().unwrap_or_default()));
-            if message["tool_call_id"].is_string() {
-                message["tool_call_id"] = own(&message["tool_call_id"]);
-            }
-            for call in message["tool_calls"].as_array_mut().into_iter().flatten() {
-                call["id"] = own(&call["id"]);
-            }
-            all.push(message);
-        }
-    }
-    all
 }
 
 fn tools(runs: &[Run]) -> Vec<Value> {

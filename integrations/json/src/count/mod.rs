@@ -5,11 +5,11 @@ mod audio;
 mod file;
 mod image;
 mod meter;
-mod schema;
 mod tools;
 
+pub use cupel::tokens::ToolPrices;
 pub use image::{Detail, ImageRule};
-pub use tools::{ToolPrices, ToolRule};
+pub use tools::ToolRule;
 
 pub(crate) use ahead::note_long_texts;
 pub(crate) use file::pages;

@@ -1,11 +1,8 @@
-//! What tools and functions cost, by the rule of OpenAI's cookbook.
-//!
-//! The rule, "How to count tokens with tiktoken", section 7:
-//! <https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken>. It is written for
-//! flat parameters; nested ones are counted by the same steps at each level.
+//! What tools and functions cost, by the [rule](ToolPrices) of OpenAI's cookbook or as JSON.
+
+use cupel::tokens::ToolPrices;
 
 use super::Meter;
-use super::schema;
 use crate::read::Object;
 
 /// How a server counts the tools of a request.
@@ -38,32 +35,6 @@ impl ToolRule {
 
     /// GPT-3.5 and GPT-4.
     pub const OLDER: Self = Self::Cookbook(ToolPrices::OLDER);
-}
-
-/// The prices of the cookbook's rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolPrices {
-    /// For each function.
-    pub function: i64,
-    /// Once for all properties of an object.
-    pub properties: i64,
-    /// For each property.
-    pub property: i64,
-    /// For an enumeration; negative in the published rule.
-    pub enumeration: i64,
-    /// For each of its values.
-    pub value: i64,
-    /// Once, when there are functions at all.
-    pub end: i64,
-}
-
-impl ToolPrices {
-    /// GPT-4o and later.
-    pub const CURRENT: Self =
-        Self { function: 7, properties: 3, property: 3, enumeration: -3, value: 3, end: 12 };
-
-    /// GPT-3.5 and GPT-4.
-    pub const OLDER: Self = Self { function: 10, ..Self::CURRENT };
 }
 
 /// What the tools of a request cost, and which of them the provider runs itself.
@@ -129,10 +100,13 @@ impl Meter {
     fn function(&self, function: &Object<'_>, prices: &ToolPrices) -> i64 {
         let name = function.text("name").unwrap_or_default();
         let description = function.text("description").unwrap_or_default();
-        let line = format!("{name}:{}", without_full_stop(&description));
-        let mut tokens = prices.function.saturating_add(self.text(&line));
+        let mut tokens = prices.line(self.counter(), &name, &description);
         if let Some(parameters) = function.raw("parameters") {
-            tokens = tokens.saturating_add(schema::parameters(self, prices, parameters.get()));
+            tokens = tokens.saturating_add(match serde_json::from_str(parameters.get()) {
+                Ok(schema) => prices.parameters(self.counter(), &schema),
+                // Too deep for a parser.
+                Err(_) => self.text(parameters.get()),
+            });
         }
         // A custom tool: the grammar its input must follow.
         if let Some(format) = function.raw("format") {
@@ -156,10 +130,6 @@ impl Meter {
         }
         self.text(&heading).saturating_add(self.text(schema.get()))
     }
-}
-
-pub(super) fn without_full_stop(text: &str) -> &str {
-    text.strip_suffix('.').unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -227,6 +197,14 @@ mod tests {
         assert_eq!((tools.tokens, tools.hosted.len()), (meter.text(json), 0));
         let cookbook = count("gpt-4o", COOKBOOK).tokens;
         assert!(meter.tools(&Object::parse(COOKBOOK).unwrap()).tokens > cookbook);
+    }
+
+    #[test]
+    fn parameters_that_no_parser_takes_are_counted_as_they_stand() {
+        let deep = r#"{"a":"#.repeat(500) + "1" + &"}".repeat(500);
+        let tools =
+            format!(r#"{{"tools":[{{"type":"function","name":"f","parameters":{deep}}}]}}"#);
+        assert!(count("gpt-4o", &tools).tokens > 500);
     }
 
     #[test]

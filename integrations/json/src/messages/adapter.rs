@@ -11,7 +11,7 @@ use cupel::conversation::{
 };
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, CountAhead, Placed, Split};
-use cupel::tokens::TokenCounter;
+use cupel::tokens::{ClaudeTokenizer, TokenCounter};
 use futures::future::BoxFuture;
 
 use super::binding::drop_stale;
@@ -29,9 +29,6 @@ use crate::count::note_long_texts;
 use crate::read::{Endpoint, MessageView, Object};
 use crate::request::JsonBody;
 use crate::template::ContextTemplate;
-
-/// Counts are estimates: see [`MessagesAdapter::window`].
-const MARGIN_PERCENT: f64 = 15.0;
 
 /// The adapter for bodies of Anthropic's Messages.
 ///
@@ -59,7 +56,7 @@ const MARGIN_PERCENT: f64 = 15.0;
 ///
 /// Claude's tokenizer is not public, so everything is counted by the core's
 /// [estimate](cupel::tokens::HeuristicCounter), times 1.3 for models before Claude Opus 4.7 and
-/// times 1.7 for it and later ones; [`ClaudeModel`](crate::ClaudeModel) says where these come from.
+/// times 1.7 for it and later ones; [`ClaudeTokenizer`] says where these come from.
 /// They are the upper ends of what was measured in public, so on most texts an estimate is above. On
 /// the texts that the core's bound is tested on it is at most 15 % below, and the default margin of
 /// [`window`](Self::window) covers that. Single texts may be lower, such as ciphers in capitals; what
@@ -147,7 +144,8 @@ impl MessagesAdapter {
     /// The budget by the models this adapter knows, with a safety margin of 15 % for what estimates
     /// miss: the bound of the estimate.
     pub fn window(&self) -> ClaudeWindow {
-        ClaudeWindow::new(self.models.clone()).safety_margin_percent(MARGIN_PERCENT)
+        ClaudeWindow::new(self.models.clone())
+            .safety_margin_percent(ClaudeTokenizer::MARGIN_PERCENT)
     }
 
     /// What the template adds once.

@@ -1,24 +1,25 @@
 //! Counts everything of one request by estimate: Claude's tokenizer is not public.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cupel::tokens::{CachedCounter, HeuristicCounter, TokenCounter};
+use cupel::tokens::{FormatOverhead, TokenCounter, claude_counter};
 use serde_json::Value;
 
 use super::models::ClaudeModel;
 use crate::count::{image_size, pages};
 use crate::read::Object;
 
+const FORMAT: FormatOverhead = FormatOverhead::CLAUDE;
 /// What the format adds to a message, to a block in it, and to a call.
-pub(super) const MESSAGE: i64 = 5;
-pub(super) const BLOCK: i64 = 3;
-/// The prompt that comes with tools: 346 tokens, by the page on tool use.
-pub(super) const TOOLS: i64 = 350;
+pub(super) const MESSAGE: i64 = FORMAT.per_message;
+pub(super) const BLOCK: i64 = FORMAT.per_part;
+/// The prompt that comes with tools.
+pub(super) const TOOLS: i64 = FORMAT.tools;
 /// Before the answer.
-pub(super) const ANSWER: i64 = 5;
+pub(super) const ANSWER: i64 = FORMAT.answer;
 /// Pixels for each token of an image.
 const PIXELS: u64 = 750;
 
@@ -31,15 +32,9 @@ pub(super) struct ClaudeMeter {
 
 impl ClaudeMeter {
     pub(super) fn new(model: ClaudeModel, counter: Option<&Arc<dyn TokenCounter>>) -> Self {
-        // The same texts come again on every turn.
-        static SHARED: LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
-            LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
         let counter = match counter {
             Some(counter) => Arc::clone(counter),
-            None => Arc::new(Scaled {
-                counter: Arc::clone(&*SHARED) as Arc<dyn TokenCounter>,
-                percent: model.text_percent(),
-            }),
+            None => claude_counter(model.text_percent()),
         };
         Self { model, counter }
     }
@@ -116,28 +111,6 @@ impl fmt::Debug for ClaudeMeter {
             .field("model", &self.model)
             .field("counter", &counter)
             .finish()
-    }
-}
-
-/// Another counter's numbers, so many percent of them.
-#[derive(Debug)]
-struct Scaled<C> {
-    counter: C,
-    percent: i64,
-}
-
-impl TokenCounter for Scaled<Arc<dyn TokenCounter>> {
-    fn count(&self, text: &str) -> i64 {
-        let tokens = self.counter.count(text).saturating_mul(self.percent);
-        tokens.saturating_add(99) / 100
-    }
-
-    fn is_ready(&self) -> bool {
-        self.counter.is_ready()
-    }
-
-    fn name(&self) -> &str {
-        "claude estimate"
     }
 }
 

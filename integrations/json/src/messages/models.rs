@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use cupel::gather::BoxError;
 use cupel::layer::{ModelLookup, WindowLimits};
+use cupel::tokens::ClaudeTokenizer;
 
 use super::table;
 use crate::models::UnknownModel;
@@ -11,23 +12,7 @@ use crate::request::JsonBody;
 
 /// The facts of one Claude model that a budget and a prompt cache need.
 ///
-/// # Where the factors come from
-///
-/// Anthropic publishes no tokenizer, and no factor for its models before Claude Opus 4.7. What stands
-/// here are the upper ends of public measurements beside OpenAI's o200k, not measurements of our own:
-///
-/// - Claude 3.5 Sonnet beside GPT-4o: 1.16 times the tokens on English articles, 1.21 on mathematics,
-///   1.30 on Python
-///   (<https://news.quarkybyte.com/understanding-tokenizer-differences-impacting-ai-model-costs-and-efficiency-2025-05-01>).
-///   Later models before 4.7 are taken to be the same.
-/// - Claude Opus 4.7 beside 4.6: Anthropic says 1.0 to 1.35 times
-///   (<https://platform.claude.com/docs/en/about-claude/models/migration-guide>); measured with
-///   `count_tokens` were 1.20 to 1.47 for prose, code and documents
-///   (<https://www.claudecodecamp.com/p/i-measured-claude-4-7-s-new-tokenizer-here-s-what-it-costs-you>) and
-///   1.45 for English, 1.13 to 1.33 for code, 1.00 for Chinese, Japanese and Russian
-///   (<https://sol.ava.dev/writings/2026-04-17-opus-4-7-tokenizer.html>). English then has 1.16 times 1.45,
-///   Python 1.30 times 1.20 to 1.29: about 1.7 at most.
-///
+/// Claude's tokenizers are not public; [`ClaudeTokenizer`] says where the factors come from.
 /// A text that is counted too high wastes room, one that is counted too low breaks a request; where the
 /// answers' `usage` shows other numbers, [`with_text_percent`](Self::with_text_percent) sets them.
 ///
@@ -56,8 +41,8 @@ impl ClaudeModel {
         Self {
             window,
             cached_from: 1_024,
-            text_percent: 130,
-            image_tokens: 1_600,
+            text_percent: ClaudeTokenizer::Older.text_percent(),
+            image_tokens: ClaudeTokenizer::Older.image_tokens(),
             page_tokens: 3_000,
             binds_thinking: false,
         }
@@ -66,8 +51,8 @@ impl ClaudeModel {
     /// Counts text as the tokenizer of Claude Opus 4.7 and later does, about a third higher, and
     /// images as large as those models take them.
     pub const fn newer_tokenizer(mut self) -> Self {
-        self.text_percent = 170;
-        self.image_tokens = 5_000;
+        self.text_percent = ClaudeTokenizer::Newer.text_percent();
+        self.image_tokens = ClaudeTokenizer::Newer.image_tokens();
         self.page_tokens = 3_600;
         self
     }
@@ -233,6 +218,15 @@ mod tests {
         assert_eq!(known("claude-3-7-sonnet@20250219"), Ok((200_000, false)));
         for unknown in ["claude", "claude-opus-5x", "gpt-4o", "", "claude-2.1"] {
             assert!(known(unknown).is_err(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn the_table_says_of_tokenizers_what_the_versions_say() {
+        for (name, model) in table::MODELS {
+            let tokenizer = ClaudeTokenizer::of_model(name).unwrap();
+            assert_eq!(model.text_percent(), tokenizer.text_percent(), "{name}");
+            assert_eq!(model.image_tokens(), tokenizer.image_tokens(), "{name}");
         }
     }
 

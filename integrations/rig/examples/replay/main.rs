@@ -3,12 +3,19 @@
 //! `cargo run --release -p tower-cupel-rig --example replay -- <folder>` reads the folder's `*.jsonl`
 //! files and calls a strict server on this machine through rig's own clients: OpenAI's Chat Completions
 //! and Responses and Anthropic's Messages, planned, and once scored; with tools and without, whole and
-//! streamed in turns, at four windows. It prints how many calls the server
+//! streamed in turns. `--joined` makes one session of the runs of each file, `--windows 4500,12000,32000`
+//! sets the windows, `--way messages` takes the ways with that in their name, and may come again.
+//!
+//! It prints how many calls the server
 //! refused, how many exceeded the window by the server's own count or were more by it than was counted
 //! here, and how many panicked, and fails unless all are 0. "No room": what is always sent does not fit,
-//! such as a result larger than the window that is not planned; nothing is sent then. "Fill" is the share
-//! of the room that the calls that were trimmed used, without and with what was kept for recall.
+//! such as a result larger than the window that is not planned; nothing is sent then.
+//!
+//! Then, in shares of the room, what the calls that were trimmed used, and where the rest is: kept for
+//! recall, kept because counts are estimates, free although whole units before the cut would have fitted
+//! (the cut lies on the plan's grid), and free because none would.
 
+mod args;
 mod fill;
 mod messages;
 #[path = "../../../replay/mod.rs"]
@@ -23,7 +30,7 @@ use std::task::{Context, Poll};
 
 use cupel::Policy;
 use cupel::layer::{ContextError, CupelLayer, CupelService, Error as LayerError};
-use cupel::tokens::{counter_fn, counter_for_model};
+use cupel::tokens::ClaudeTokenizer;
 use cupel_rig::{AgentCall, ModelReply, RigAdapter, RigModel};
 use futures::future::{BoxFuture, FutureExt as _, TryFutureExt as _};
 use rig_core::completion::{CompletionRequest, ToolDefinition};
@@ -34,20 +41,24 @@ use rig_core::transcript::validate_canonical;
 use rig_reqwest::{ReqwestClient, reqwest};
 use tower::{BoxError, Layer as _, Service, ServiceExt as _};
 
-use fill::Filled;
+use args::Args;
+use fill::{Filled, HEAD};
 use replay::local_server::LocalServer;
-use replay::tally::{Outcome, Report, Tally};
-use replay::{ANSWER, Counted, WINDOWS, runs};
+use replay::tally::{self, Outcome, Report, Tally};
+use replay::{ANSWER, Counted, runs};
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let runs = runs::read(replay::folder()?)?;
+    let args = Args::read()?;
+    let runs = if args.joined { runs::read_joined(args.folder)? } else { runs::read(args.folder)? };
     let server = replay::server().await;
     let mut report = Report::default();
-    let mut fills = Vec::new();
-    for way in WAYS {
-        for window in WINDOWS {
+    let mut fills = vec![HEAD.to_owned()];
+    let mut skipped = 0;
+    for way in args.ways {
+        for window in args.windows.iter().copied() {
             let (counted, filled) = (Counted::default(), Filled::default());
+            let margin = way.api.margin_percent();
             let stack = stack(&server, way, window, &counted, &filled)?;
             let mut tally = Tally::default();
             for run in &runs {
@@ -55,21 +66,22 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
                 for (turn, sent) in run.turns().enumerate() {
                     let history = messages::history(sent)?;
                     if validate_canonical(&history).is_err() {
-                        continue; // rig itself would not hold it
+                        skipped += 1; // rig itself would not hold it
+                        continue;
                     }
                     // The server's streams of responses are not whole.
                     let stream = turn % 2 == 1 && way.api != Api::Responses;
                     let call = call(history, &tools, stream);
-                    let outcome = outcome(&server, &stack, &counted, call).await;
+                    let outcome = outcome(&server, &stack, &counted, &filled, margin, call).await;
                     let name = way.name;
                     tally.add(format_args!("{name}, {window}: {}, turn {turn}", run.name), outcome);
                 }
             }
-            fills.push(format!("fill, {}, {window}: {filled}", way.name));
+            fills.push(format!("| {} | {window} | {filled} |", way.name));
             report.add(way.name, window, tally);
         }
     }
-    writeln!(std::io::stdout(), "{report}{}", fills.join("\n"))?;
+    writeln!(std::io::stdout(), "{report}{skipped} skipped\n\n{}", fills.join("\n"))?;
     Ok(report.exit_code())
 }
 
@@ -104,6 +116,23 @@ enum Api {
     Chat,
     Responses,
     Messages,
+}
+
+impl Api {
+    fn adapter(self) -> RigAdapter {
+        match self {
+            Self::Chat | Self::Responses => RigAdapter::for_model("openai/gpt-4o"),
+            Self::Messages => RigAdapter::for_model("anthropic/claude-haiku-4-5"),
+        }
+    }
+
+    /// What the adapter's window keeps free.
+    fn margin_percent(self) -> f64 {
+        match self {
+            Self::Chat | Self::Responses => 0.0,
+            Self::Messages => ClaudeTokenizer::MARGIN_PERCENT,
+        }
+    }
 }
 
 /// One way to replay the runs.
@@ -143,23 +172,14 @@ fn stack(
             anthropic.connect(client).completion(name).erase()
         }
     };
-    let (adapter, margin) = match way.api {
-        Api::Chat | Api::Responses => (RigAdapter::for_model("openai/gpt-4o"), 0.0),
-        // Claude's tokenizer is not public: the server's factor, and a margin for what it counts
-        // around blocks and tools.
-        Api::Messages => {
-            let gpt = counter_for_model("gpt-4o");
-            let scaled = counter_fn("scaled", move |text: &str| gpt.count(text) * 130 / 100 + 1);
-            (RigAdapter::for_model("anthropic/claude-haiku-4-5").counter(scaled), 20.0)
-        }
-    };
+    let (adapter, margin) = (way.api.adapter(), way.api.margin_percent());
     let policy = if way.planned { Policy::tool_use() } else { Policy::tool_use().without_plan() };
     let layer = CupelLayer::builder()
-        .budget(adapter.window().tokens(window).safety_margin_percent(margin))
+        .budget(adapter.window().tokens(window))
         .adapter(adapter)
         .policy(policy)
         .on_selection(counted.hook())
-        .on_selection(filled.hook(window - i64::from(ANSWER)))
+        .on_selection(filled.hook(window - i64::from(ANSWER), margin, way.api == Api::Messages))
         .build()?;
     Ok(layer.layer(Checked { model: RigModel::new(model) }))
 }
@@ -175,8 +195,17 @@ async fn outcome(
     server: &LocalServer,
     stack: &Stack,
     counted: &Counted,
+    filled: &Filled,
+    margin: f64,
     call: AgentCall,
 ) -> Outcome {
+    let arrived = || {
+        let arrived = server.take_arrived().pop()?;
+        filled.arrived(tally::tokens(&arrived));
+        // What is kept free is for counts that are too low.
+        let counted = counted.tokens() as f64 / (1.0 - margin / 100.0);
+        Some(Outcome::of_arrived(&arrived, counted as i64))
+    };
     let answered = tokio::spawn(stack.clone().oneshot(call)).await;
     let reply = match answered {
         Err(error) => return Outcome::Panicked(error.to_string()),
@@ -185,7 +214,7 @@ async fn outcome(
             ContextError::FixedTokens { .. } | ContextError::Pinned { .. },
         ))) => return Outcome::NoRoom,
         Ok(Err(error)) => {
-            return match Outcome::of_last(server, counted.tokens()) {
+            return match arrived() {
                 None | Some(Outcome::Taken) => Outcome::Failed(error.to_string()),
                 Some(outcome) => outcome,
             };
@@ -196,6 +225,5 @@ async fn outcome(
     {
         return Outcome::Failed(error.to_string());
     }
-    let outcome = Outcome::of_last(server, counted.tokens());
-    outcome.unwrap_or_else(|| Outcome::Failed("nothing arrived".to_owned()))
+    arrived().unwrap_or_else(|| Outcome::Failed("nothing arrived".to_owned()))
 }

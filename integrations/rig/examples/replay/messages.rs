@@ -9,24 +9,26 @@ use rig_core::message::{
 };
 use serde_json::Value;
 
-/// A history as rig holds it: what the model says in a row is one message, and so are the results
-/// of a turn.
+/// A history as rig holds it: what the model says in a row is one message, and so is what the user
+/// says in a row, results of tools included.
 pub(crate) fn history(messages: &[Value]) -> Result<Vec<Message>, EmptyToolName> {
     let mut calls: HashMap<&str, ToolCall> = HashMap::new();
     let mut history: Vec<Message> = Vec::new();
-    let mut after_result = false;
     for message in messages {
         let text = message.get("content").and_then(Value::as_str).unwrap_or_default();
         let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
         match role {
             "system" => history.push(Message::system(text)),
-            "user" => history.push(Message::user(text)),
+            "user" => match history.last_mut() {
+                Some(Message::User { content }) => content.push(UserContent::text(text)),
+                _ => history.push(Message::user(text)),
+            },
             "tool" => {
                 let id = message.get("tool_call_id").and_then(Value::as_str).unwrap_or_default();
                 let Some(call) = calls.get(id) else { continue };
                 let result = call.result(vec![ToolResultContent::text(text)]);
                 match history.last_mut() {
-                    Some(Message::User { content }) if after_result => {
+                    Some(Message::User { content }) => {
                         content.push(UserContent::ToolResult(result));
                     }
                     _ => history.push(Message::tool_results(vec![result])),
@@ -49,7 +51,6 @@ pub(crate) fn history(messages: &[Value]) -> Result<Vec<Message>, EmptyToolName>
                 }
             }
         }
-        after_result = role == "tool";
     }
     Ok(history)
 }

@@ -17,7 +17,7 @@ pub(super) fn of(
 ) -> CountAhead {
     let noting = Arc::new(Noting(Mutex::new(CountAhead::new(Arc::clone(&counter)))));
     // What will be counted passes by here in the very form in which it will be counted.
-    let mut count = Count::new(Arc::clone(&noting) as _, media, fixed::has_tools(request));
+    let mut count = Count::new(Arc::clone(&noting) as _, None, media, fixed::has_tools(request));
     for newest in request.chat_history.iter().rev().take(CountAhead::NEWEST) {
         drop(message::read(newest, &mut count));
     }

@@ -1,13 +1,10 @@
 //! What is sent whatever is selected.
 
+use cupel::tokens::ToolPrices;
 use rig_core::completion::CompletionRequest;
 use serde_json::Value;
 
-use super::count::{Count, FORMAT};
-
-/// What is sent once around the definitions of tools, by OpenAI's published rule; other providers send
-/// something as well.
-const AROUND_TOOLS: i64 = 12;
+use super::count::Count;
 
 /// Fields by which a provider continues a conversation that it holds itself.
 const STORED: [&str; 3] = ["previous_response_id", "conversation", "previous_interaction_id"];
@@ -23,20 +20,35 @@ fn provider_tools(request: &CompletionRequest) -> impl Iterator<Item = &Value> {
     tools.into_iter().flatten()
 }
 
-/// The tokens of tools, an output schema and the priming of the answer.
-pub(super) fn tokens(request: &CompletionRequest, count: &mut Count) -> i64 {
-    let mut tokens = FORMAT.answer;
+/// The tokens of tools, an output schema and the priming of the answer. OpenAI's models have `prices` for
+/// tools.
+pub(super) fn tokens(
+    request: &CompletionRequest,
+    prices: Option<ToolPrices>,
+    count: &mut Count,
+) -> i64 {
+    let format = count.format;
+    let mut tokens = format.answer;
+    let mut add = |more: i64| tokens = tokens.saturating_add(more);
     if has_tools(request) {
-        tokens = tokens.saturating_add(AROUND_TOOLS);
+        add(prices.map_or(format.tools, |prices| prices.end));
     }
+    let around = format.per_message.saturating_add(format.per_part);
     for tool in &request.tools {
-        tokens = tokens.saturating_add(count.json(tool)).saturating_add(FORMAT.per_message);
+        add(match prices {
+            Some(prices) => {
+                let (name, about) = (tool.name.as_str(), tool.description.as_str());
+                prices.function(count.counter(), name, about, &tool.parameters)
+            }
+            None => count.json(tool).saturating_add(around),
+        });
     }
+    // Whatever else a provider takes, or runs itself.
     for tool in provider_tools(request) {
-        tokens = tokens.saturating_add(count.json(tool)).saturating_add(FORMAT.per_message);
+        add(count.json(tool).saturating_add(around));
     }
     if let Some(schema) = &request.output_schema {
-        tokens = tokens.saturating_add(count.json(schema));
+        add(count.json(schema));
     }
     tokens
 }

@@ -1,5 +1,6 @@
 //! What media are counted as.
 
+use cupel::tokens::ClaudeTokenizer;
 use rig_core::message::{Audio, Document, DocumentSourceKind, Image, ImageDetail, Video};
 
 /// Tokens of images, audio, video and files.
@@ -20,7 +21,8 @@ use rig_core::message::{Audio, Document, DocumentSourceKind, Image, ImageDetail,
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MediaTokens {
-    /// An image; 1,600 unless set, the most that large providers charge for one of usual size.
+    /// An image; 1,600 unless set, the most that large providers charge for one of usual size. Claude
+    /// Opus 4.7 and later models look at larger ones: 5,000.
     pub image: i64,
     /// An image sent in low detail; 85 unless set.
     pub image_low: i64,
@@ -49,6 +51,13 @@ impl Default for MediaTokens {
 }
 
 impl MediaTokens {
+    /// What media are counted as where nobody has set it.
+    pub(super) fn of(claude: Option<ClaudeTokenizer>) -> Self {
+        let media = Self::default();
+        let image = claude.map_or(media.image, ClaudeTokenizer::image_tokens);
+        Self { image, ..media }
+    }
+
     pub(super) fn image(&self, image: &Image) -> i64 {
         match image.detail {
             Some(ImageDetail::Low) => self.image_low,

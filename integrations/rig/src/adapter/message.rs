@@ -7,14 +7,15 @@ use rig_core::message::{
     UserContent,
 };
 
-use super::count::{Count, FORMAT};
+use super::count::Count;
 
 /// Who speaks, which calls the message makes and answers, and what it costs.
 #[inline] // what it returns is large
 pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Message {
     match message {
         Message::System { content } => {
-            let tokens = count.text(content).saturating_add(count.message(Role::System));
+            let frame = count.frame(Role::System, [Role::System]);
+            let tokens = count.text(content).saturating_add(frame);
             conversation::Message::new(Role::System, "", tokens)
         }
         Message::User { content } => {
@@ -34,7 +35,8 @@ pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Messag
         }
         Message::Assistant(turn) => {
             let tokens = sum(&turn.content, |part| assistant(part, count));
-            let tokens = tokens.saturating_add(turn_frame(&turn.content, count));
+            let frame = count.frame(Role::Assistant, turn.content.iter().map(|_| Role::Assistant));
+            let tokens = tokens.saturating_add(frame);
             let message = conversation::Message::new(Role::Assistant, "", tokens);
             let calls = turn.tool_calls().map(|call| call.id.wire());
             calls.fold(message, conversation::Message::calls)
@@ -63,22 +65,13 @@ fn sum<T>(parts: &[T], tokens: impl FnMut(&T) -> i64) -> i64 {
     parts.iter().map(tokens).fold(0, i64::saturating_add)
 }
 
-/// What is sent around a user's message. Each result is a message of its own, and so is each other part
-/// in OpenAI's Responses; which API it will be is not known here, so it is the most.
+/// What is sent around a user's message. In OpenAI's formats each result is a message of its own.
 fn frame(content: &[UserContent], count: &Count) -> i64 {
-    let message = |part: &UserContent| match part {
-        part if count.tools && is_result(part) => count.message(Role::Tool),
-        _ => count.message(Role::User),
+    let role = |part: &UserContent| match part {
+        part if count.tools && is_result(part) => Role::Tool,
+        _ => Role::User,
     };
-    let parts = content.iter().map(message).fold(0, i64::saturating_add);
-    if content.is_empty() { count.message(Role::User) } else { parts }
-}
-
-/// What is sent around a message of the model. OpenAI's Responses take each part of it as an item of its
-/// own; which API it will be is not known here, so it is the most.
-fn turn_frame(content: &[AssistantContent], count: &Count) -> i64 {
-    let items = i64::try_from(content.len().max(1)).unwrap_or(i64::MAX);
-    count.message(Role::Assistant).saturating_mul(items)
+    count.frame(Role::User, content.iter().map(role))
 }
 
 fn user(part: &UserContent, count: &mut Count, results: &mut Vec<i64>) -> i64 {
@@ -115,7 +108,8 @@ pub(super) fn tool_result(result: &ToolResult, count: &mut Count, texts: &mut Ve
     // Rig says so where a result says nothing, and puts each part on a line of its own.
     let parts = if parts == 0 { count.text(NO_TOOL_OUTPUT) } else { parts };
     let lines = i64::try_from(result.content.len().saturating_sub(1)).unwrap_or(i64::MAX);
-    heading.saturating_add(parts).saturating_add(lines)
+    let nested = lines.saturating_add(1).saturating_mul(count.nested());
+    heading.saturating_add(parts).saturating_add(lines).saturating_add(nested)
 }
 
 fn assistant(part: &AssistantContent, count: &mut Count) -> i64 {
@@ -127,7 +121,8 @@ fn assistant(part: &AssistantContent, count: &mut Count) -> i64 {
             Some(native) if reasoning.redacted || reasoning.text.trim().is_empty() => {
                 unreadable(&native.item)
             }
-            _ => count.text(&reasoning.text),
+            Some(native) => count.sealed(&native.item, count.text(&reasoning.text)),
+            None => count.text(&reasoning.text),
         },
         AssistantContent::Image(image) => count.media.image(image),
         AssistantContent::Opaque(opaque) => unreadable(&opaque.item),
@@ -143,7 +138,7 @@ fn tool_call(call: &ToolCall, count: &mut Count) -> i64 {
     };
     let name = &call.function.name;
     let frame = if count.tools {
-        FORMAT.per_call.saturating_add(count.text(name))
+        count.format.per_call.saturating_add(count.text(name))
     } else {
         count.text(&format!("[called tool {name} with ")).saturating_add(count.text("]"))
     };

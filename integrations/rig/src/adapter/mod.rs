@@ -57,7 +57,8 @@ pub use rest::Rest;
 ///   and documents of a request that does not fit as it came, unless they are pinned.
 /// - **Everything else** is counted and not touched: tools, an output schema, provider tools.
 ///
-/// Counts are those of the model's own encoding where it is known, and estimates otherwise.
+/// Counts are those of the model's own encoding where it is known, and estimates otherwise; of Claude's
+/// models in [Anthropic's format](cupel::tokens::FormatOverhead::CLAUDE).
 ///
 /// ```
 /// use cupel::conversation::Attributes;
@@ -74,7 +75,7 @@ pub use rest::Rest;
 pub struct RigAdapter {
     models: CatalogModels,
     counter: Option<Arc<dyn TokenCounter>>,
-    media: MediaTokens,
+    media: Option<MediaTokens>,
     rules: Rules,
     report_text: usize,
     horizon: Option<i64>,
@@ -105,7 +106,7 @@ impl RigAdapter {
         Self {
             models: CatalogModels { model: model.into(), catalog: None },
             counter: None,
-            media: MediaTokens::default(),
+            media: None,
             rules: Rules::new().answers(Answers::NextPastSystem).exchanges(Exchanges::StepsApart),
             report_text: REPORT_TEXT,
             horizon: None,
@@ -122,7 +123,9 @@ impl RigAdapter {
         self
     }
 
-    /// The budget by the window of the request's model, less what it may write.
+    /// The budget by the window of the request's model, less what it may write; for Claude's models with
+    /// a safety margin of 15 %, since their tokens can only be
+    /// [estimated](cupel::tokens::ClaudeTokenizer).
     pub fn window(&self) -> ModelWindow {
         ModelWindow::new(self.models.clone())
     }
@@ -138,7 +141,7 @@ impl RigAdapter {
     /// Sets what media are counted as.
     #[must_use]
     pub fn media(mut self, media: MediaTokens) -> Self {
-        self.media = media;
+        self.media = Some(media);
         self
     }
 
@@ -240,7 +243,8 @@ impl RigAdapter {
         planned: bool,
     ) -> Result<Split<Rest<R>>, BoxError> {
         let mut count = self.count(Some(call.completion()));
-        let fixed_tokens = fixed::tokens(call.completion(), &mut count);
+        let prices = self.models.tool_prices(call.completion());
+        let fixed_tokens = fixed::tokens(call.completion(), prices, &mut count);
         let uncounted = fixed::uncounted(call.completion());
         let rules = match planned {
             // A plan leaves no holes, so nothing has to be kept together that the API does not.
@@ -327,8 +331,14 @@ impl RigAdapter {
 
     /// Counts a request's parts, or those of a conversation on its own.
     fn count(&self, request: Option<&CompletionRequest>) -> Count {
-        let counter = self.counter_for(request);
-        Count::new(counter, self.media, request.is_none_or(fixed::has_tools))
+        let claude = self.models.claude(request);
+        let media = self.media_for(request);
+        let tools = request.is_none_or(fixed::has_tools);
+        Count::new(self.counter_for(request), claude, media, tools)
+    }
+
+    fn media_for(&self, request: Option<&CompletionRequest>) -> MediaTokens {
+        self.media.unwrap_or_else(|| MediaTokens::of(self.models.claude(request)))
     }
 
     fn counter_for(&self, request: Option<&CompletionRequest>) -> Arc<dyn TokenCounter> {
@@ -395,7 +405,8 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
 
     fn before_split(&self, call: &R) -> Option<BoxFuture<'static, ()>> {
         let request = call.completion();
-        ahead::of(request, self.counter_for(Some(request)), self.media).start()
+        let (counter, media) = (self.counter_for(Some(request)), self.media_for(Some(request)));
+        ahead::of(request, counter, media).start()
     }
 
     fn split(&self, call: R) -> Result<Split<Rest<R>>, BoxError> {

@@ -75,8 +75,8 @@ impl<R> Rest<R> {
         }
         let were_documents = self.tokens_before.is_some_and(|tokens| tokens <= room);
         let staying = tokens_of(&mut self.documents.iter().filter(|document| !document.quoted));
-        // What is recalled may be sent as a message of its own.
-        let frame = self.count.message(Role::User);
+        // What is recalled is a part of its message.
+        let frame = self.count.part(Role::User);
         let fits = self.tokens <= room && !turn.has_sources;
         let fitted_before = were_documents && !turn.has_sources;
         turn.room = turn.room.saturating_sub(staying).saturating_sub(if fits { 0 } else { frame });

@@ -91,15 +91,13 @@ impl<R: CompletionCall> Rest<R> {
 }
 
 impl<R> Rest<R> {
-    /// Writes what is recalled, and counts it: as a message of its own, since OpenAI's Responses take
-    /// each part of a user's message so.
+    /// Writes what is recalled, and counts it as a part of the user's message.
     pub(super) fn quote(&mut self, placed: &[Placed]) -> i64 {
         let mut arranged = self.conversation.arrange(placed.to_vec());
         arranged.others.sort_unstable();
         quote_documents(&self.documents, &mut arranged);
         self.quotation = self.write_quotation(&arranged);
-        let tokens =
-            |text: &str| self.count.text(text).saturating_add(self.count.message(Role::User));
+        let tokens = |text: &str| self.count.text(text).saturating_add(self.count.part(Role::User));
         self.quotation.as_deref().map_or(0, tokens)
     }
 

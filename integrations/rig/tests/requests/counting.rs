@@ -135,6 +135,24 @@ fn tools_and_schemas_are_counted_and_not_up_for_selection() {
 }
 
 #[test]
+fn openais_models_get_tools_by_the_published_rule() {
+    let parameters = serde_json::json!({ "type": "object", "properties": {
+        "at": { "type": "string", "description": "Where to look." } } });
+    let look = ToolDefinition::new(ToolName::new("look").unwrap(), "Looks there.", parameters);
+    let fixed = |model: &str| {
+        let adapter = RigAdapter::for_model(model).counter(crate::support::words());
+        let request = request(vec![Message::user("Hello")]).tool(look.clone());
+        adapter.split(request).unwrap().fixed_tokens
+    };
+    // The answer 3, the end 12, a function 7 and `look:Looks there` 2, its properties 3, one of them 3 and
+    // `at:string:Where to look` 3.
+    assert_eq!(fixed("openai/gpt-4o"), 3 + 12 + 7 + 2 + 3 + 3 + 3);
+    assert_eq!(fixed("openai/gpt-4"), 3 + 12 + 10 + 2 + 3 + 3 + 3);
+    // Others take them as JSON.
+    assert_eq!(fixed("groq/llama"), 3 + 12 + 3 + 4);
+}
+
+#[test]
 fn context_on_the_providers_side_is_said_to_be_uncounted() {
     let params = serde_json::json!({ "previous_response_id": "resp_1" });
     let split =
@@ -163,7 +181,7 @@ fn the_model_decides_how_to_count() {
     assert_eq!(counted(RigAdapter::for_model("gpt-4o"), Some("gpt-4")), cl100k);
     assert_eq!(counted(RigAdapter::new(), Some("gpt-4o")), o200k);
     assert_eq!(counted(RigAdapter::new(), None), estimate);
-    assert_eq!(counted(RigAdapter::for_model("claude"), None), estimate);
+    assert_eq!(counted(RigAdapter::for_model("gemini"), None), estimate);
     assert!(o200k != cl100k && o200k != estimate, "or the test says nothing");
 }
 
@@ -184,6 +202,11 @@ fn reasoning_that_only_the_provider_can_read_is_counted_by_its_length() {
         .with_native(serde_json::json!({ "encrypted_content": "x".repeat(8_000) }));
     let tokens = tokens_of(&adapter(), Message::Assistant(AssistantMessage::new(vec![sealed])));
     assert!(tokens >= 2_000, "{tokens}");
+    // Of some thoughts a summary is shown besides.
+    let summary = AssistantContent::Reasoning(Reasoning::new("three plain words"))
+        .with_native(serde_json::json!({ "encrypted_content": "x".repeat(8_000) }));
+    let tokens = tokens_of(&adapter(), Message::Assistant(AssistantMessage::new(vec![summary])));
+    assert_eq!(tokens, 1_500 + 3);
     let open = AssistantContent::Reasoning(Reasoning::new("three plain words"));
     let tokens = tokens_of(&adapter(), Message::Assistant(AssistantMessage::new(vec![open])));
     assert_eq!(tokens, 3);
