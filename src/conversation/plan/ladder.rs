@@ -74,11 +74,11 @@ pub(super) struct Ladder<'a> {
 }
 
 /// What sources bring may take more while the conversation is short: their share, doubled as often as
-/// there is room. So it changes seldom while the conversation grows; and half of what the question left
-/// is kept for what the model does about it, so that what was recalled stays as it is in the meantime.
+/// there is room. So it changes seldom while the conversation grows; and a quarter of what the question
+/// left is kept for what the model does about it, so that what was recalled stays in the meantime.
 fn doubled(share: i64, room_asked: i64, room_now: i64) -> i64 {
     let mut doubled = share;
-    while doubled > 0 && doubled <= room_asked / 4 && doubled <= room_now / 2 {
+    while doubled > 0 && doubled <= room_asked / 8 * 3 && doubled <= room_now / 2 {
         doubled = doubled.saturating_mul(2);
     }
     doubled

@@ -211,7 +211,7 @@ impl Conversation {
             excerpts: BTreeMap::new(),
             expected: Expected::default(),
             newest_first: None,
-            faded,
+            quoted: turn.plan.quoted_tokens(turn.window, turn.has_sources),
             hints: vec![None; units.len()],
             later: judged::Later::default(),
         };
@@ -228,7 +228,7 @@ impl Conversation {
             } else if share == 0 || part == Part::Dropped {
                 unit.whole
             } else {
-                self.quoted_tokens(members, faded, texts, &mut text)
+                self.quoted_tokens(members, planned.quoted, texts, &mut text)
             };
             if part == Part::Question {
                 let asks = |message: &&usize| self.outlines.get(**message).is_some_and(|o| o.asks);
@@ -334,7 +334,7 @@ impl Conversation {
             *tokens = 0;
             for message in members.get(unit).copied().unwrap_or_default() {
                 let Some(outline) = self.outlines.get(*message) else { continue };
-                if self.quotable(*message, planned.faded, texts, &mut text) {
+                if self.quotable(*message, planned.quoted, texts, &mut text) {
                     let counter = texts.counter();
                     let quoted = Quotation::message_tokens(*message, outline.role, &text, counter);
                     *tokens = tokens.saturating_add(quoted);
@@ -367,7 +367,7 @@ impl Conversation {
         let mut text = String::new();
         for message in &arranged.recalled {
             let outline = self.outlines.get(*message)?;
-            if self.quotable(*message, planned.faded, texts, &mut text) {
+            if self.quotable(*message, planned.quoted, texts, &mut text) {
                 quotation.message(*message, outline.role, &text);
             }
         }

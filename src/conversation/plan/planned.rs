@@ -91,7 +91,7 @@ pub struct Planned {
     pub hints: Vec<Option<Hint>>,
     pub(super) later: Later,
     /// The longest result that is quoted whole.
-    pub(super) faded: i64,
+    pub(super) quoted: i64,
 }
 
 impl Planned {

@@ -89,6 +89,27 @@ async fn what_was_said_long_ago_is_quoted_before_the_question() {
 }
 
 #[tokio::test]
+async fn words_beside_a_result_are_the_question_and_results_stay_first() {
+    let mut history = long(exchange("My order is INV-2041.", "Noted."), "Read the log.");
+    history.push(calls(&["c"]));
+    let Message::User { mut content } = answers(&["c"], "All is well.") else {
+        panic!("results are the user's")
+    };
+    content.push(UserContent::text("Stop. Which order, INV-2041?"));
+    history.push(Message::User { content });
+    for user_first in [true, false] {
+        let (sent, _) = plan(&history, adapter().user_first(user_first), WINDOW).await;
+        validate_canonical(&sent).unwrap();
+        let last = sent.last().unwrap();
+        let [recalled, asked] = texts(last)[..] else { panic!("{last:?}") };
+        assert_eq!(asked, "Stop. Which order, INV-2041?");
+        assert!(recalled.contains("[1] user: My order is INV-2041."), "{recalled}");
+        let Message::User { content } = last else { panic!("{last:?}") };
+        assert!(matches!(content[0], UserContent::ToolResult(_)));
+    }
+}
+
+#[tokio::test]
 async fn the_report_says_which_part_everything_was_in() {
     let history = long(exchange("My order is INV-2041.", "Noted."), "Which order, INV-2041?");
     let planned = try_plan(request(history), adapter(), WINDOW, Vec::new()).await;

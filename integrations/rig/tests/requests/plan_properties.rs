@@ -119,13 +119,12 @@ fn positions(own: &[(bool, bool, String)], kept: &[(bool, bool, String)]) -> Vec
 }
 
 /// Whether messages may be missing between two of a history without its instructions: steps behind the
-/// question alone, and those between the question and the end of the exchange that the user replies to.
-fn may_be_a_hole(history: &[Message], before: usize, after: usize) -> bool {
+/// question alone, and, where the user has to be first, those behind the opening of an older exchange.
+fn may_be_a_hole(history: &[Message], user_first: bool, before: usize, after: usize) -> bool {
     let spoken = history.iter().filter(|message| !matches!(message, Message::System { .. }));
     let spoken: Vec<Message> = spoken.cloned().collect();
     let question = question(&spoken);
-    let replied = (0..question).rev().find(|at| matches!(spoken[*at], Message::Assistant(_)));
-    before == question || Some(after) == replied && before == self::question(&spoken[..question])
+    before == question || user_first && before == self::question(&spoken[..after])
 }
 
 /// Head, question and the smallest excerpt of the newest results fit.
@@ -244,9 +243,13 @@ proptest! {
             };
             let (own, kept) = (spoken(own), spoken(kept));
             let positions = positions(&own, &kept);
-            for pair in positions.windows(2).filter(|pair| pair[1] != pair[0] + 1) {
-                prop_assert!(may_be_a_hole(history, pair[0], pair[1]), "{positions:?}");
+            let holes: Vec<_> =
+                positions.windows(2).filter(|pair| pair[1] != pair[0] + 1).collect();
+            for pair in &holes {
+                let may_be = may_be_a_hole(history, case.user_first, pair[0], pair[1]);
+                prop_assert!(may_be, "{positions:?}");
             }
+            prop_assert!(holes.len() <= 2, "{positions:?}");
             // The user is first where that is asked for, and roles alternate as they did.
             prop_assert!(kept[0].1 || !case.user_first);
             let together = |all: &[(bool, bool, String)]| {
