@@ -80,7 +80,7 @@ pub struct CatalogModels {
 ///
 /// The window comes from rig's catalog, which needs no network. What the model may write is the
 /// request's `max_tokens`; without it, 4,096 tokens or a quarter of the window, whichever is less. For
-/// Claude's models, whose tokens can only be estimated, 15 % of what is selected from stay free unless
+/// Claude's models, whose tokens can only be estimated, 10 % of what is selected from (15 % without feature `tiktoken`) stay free unless
 /// `safety_margin_percent` says otherwise.
 ///
 /// ```

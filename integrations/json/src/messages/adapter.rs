@@ -54,13 +54,11 @@ use crate::template::ContextTemplate;
 ///
 /// # Counting
 ///
-/// Claude's tokenizer is not public, so everything is counted by the core's
-/// [estimate](cupel::tokens::HeuristicCounter), times 1.3 for models before Claude Opus 4.7 and
-/// times 1.7 for it and later ones; [`ClaudeTokenizer`] says where these come from.
-/// They are the upper ends of what was measured in public, so on most texts an estimate is above. On
-/// the texts that the core's bound is tested on it is at most 15 % below, and the default margin of
-/// [`window`](Self::window) covers that. Single texts may be lower, such as ciphers in capitals; what
-/// counts is the whole request. The provider's own number is in `usage` of every answer, and
+/// Claude's tokenizer is not public. Texts count as OpenAI's o200k counts them, times 1.3 for models
+/// before Claude Opus 4.7 and times 1.7 for it and later ones; [`ClaudeTokenizer`] says where these come
+/// from. They are the upper ends of what was measured in public, so on most texts the product is above.
+/// The default margin of [`window`](Self::window), 10 %, is for texts of which nobody has published a
+/// measurement. The provider's own number is in `usage` of every answer, and
 /// `/v1/messages/count_tokens` gives it beforehand.
 ///
 /// ```
@@ -141,8 +139,8 @@ impl MessagesAdapter {
         self
     }
 
-    /// The budget by the models this adapter knows, with a safety margin of 15 % for what estimates
-    /// miss: the bound of the estimate.
+    /// The budget by the models this adapter knows, with a safety margin of 10 % for what these
+    /// counts miss.
     pub fn window(&self) -> ClaudeWindow {
         ClaudeWindow::new(self.models.clone())
             .safety_margin_percent(ClaudeTokenizer::MARGIN_PERCENT)

@@ -63,7 +63,7 @@ impl ClaudeModel {
         self
     }
 
-    /// Sets what a text's estimate is multiplied by, in percent.
+    /// Sets what the tokens of a text are multiplied by, in percent.
     pub const fn with_text_percent(mut self, percent: i64) -> Self {
         self.text_percent = percent;
         self

@@ -82,9 +82,9 @@ fn what_left_the_window_is_recalled_in_the_users_turn_as_a_quotation() {
 }
 
 /// A step of a loop, with a text beside its result.
-fn step(at: usize, beside: &str) -> [Value; 2] {
+fn step(at: usize, lines: usize, beside: &str) -> [Value; 2] {
     let id = format!("step_{at}");
-    let log = format!("line of the log number {at}, all is well\n").repeat(40);
+    let log = format!("line of the log number {at}, all is well\n").repeat(lines);
     [
         json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "look", "input": {}}]}),
         json!({"role": "user", "content": [
@@ -96,7 +96,7 @@ fn step(at: usize, beside: &str) -> [Value; 2] {
 fn a_users_words_beside_a_result_are_the_question() {
     let mut messages = conversation(80);
     messages.push(json!({"role": "user", "content": "Read the log."}));
-    messages.extend(step(0, "Stop. In which shelf was parcel P-3?"));
+    messages.extend(step(0, 40, "Stop. In which shelf was parcel P-3?"));
     let asked = |json: &Value| {
         let all = json["messages"].as_array().unwrap().iter().flat_map(messages::blocks);
         let texts = all.map(|block| block["text"].as_str().unwrap_or_default().to_owned());
@@ -110,7 +110,7 @@ fn a_users_words_beside_a_result_are_the_question() {
     assert_eq!(report.sent.tokens + report.fixed_tokens, counted(&json));
     // They are still there when the loop that follows has outgrown the window.
     for at in 1..60 {
-        messages.extend(step(at, "<system-reminder>Mind the shelves.</system-reminder>"));
+        messages.extend(step(at, 40, "<system-reminder>Mind the shelves.</system-reminder>"));
         let (json, report) = sent(&body(&messages));
         assert!(asked(&json).iter().any(|text| text.starts_with("Stop. In which")), "step {at}");
         assert_eq!(report.sent.tokens + report.fixed_tokens, counted(&json));
@@ -121,7 +121,8 @@ fn a_users_words_beside_a_result_are_the_question() {
 fn of_a_long_exchange_that_is_over_the_newest_steps_stay_behind_its_opening() {
     let mut messages = conversation(3);
     messages.push(json!({"role": "user", "content": "Read all the logs."}));
-    messages.extend((0..60).flat_map(|at| step(at, "<system-reminder>Hurry.</system-reminder>")));
+    messages
+        .extend((0..60).flat_map(|at| step(at, 40, "<system-reminder>Hurry.</system-reminder>")));
     messages.push(json!({"role": "assistant", "content": "All is well."}));
     messages.push(json!({"role": "user", "content": "Really?"}));
     let (json, report) = sent(&body(&messages));
@@ -144,7 +145,7 @@ fn what_a_client_remarks_beside_results_is_no_question() {
     let mut messages = conversation(80);
     messages.push(json!({"role": "user", "content": "In which shelf was parcel P-3?"}));
     let (before, _) = sent(&body(&messages));
-    messages.extend(step(0, "<system-reminder>Parcel P-9 waits.</system-reminder>"));
+    messages.extend(step(0, 1, "<system-reminder>Parcel P-9 waits.</system-reminder>"));
     let (json, report) = sent(&body(&messages));
     assert_eq!(report.plan.unwrap().broke, None);
     let kept = json["messages"].as_array().unwrap();

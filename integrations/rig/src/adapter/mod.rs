@@ -124,7 +124,7 @@ impl RigAdapter {
     }
 
     /// The budget by the window of the request's model, less what it may write; for Claude's models with
-    /// a safety margin of 15 %, since their tokens can only be
+    /// a safety margin of 10 % (15 % without feature `tiktoken`), since their tokens can only be
     /// [estimated](cupel::tokens::ClaudeTokenizer).
     pub fn window(&self) -> ModelWindow {
         ModelWindow::new(self.models.clone())

@@ -1,7 +1,7 @@
 //! How requests to Claude's models are counted, and what their budgets keep free.
 
 use cupel::layer::{BudgetProvider as _, ContextAdapter as _};
-use cupel::tokens::{HeuristicCounter, TokenCounter as _};
+use cupel::tokens::{ClaudeTokenizer, TokenCounter as _, counter_for_model};
 use cupel_rig::RigAdapter;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{
@@ -35,21 +35,26 @@ fn turn(part: AssistantContent) -> Message {
 }
 
 #[test]
-fn texts_are_estimates_times_the_factor_of_the_models_tokenizer() {
+fn texts_count_by_the_models_tokenizer() {
     let text = "The migration window opened at two in the morning.";
-    assert_eq!(HeuristicCounter.count(text), 12);
+    let [older, newer] = [ClaudeTokenizer::Older, ClaudeTokenizer::Newer]
+        .map(|tokenizer| tokenizer.counter().count(text));
+    assert!(counter_for_model("gpt-4o").count(text) < older && older < newer);
     let counted = |adapter: RigAdapter, model: Option<&str>| {
         let mut asked = request(vec![Message::user(text)]);
         asked.model = model.map(str::to_owned);
         tokens(&adapter, asked)[0] - 8
     };
-    assert_eq!(counted(RigAdapter::for_model(OLDER), None), 16);
-    assert_eq!(counted(RigAdapter::for_model(NEWER), None), 21);
-    assert_eq!(counted(RigAdapter::for_model(OLDER), Some("claude-opus-5")), 21);
-    assert_eq!(counted(RigAdapter::new(), Some("claude-haiku-4-5")), 16);
+    assert_eq!(counted(RigAdapter::for_model(OLDER), None), older);
+    assert_eq!(counted(RigAdapter::for_model(NEWER), None), newer);
+    assert_eq!(counted(RigAdapter::for_model(OLDER), Some("claude-opus-5")), newer);
+    assert_eq!(counted(RigAdapter::new(), Some("claude-haiku-4-5")), older);
     // Whoever serves it; and what Anthropic serves is Claude by any name.
-    assert_eq!(counted(RigAdapter::for_model("openrouter/anthropic/claude-haiku-4.5"), None), 16);
-    assert_eq!(counted(RigAdapter::for_model("anthropic/an-alias"), None), 21);
+    assert_eq!(
+        counted(RigAdapter::for_model("openrouter/anthropic/claude-haiku-4.5"), None),
+        older
+    );
+    assert_eq!(counted(RigAdapter::for_model("anthropic/an-alias"), None), newer);
 }
 
 #[test]
@@ -118,15 +123,16 @@ fn a_budget_for_a_claude_model_keeps_a_margin_unless_another_is_set() {
         let budget = adapter.window().tokens(10_000).budget(&asked).unwrap();
         budget.estimation_safety_margin_percent()
     };
-    assert_eq!(margin(RigAdapter::for_model(OLDER), None), 15.0);
+    assert_eq!(margin(RigAdapter::for_model(OLDER), None), ClaudeTokenizer::MARGIN_PERCENT);
     assert_eq!(margin(RigAdapter::for_model("openai/gpt-4o"), None), 0.0);
     // It goes by the model that the request names.
-    assert_eq!(margin(RigAdapter::new(), Some("claude-opus-5")), 15.0);
+    assert_eq!(margin(RigAdapter::new(), Some("claude-opus-5")), ClaudeTokenizer::MARGIN_PERCENT);
     assert_eq!(margin(RigAdapter::for_model("openrouter/x"), Some("gpt-4o")), 0.0);
 
     let asked = CompletionRequest::new("Hello").max_tokens(500);
     let window = RigAdapter::for_model(OLDER).window();
-    assert_eq!(window.budget(&asked).unwrap().estimation_safety_margin_percent(), 15.0);
+    let margin = window.budget(&asked).unwrap().estimation_safety_margin_percent();
+    assert_eq!(margin, ClaudeTokenizer::MARGIN_PERCENT);
     let set = window.safety_margin_percent(0.0).budget(&asked).unwrap();
     assert_eq!(set.estimation_safety_margin_percent(), 0.0);
 }
