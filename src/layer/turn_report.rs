@@ -40,6 +40,9 @@ pub struct TurnReport {
     recalled: Vec<ContextItem>,
 }
 
+/// Items of a request, each with the part of it that it stands in.
+type Parts<'a> = Vec<&'a (ContextItem, Part)>;
+
 impl TurnReport {
     pub(super) fn new(planned: &Planned, parts: Vec<(ContextItem, Part)>, window: i64) -> Self {
         Self {
@@ -121,7 +124,7 @@ impl TurnReport {
 
     /// What was sent of the request, or could have been, in its order: documents stand before the
     /// conversation.
-    fn in_order(&self) -> (Vec<&(ContextItem, Part)>, Vec<&(ContextItem, Part)>) {
+    fn in_order(&self) -> (Parts<'_>, Parts<'_>) {
         self.parts.iter().partition(|(item, _)| *item.kind() == ContextKind::document())
     }
 
