@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::raw::{RawUpstream, exchange, read_request, read_until, request, status};
+use crate::raw::{RawUpstream, exchange, read_until, request, status};
 use crate::support::{PATIENCE, Running, chat, config, in_front_of, ok_server};
 
 const JSON: &str = "Content-Type: application/json\r\n";
@@ -113,34 +113,6 @@ async fn a_client_that_sends_too_much_hears_so() {
     timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
     assert_eq!(status(&answer), 413, "{answer}");
     assert!(answer.contains("body_too_large"), "{answer}");
-}
-
-#[tokio::test]
-async fn who_asked_in_chunks_may_listen_as_long_as_anybody() {
-    let upstream = RawUpstream::start(|mut stream| async move {
-        // All of what the client said has come in one piece of a known length.
-        read_request(&mut stream).await;
-        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        stream.write_all(head.as_bytes()).await.unwrap();
-        for _ in 0..8 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            stream.write_all(b"1\r\nx\r\n").await.unwrap();
-        }
-        stream.write_all(b"0\r\n\r\n").await.unwrap();
-    })
-    .await;
-    let mut config = config(&upstream.url);
-    config.limits.stall_time = Duration::from_millis(300);
-    let gateway = Running::start(config).await;
-    let body = chat("test-900").to_string();
-    let asked = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n\
-         {:x}\r\n{body}\r\n0\r\n\r\n",
-        gateway.address,
-        body.len()
-    );
-    let answer = exchange(gateway.address, asked).await;
-    assert!(answer.ends_with("1\r\nx\r\n0\r\n\r\n"), "{answer}");
 }
 
 #[tokio::test]
