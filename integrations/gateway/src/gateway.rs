@@ -74,7 +74,7 @@ impl Gateway {
         #[cfg(feature = "archive")]
         let (config, memory) = with_memory(config);
         let mut problems = config.problems();
-        let client = Client::new(config.limits.answer_time);
+        let client = Client::new(config.limits.answer_time, &config.keys);
         let selector = match Selector::new(&config, &client) {
             Ok(selector) if problems.is_empty() => selector,
             Ok(_) => return Err(Unusable(problems)),
@@ -106,14 +106,20 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// When the listener has no address, or the archive cannot be opened.
+    /// When the listener has no address, or one on which the configuration would give a key away; and
+    /// when the archive cannot be opened.
     pub async fn serve(
         mut self,
         listener: TcpListener,
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        // The port may have been left to the system.
+        // The port may have been left to the system, and nobody has to bind what they configured.
         let listen = listener.local_addr()?;
+        self.shared.config.listen = listen;
+        match self.shared.config.problems() {
+            problems if problems.is_empty() => {}
+            problems => return Err(io::Error::other(Unusable(problems))),
+        }
         self.shared.hosts = Hosts::new(listen, &self.shared.config.hosts);
         #[cfg(feature = "archive")]
         if let Some(memory) = &self.shared.memory {
@@ -124,7 +130,7 @@ impl Gateway {
         let shared = Arc::new(self.shared);
         let answer = {
             let shared = Arc::clone(&shared);
-            move |request| api::answer(Arc::clone(&shared), request)
+            move |request, reached| api::answer(Arc::clone(&shared), request, reached)
         };
         let stopping = || {
             shared.stopping.send_replace(true);

@@ -42,8 +42,19 @@ impl Tenants {
 
     /// Who asks. A header names a conversation, and never a tenant.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Caller {
-        let credential = headers::shown(headers).unwrap_or_default();
-        let tag = hmac::sign(&self.0, credential);
+        let tag = match headers::identity(headers) {
+            [own, b""] => hmac::sign(&self.0, own),
+            [b"", credential] => hmac::sign(&self.0, credential),
+            // Two who share a key of the gateway's and each have one for the upstream are two. The
+            // length keeps what is one key from being taken for two.
+            [own, credential] => {
+                let mut context = hmac::Context::with_key(&self.0);
+                context.update(&u64::try_from(own.len()).unwrap_or(u64::MAX).to_le_bytes());
+                context.update(own);
+                context.update(credential);
+                context.sign()
+            }
+        };
         let tenant = hex(tag.as_ref().get(..16).unwrap_or_default());
         let conversation = headers.get(CONVERSATION).map(|name| {
             let name = name.as_bytes();
@@ -72,6 +83,13 @@ mod tests {
         assert_eq!(one.conversation.as_deref(), Some("a"));
         assert_eq!(one.tenant, caller(&[("x-api-key", "sk-1")]).tenant);
         assert!(!one.tenant.contains("sk-1"));
+        // A key of the gateway's that two share makes them no one tenant, and no header lets one in
+        // where the other is.
+        let shared = caller(&[("x-cupel-key", "gate"), ("authorization", "Bearer sk-1")]);
+        let beside = caller(&[("x-cupel-key", "gate"), ("authorization", "Bearer sk-2")]);
+        assert_ne!(shared.tenant, beside.tenant);
+        assert_ne!(shared.tenant, one.tenant);
+        assert_eq!(caller(&[("x-cupel-key", "sk-1")]).tenant, one.tenant);
         // Another gateway with the same secret knows them; one without does not.
         let again = Tenants::new(Some(&Secret::new("s"))).unwrap();
         let headers =

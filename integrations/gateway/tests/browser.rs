@@ -15,15 +15,17 @@ use cupel_gateway::Secret;
 use serde_json::json;
 use support::{Running, chat, config, http, ok_server};
 
-async fn call(gateway: &Running, content: &str) {
-    let mut body = chat("test-900");
+async fn call(gateway: &Running, model: &str, content: &str) {
+    let mut body = chat(model);
     body["messages"].as_array_mut().unwrap().push(json!({"role": "user", "content": content}));
     let sent = http()
         .post(gateway.url("/v1/chat/completions"))
         .header("content-type", "application/json")
         .header("x-cupel-conversation", "one")
         .body(body.to_string());
-    assert_eq!(sent.send().await.unwrap().status(), 200);
+    // The server knows only models of its own, and the page shows what it says.
+    let expected = if model == "test-900" { 200 } else { 400 };
+    assert_eq!(sent.send().await.unwrap().status(), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,7 +34,10 @@ async fn somebody_with_the_token_watches_calls_and_somebody_without_sees_none() 
     let mut config = config(server.url());
     config.page.token = Some(Secret::new("the-token"));
     let gateway = Running::start(config).await;
-    call(&gateway, "<script>document.title = 'taken over'</script>").await;
+    let hostile = "<script>document.title = 'taken over'</script>";
+    call(&gateway, &format!("{hostile}<img src=x onerror=\"document.title='taken over'\">"), "a")
+        .await;
+    call(&gateway, "test-900", hostile).await;
     let (page, list) = (gateway.url("/cupel/"), gateway.url("/cupel/"));
     let watched = tokio::task::spawn_blocking(move || {
         let Some(mut browser) = cupel_browser::for_tests().unwrap() else { return };
@@ -64,6 +69,10 @@ fn look_around(browser: &mut Browser, list: &str) {
     wait_for(&mut tab, "#calls tr");
     assert_eq!(tab.text("#state").unwrap(), "live");
     assert!(tab.text("#calls tr").unwrap().contains("fitted"));
+    assert_eq!(tab.count("#calls tr").unwrap(), 2);
+    assert!(tab.text("#calls tr.passed").unwrap().contains("unknown_model"));
+    assert_eq!((tab.count("#calls meter").unwrap(), tab.count("#calls img").unwrap()), (1, 0));
+    assert_ne!(tab.eval("document.title").unwrap(), "taken over");
     assert_eq!(tab.errors().unwrap(), [""; 0]);
     tab.click("#calls a").unwrap();
     wait_for(&mut tab, "#h-window");

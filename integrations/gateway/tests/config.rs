@@ -114,3 +114,73 @@ fn a_file_that_is_none_is_an_error_that_names_it() {
     let error = Config::from_toml("a = [", &|_| None).unwrap_err().to_string();
     assert!(error.starts_with("not valid TOML: "), "{error}");
 }
+
+#[test]
+fn what_could_be_a_key_is_in_no_message() {
+    for text in [
+        "keys = \"sk-secret\"",
+        "keys = [[\"sk-secret\"]]",
+        "keys = { env = \"sk-secret\" }",
+        "keys = [{ env = \"sk-secret\" }]",
+        "keys = [\"sk-secret",
+        "tenant_secret = [\"sk-secret\"]",
+        "[[upstreams]]\nurl = \"https://user:sk-secret@example.org/v1\"",
+        "[[upstreams]]\nurl = \"https://example.org/v1?key=sk-secret\"",
+        "[[upstreams]]\nurl = \"sk-secret@example.org#sk-secret\"",
+        "[[sources]]\nname = \"a\"\nurl = \"https://user:sk-secret@example.org/\"",
+        "[archive]\nurl = \"postgres://user:sk-secret@example.org/\"",
+    ] {
+        let error = Config::from_toml(text, &|_| None).unwrap_err().to_string();
+        assert!(!error.contains("sk-secret"), "{text}:\n{error}");
+    }
+    let error = Config::from_toml("keys = [\"sk-secret", &|_| None).unwrap_err().to_string();
+    assert!(error.contains("line 1, column"), "{error}");
+}
+
+#[test]
+fn what_makes_no_sense_together_is_listed_beside_what_makes_none_alone() {
+    let text = r#"
+        listen = "0.0.0.0:8080"
+        hosts = ["llm.example.org:443", "[::1]", "https://llm.example.org", "*"]
+        at_most = -1
+        [[upstreams]]
+        name = "a"
+        url = "ftp://example.org"
+        [[upstreams]]
+        name = "b"
+        url = "https://example.org/v1"
+        key = { env = "OPENAI_API_KEY" }
+        [[upstreams]]
+        name = "b"
+        url = "https://example.org/v1"
+        [[sources]]
+        name = "manual"
+        url = "http://127.0.0.1:9000/"
+        items = 0
+        [archive]
+        url = "sqlite:///archive.db"
+        [limits]
+        answer_seconds = 0
+        shutdown_seconds = 0
+    "#;
+    let error = Config::from_toml(text, &environment).unwrap_err();
+    for expected in [
+        "hosts[2]: \"https://llm.example.org\" is no name",
+        "hosts[3]: \"*\" is no name",
+        "at_most: must be at least 1, got -1",
+        "upstreams[0].url: ",
+        "upstreams[2].name: there is another \"b\"",
+        "keys: upstream \"b\" has a key of its own",
+        "sources[0].items: must be at least 1",
+        "tenant_secret: missing",
+        "limits.answer_seconds: must be more than 0",
+    ] {
+        assert!(error.0.iter().any(|line| line.starts_with(expected)), "{expected}:\n{error}");
+    }
+    let known = if cfg!(feature = "archive") { 9 } else { 10 };
+    assert_eq!(error.0.len(), known, "{error}");
+    // A key that is missing is not also one that nobody configured.
+    let text = text.replace("at_most", "keys = [{ env = \"NOT_SET\" }]\nat_most");
+    let error = Config::from_toml(&text, &environment).unwrap_err();
+    assert_eq!(error.0.iter().filter(|line| line.starts_with("keys")).count(), 1, "{error}");
+}

@@ -14,8 +14,14 @@ mod clients;
 mod doors;
 #[path = "gateway/fitting.rs"]
 mod fitting;
+#[path = "gateway/keys.rs"]
+mod keys;
+#[path = "gateway/limits.rs"]
+mod limits;
 #[path = "gateway/messages.rs"]
 mod messages;
+#[path = "gateway/oddities.rs"]
+mod oddities;
 #[path = "gateway/page.rs"]
 mod page;
 #[path = "gateway/passing.rs"]

@@ -1,10 +1,10 @@
 //! Bodies that are read: all of them, within limits.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{HeaderValue, StatusCode};
 use http_body::Body as _;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::sync::SemaphorePermit;
 
@@ -15,7 +15,7 @@ use crate::gateway::Shared;
 #[derive(Debug)]
 pub(super) struct Held<'a> {
     pub(super) bytes: Bytes,
-    _room: SemaphorePermit<'a>,
+    _room: Option<SemaphorePermit<'a>>,
 }
 
 /// Reads a body.
@@ -25,37 +25,62 @@ pub(super) struct Held<'a> {
 /// A body that is too large, comes too slowly or breaks off; and when too many others wait.
 pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Held<'_>, Refusal> {
     let limits = &shared.config.limits;
-    let most = limits.body_bytes;
-    let too_large = || {
-        let message = format!("the body is larger than {most} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
-    };
     let hint = body.size_hint();
-    let expected = usize::try_from(hint.exact().unwrap_or(hint.lower())).unwrap_or(usize::MAX);
-    if expected > most {
-        return Err(too_large());
+    let announced = usize::try_from(hint.exact().unwrap_or(hint.lower())).unwrap_or(usize::MAX);
+    if announced > limits.body_bytes {
+        return Err(too_large(limits.body_bytes));
     }
-    // What comes in chunks may be as large as is allowed.
-    let expected = if hint.exact().is_some() { expected } else { most };
-    let kibibytes = u32::try_from(expected.div_ceil(1024)).unwrap_or(u32::MAX);
-    let full = |_| {
-        let message = "too many requests are being read; try again";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after()
-    };
-    let room = shared.room.try_acquire_many(kibibytes).map_err(full)?;
-    let read = Limited::new(body, most).collect();
-    match tokio::time::timeout(limits.body_time, read).await {
-        Ok(Ok(bytes)) => Ok(Held { bytes: bytes.to_bytes(), _room: room }),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => {
-            Err(Refusal::new(StatusCode::BAD_REQUEST, "broken_body", "the body broke off"))
-        }
+    match tokio::time::timeout(limits.body_time, collect(shared, body)).await {
+        Ok(read) => read,
         Err(_) => {
             let limit = limits.body_time.as_secs_f64();
             let message = format!("the body took longer than {limit} s");
             Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "body_time", message))
         }
     }
+}
+
+/// Reads all of a body. Room is taken for what has come, not for what was announced: who only
+/// announces could keep everybody else out.
+async fn collect(shared: &Shared, mut body: Incoming) -> Result<Held<'_>, Refusal> {
+    let most = shared.config.limits.body_bytes;
+    let mut room: Option<SemaphorePermit<'_>> = None;
+    // Most bodies come in one piece, which is not copied.
+    let (mut first, mut all) = (Bytes::new(), BytesMut::new());
+    while let Some(frame) = body.frame().await {
+        let broken = |_| Refusal::new(StatusCode::BAD_REQUEST, "broken_body", "the body broke off");
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        let length = first.len().saturating_add(all.len()).saturating_add(data.len());
+        if length > most {
+            return Err(too_large(most));
+        }
+        let held = room.as_ref().map_or(0, SemaphorePermit::num_permits);
+        let missing = length.div_ceil(1024).saturating_sub(held);
+        let more = shared.room.try_acquire_many(u32::try_from(missing).unwrap_or(u32::MAX));
+        let more = more.map_err(|_| busy())?;
+        match &mut room {
+            Some(room) => room.merge(more),
+            None => room = Some(more),
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            all.extend_from_slice(&std::mem::take(&mut first));
+            all.extend_from_slice(&data);
+        }
+    }
+    let bytes = if all.is_empty() { first } else { all.freeze() };
+    Ok(Held { bytes, _room: room })
+}
+
+fn too_large(most: usize) -> Refusal {
+    let message = format!("the body is larger than {most} bytes");
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+}
+
+fn busy() -> Refusal {
+    let message = "too many requests are being read; try again";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after()
 }
 
 /// A form of another site's could send anything else without being asked first.

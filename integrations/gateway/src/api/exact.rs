@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use cupel_json::Endpoint;
+use http::header::ACCEPT_ENCODING;
 use http::request::Parts;
 use http_body_util::{BodyExt, Limited};
 use serde::Deserialize;
@@ -34,7 +35,7 @@ const TIMES: usize = 3;
 /// Fits a request anew while the model counts more than its window has, as it counts what was fitted.
 ///
 /// Nothing is asked where nobody wants it and where there is room enough by our own count, and where the
-/// upstream does not say the request goes out as it was fitted.
+/// upstream does not say so in time the request goes out as it was fitted.
 pub(super) async fn fitted(
     asked: &Asked<'_>,
     mut selected: Selected,
@@ -93,10 +94,18 @@ async fn ask(shared: &Shared, upstream: &Upstream, parts: &Parts, body: &[u8]) -
         fields.into_iter().filter(|(name, _)| COUNTED.contains(name)).collect();
     let question = serde_json::to_vec(&counted).ok()?;
     let target = Target { upstream, path: "/messages/count_tokens" };
-    let answer = shared.client.send(&target, parts, full(question)).await.ok()?;
-    if !answer.status().is_success() {
-        return None;
-    }
-    let answer = Limited::new(answer.into_body(), ANSWER_BYTES).collect().await.ok()?;
-    serde_json::from_slice(&answer.to_bytes()).ok().map(|Counted { input_tokens }| input_tokens)
+    let mut parts = parts.clone();
+    // The client can read a compressed answer; we cannot.
+    parts.headers.remove(ACCEPT_ENCODING);
+    let counting = async {
+        let answer = shared.client.send(&target, &parts, full(question)).await.ok()?;
+        if !answer.status().is_success() {
+            return None;
+        }
+        Limited::new(answer.into_body(), ANSWER_BYTES).collect().await.ok()
+    };
+    // It is part of the selection, and nothing that a call should wait for without end.
+    let counted = tokio::time::timeout(shared.config.limits.selection_time, counting).await;
+    let answer = counted.ok()??.to_bytes();
+    serde_json::from_slice(&answer).ok().map(|Counted { input_tokens }| input_tokens)
 }

@@ -7,10 +7,11 @@ mod record;
 mod route;
 mod selected;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::CONTENT_ENCODING;
+use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -19,17 +20,24 @@ use serde_json::json;
 
 use crate::answer::{Body, Refusal, json_response};
 use crate::gateway::Shared;
-use crate::proxy::{Ended, Tap, Target};
+use crate::proxy::{Ended, Tap, Target, Upload};
 use crate::{guard, page};
 pub(crate) use keys::same;
 use route::{Health, Route};
 
-/// Answers a request.
-pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+/// A file that a browser is shown from an upstream has the page's address, and is kept from acting for it.
+const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox");
+
+/// Answers a request; `reached`: the address of ours that the client has connected to.
+pub(crate) async fn answer(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+    reached: Option<SocketAddr>,
+) -> Response<Body> {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts);
-    let answered = match guard::check(&parts, &shared.hosts) {
+    let answered = match guard::check(&parts, &shared.hosts, reached) {
         Ok(()) => serve(&shared, route, &parts, body, started).await,
         Err(refusal) => Err(refusal),
     };
@@ -40,7 +48,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
             refused = refusal.code(),
             milliseconds = millis(started),
         );
-        refusal.into_response(route.shape())
+        refusal.into_response(route.shape(&parts.headers))
     })
 }
 
@@ -88,8 +96,8 @@ async fn pass(
 ) -> Result<Response<Body>, Refusal> {
     let upstream = shared.upstream(None)?;
     let target = Target { upstream, path: route::upstream_path(parts) };
-    let answer =
-        shared.client.send(&target, parts, body.map_err(Into::into).boxed_unsync()).await?;
+    let body = Upload::new(body, shared.config.limits.stall_time).boxed_unsync();
+    let answer = shared.client.send(&target, parts, body).await?;
     let status = answer.status().as_u16();
     let ended = move |ended: Ended| {
         tracing::info!(
@@ -106,12 +114,15 @@ async fn pass(
 /// An upstream's answer on its way to the client; `keep`: somebody wants to read all of it.
 fn tapped(
     shared: &Shared,
-    answer: Response<Incoming>,
+    mut answer: Response<Incoming>,
     keep: bool,
     ended: Box<dyn FnOnce(Ended) + Send>,
 ) -> Response<Body> {
     let readable = !answer.headers().contains_key(CONTENT_ENCODING);
     let stall = shared.config.limits.stall_time;
+    if shared.door.is_some() {
+        answer.headers_mut().append(CONTENT_SECURITY_POLICY, SANDBOX);
+    }
     answer.map(|body| {
         let tap = Tap::new(body, stall, readable, ended);
         if keep { tap.keep().boxed_unsync() } else { tap.boxed_unsync() }

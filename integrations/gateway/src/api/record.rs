@@ -141,7 +141,7 @@ impl Drop for Open {
 fn fitted(mut selection: Selection, model: &str, before: Option<&Call>) -> Fitted {
     let before = before.and_then(Call::fitted).and_then(|fitted| fitted.plan.as_deref());
     if let (Some(plan), Some(before)) = (&mut selection.plan, before) {
-        *plan = Box::new((**plan).clone().following(before));
+        **plan = (**plan).clone().following(before);
     }
     let excluded = selection.report.excluded.iter().map(|entry| entry.item.tokens().max(0));
     Fitted {

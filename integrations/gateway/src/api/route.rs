@@ -1,8 +1,8 @@
 //! Which requests are selected in, which are ours, and that all others pass.
 
 use cupel_json::Endpoint;
-use http::Method;
 use http::request::Parts;
+use http::{HeaderMap, Method};
 
 use crate::answer::Shape;
 
@@ -47,9 +47,11 @@ impl Route {
     }
 
     /// Whose shape errors have.
-    pub(super) fn shape(self) -> Shape {
+    pub(super) fn shape(self, headers: &HeaderMap) -> Shape {
         match self {
             Self::Select(Endpoint::Messages) | Self::CountTokens => Shape::Anthropic,
+            // Of what passes it is not known whose it is, but Anthropic's clients say so.
+            Self::Pass if headers.contains_key("anthropic-version") => Shape::Anthropic,
             _ => Shape::OpenAi,
         }
     }

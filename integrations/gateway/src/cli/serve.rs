@@ -2,9 +2,11 @@
 
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use cupel_gateway::{Config, Gateway, Secret, Upstream};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use super::args::Args;
 use super::{demo, log, say, telemetry, token};
@@ -38,9 +40,14 @@ pub(super) fn run(args: Args) -> Result<(), String> {
         if let Some(token) = token {
             token::show(&token, token_file, address)?;
         }
-        let served = gateway.serve(listener, stopped()).await.map_err(|error| error.to_string());
+        let (first, second) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        tokio::spawn(signalled(Arc::clone(&first), Arc::clone(&second)));
+        let served = tokio::select! {
+            served = gateway.serve(listener, async move { first.notified().await }) => served,
+            () = second.notified() => return Err("stopped at once, with calls under way".to_owned()),
+        };
         telemetry.end().await;
-        served
+        served.map_err(|error| error.to_string())
     })
 }
 
@@ -65,6 +72,14 @@ fn configure(args: Args) -> Result<Config, String> {
 pub(super) fn listed(error: &cupel_gateway::Unusable) -> String {
     let lines: Vec<String> = error.0.iter().map(|line| format!("\n  {line}")).collect();
     format!("the configuration cannot be used:{}", lines.concat())
+}
+
+/// Tells of the first signal, and of the second: who asks again does not want to wait.
+async fn signalled(first: Arc<Notify>, second: Arc<Notify>) {
+    stopped().await;
+    first.notify_one();
+    stopped().await;
+    second.notify_one();
 }
 
 /// Until somebody says stop: an interrupt, or the signal that service managers send.

@@ -81,10 +81,14 @@ impl Config {
     /// A gateway on the loopback address in front of one upstream.
     #[must_use]
     pub fn new(upstream: Upstream) -> Self {
+        Self::with(vec![upstream])
+    }
+
+    fn with(upstreams: Vec<Upstream>) -> Self {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             hosts: Vec::new(),
-            upstreams: vec![upstream],
+            upstreams,
             models: Vec::new(),
             policy: Policy::chat(),
             at_most: None,
@@ -107,6 +111,20 @@ impl Config {
         let mut problems = Vec::new();
         if self.upstreams.is_empty() {
             problems.push("upstreams: there is none, expected at least one".to_owned());
+        }
+        for (key, tokens) in [("at_most", self.at_most), ("unknown_window", self.unknown_window)] {
+            if let Some(tokens @ ..=0) = tokens {
+                problems.push(format!("{key}: must be at least 1, got {tokens}"));
+            }
+        }
+        for (index, host) in self.hosts.iter().enumerate() {
+            let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
+            if host.is_empty() || !host.bytes().all(is_name) {
+                problems.push(format!(
+                    "hosts[{index}]: {host:?} is no name of a server, expected one as in \
+                     llm.example.org, with or without a port"
+                ));
+            }
         }
         let has_own_key = |upstream: &Upstream| matches!(upstream.key, UpstreamKey::Own(_));
         let open = self.keys.is_empty() && !self.listen.ip().is_loopback();

@@ -46,14 +46,16 @@ impl Upstream {
         let url: String = url.into();
         let expected = "expected http:// or https://, a host and a path, as in \
                         https://api.openai.com/v1";
+        let seen = without_secrets(&url);
         let uri: Uri =
-            url.parse().map_err(|error| format!("{url:?} is no address ({error}), {expected}"))?;
+            url.parse().map_err(|error| format!("{seen:?} is no address ({error}), {expected}"))?;
         let scheme = uri.scheme_str();
         if !matches!(scheme, Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
-            return Err(format!("{url:?} is no address of a server, {expected}"));
+            return Err(format!("{seen:?} is no address of a server, {expected}"));
         }
         if uri.query().is_some() || url.contains(['#', '@']) {
-            return Err(format!("{url:?} has more than that, {expected}"));
+            let message = "has a user, a query or a fragment (keys have a place of their own)";
+            return Err(format!("{seen:?} {message}, {expected}"));
         }
         let name = uri.host().unwrap_or_default().to_owned();
         let url = url.trim_end_matches('/').to_owned();
@@ -94,5 +96,16 @@ impl Upstream {
         }
         let model = model?;
         self.models.iter().filter_map(|pattern| fits(pattern, model)).max()
+    }
+}
+
+/// An address as it may be shown: without what could be a password or a key.
+fn without_secrets(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    let (cut, after) = (if plain.len() < url.len() { "?***" } else { "" }, plain.rsplit_once('@'));
+    match (after, plain.split_once("://")) {
+        (Some((_, rest)), Some((scheme, _))) => format!("{scheme}://***@{rest}{cut}"),
+        (Some((_, rest)), None) => format!("***@{rest}{cut}"),
+        (None, _) => format!("{plain}{cut}"),
     }
 }

@@ -3,6 +3,8 @@
 mod host;
 mod path;
 
+use std::net::SocketAddr;
+
 use http::header::{self, HeaderMap};
 use http::request::Parts;
 use http::{Method, StatusCode, Version};
@@ -12,7 +14,13 @@ pub(crate) use host::{Hosts, host_of};
 use crate::answer::Refusal;
 
 /// Refuses what a server of this kind has no business with.
-pub(crate) fn check(request: &Parts, hosts: &Hosts) -> Result<(), Refusal> {
+///
+/// `reached`: the address of ours that the client has connected to, if it is known.
+pub(crate) fn check(
+    request: &Parts,
+    hosts: &Hosts,
+    reached: Option<SocketAddr>,
+) -> Result<(), Refusal> {
     let bad = |message: &str| Refusal::new(StatusCode::BAD_REQUEST, "bad_request", message);
     if request.version == Version::HTTP_09 || request.method == Method::CONNECT {
         return Err(bad("this kind of request is not served here"));
@@ -21,11 +29,13 @@ pub(crate) fn check(request: &Parts, hosts: &Hosts) -> Result<(), Refusal> {
         return Err(bad("this is no open proxy: ask for a path, not for an address"));
     }
     let headers = &request.headers;
-    if headers.contains_key(header::UPGRADE) {
+    // Java's client offers HTTP/2 with its first request and goes on without; others would wait.
+    let is_offer = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"h2c");
+    if !headers.get_all(header::UPGRADE).iter().all(is_offer) {
         return Err(bad("connections are not upgraded here"));
     }
     let host = host_of(headers).ok_or_else(|| bad("expected one Host header"))?;
-    if !hosts.allow(host) {
+    if !hosts.allow(host, reached) {
         let message = "this host is not served here; add it to `hosts` in the configuration";
         return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", message));
     }
@@ -65,7 +75,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let hosts = Hosts::new("127.0.0.1:4141".parse().unwrap(), &["llm.example.org".to_owned()]);
-        check(&request.body(()).unwrap().into_parts().0, &hosts)
+        check(&request.body(()).unwrap().into_parts().0, &hosts, None)
             .map_err(|refusal| refusal.status().as_u16())
     }
 
@@ -79,6 +89,8 @@ mod tests {
         let own =
             [("host", "localhost:4141"), ("origin", "null"), ("sec-fetch-site", "same-origin")];
         assert_eq!(checked("/cupel/login", &own), Ok(()));
+        let offer = [("host", "localhost:4141"), ("upgrade", "h2c")];
+        assert_eq!(checked("/v1/models", &offer), Ok(()));
     }
 
     #[test]

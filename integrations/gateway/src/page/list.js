@@ -10,17 +10,31 @@ function cell(text, right) {
   return td;
 }
 
+// How much of what there was has been sent.
+function share(call) {
+  const td = document.createElement("td");
+  if (call.tokens === null || call.left_out === null) return td;
+  const meter = document.createElement("meter");
+  meter.max = Math.max(1, call.tokens + call.left_out);
+  meter.value = call.tokens;
+  meter.title = Math.round((100 * call.tokens) / meter.max) + " % sent";
+  td.append(meter);
+  return td;
+}
+
 function row(call) {
   const tr = document.createElement("tr");
-  if (call.passed) tr.className = "passed";
+  if (call.passed) tr.classList.add("passed");
+  if (call.status >= 400 || (call.end && call.end !== "whole")) tr.classList.add("failed");
   const time = document.createElement("td");
   const link = document.createElement("a");
   link.href = "/cupel/call/" + encodeURIComponent(call.id);
   link.textContent = new Date(call.at).toLocaleTimeString();
   time.append(link);
-  tr.append(time, cell(call.conversation), cell(call.model),
+  link.title = "what was sent, what was left out, and why";
+  tr.append(time, cell(call.conversation), cell(call.route), cell(call.model),
     cell(call.passed ? "as it came: " + call.passed : "fitted"),
-    cell(shown(call.tokens), true), cell(shown(call.left_out), true),
+    cell(shown(call.tokens), true), cell(shown(call.left_out), true), share(call),
     cell(shown(call.cached), true), cell(shown(call.counted), true),
     cell(call.status ? call.status + " " + call.end : "under way"),
     cell(shown(call.milliseconds), true));
@@ -45,14 +59,22 @@ function show(data) {
     div.append(dt, dd);
     return div;
   }));
+  byId("counts").hidden = data.factors.length === 0;
   byId("factors").replaceChildren(...data.factors.map((factor) => {
     const li = document.createElement("li");
-    li.textContent = factor.model + ": " + factor.factor.toFixed(3) + " (" + factor.calls + " calls)";
+    li.textContent = factor.model + ": " + factor.factor.toFixed(3) + " (" + factor.calls + (factor.calls === 1 ? " call)" : " calls)");
     return li;
   }));
 }
 
 const events = new EventSource("/cupel/events");
-events.onopen = () => { byId("state").textContent = "live"; };
-events.onerror = () => { byId("state").textContent = "not connected"; };
+function state(text, off) {
+  byId("state").textContent = text;
+  byId("state").className = off ? "off" : "";
+}
+events.onopen = () => state("live", false);
+// A browser tries again by itself unless it was refused: then the token is asked for anew.
+events.onerror = () => (events.readyState === EventSource.CLOSED
+  ? state("not connected; load this page again to log in", true)
+  : state("not connected, trying again", true));
 events.onmessage = (event) => show(JSON.parse(event.data));

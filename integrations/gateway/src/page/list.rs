@@ -74,18 +74,24 @@ pub(super) fn events(shared: &Arc<Shared>) -> Response<Body> {
     let mut changes = shared.calls.changes();
     changes.mark_changed();
     let stopping = shared.stopping.subscribe();
-    let events =
-        stream::unfold((shared, changes, stopping), |(shared, mut changes, mut stopping)| async {
+    // What is there is shown at once.
+    let first = Duration::ZERO;
+    let events = stream::unfold(
+        (shared, changes, stopping, first),
+        |(shared, mut changes, mut stopping, pause)| async move {
             let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
             tokio::select! {
                 biased;
                 () = stopped => return None,
                 changed = changes.changed() => changed.ok()?,
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause).await;
+            // What has changed during the pause is in it.
+            changes.mark_unchanged();
             let event = Bytes::from(format!("data: {}\n\n", data(&shared.calls)));
-            Some((Ok::<_, BoxError>(Frame::data(event)), (shared, changes, stopping)))
-        });
+            Some((Ok::<_, BoxError>(Frame::data(event)), (shared, changes, stopping, PAUSE)))
+        },
+    );
     let mut response = Response::new(StreamBody::new(events).boxed_unsync());
     protect(response.headers_mut(), "");
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -11,7 +11,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::Incoming;
 
 use crate::answer::{Body, Refusal, full};
@@ -34,9 +34,13 @@ pub(crate) async fn answer(
         let message = "this gateway has no page";
         return Err(Refusal::new(StatusCode::NOT_FOUND, "no_page", message));
     };
-    let path = parts.uri.path().trim_start_matches("/cupel").trim_start_matches('/');
+    // The cookie is for what is below.
+    let Some(path) = parts.uri.path().strip_prefix("/cupel/") else { return Ok(to_the_list()) };
     if parts.method == Method::POST && path == "login" {
-        return log_in(door, body).await;
+        let time = shared.config.limits.body_time;
+        let read = tokio::time::timeout(time, Limited::new(body, LOGIN_BYTES).collect()).await;
+        let form = read.ok().and_then(Result::ok).map(Collected::to_bytes).unwrap_or_default();
+        return log_in(door, &form);
     }
     if parts.method != Method::GET {
         let message = "there is nothing here that could be changed";
@@ -59,19 +63,22 @@ pub(crate) async fn answer(
     }
 }
 
-async fn log_in(door: &Door, body: Incoming) -> Result<Response<Body>, Refusal> {
-    let read = http_body_util::Limited::new(body, LOGIN_BYTES).collect().await;
-    let form = read.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+fn log_in(door: &Door, form: &[u8]) -> Result<Response<Body>, Refusal> {
     let token = form.strip_prefix(b"token=").unwrap_or_default();
     let Some(cookie) = door.cookie_for(token) else {
         return html(StatusCode::UNAUTHORIZED, |nonce| list::login(nonce, true));
     };
+    let mut response = to_the_list();
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+fn to_the_list() -> Response<Body> {
     let mut response = Response::new(full(""));
     *response.status_mut() = StatusCode::SEE_OTHER;
     protect(response.headers_mut(), "");
     response.headers_mut().insert(LOCATION, HeaderValue::from_static("/cupel/"));
-    response.headers_mut().insert(SET_COOKIE, cookie);
-    Ok(response)
+    response
 }
 
 /// A call explained, with what changed since the one before it.

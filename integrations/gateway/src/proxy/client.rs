@@ -1,10 +1,11 @@
 //! The client: one pool of connections for all upstreams, over TLS where the address says so.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
@@ -13,7 +14,8 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::headers;
 use crate::answer::{Body, BoxError, Refusal};
-use crate::config::{Upstream, UpstreamKey};
+use crate::api::same;
+use crate::config::{Secret, Upstream, UpstreamKey};
 
 /// To connect; an answer may take much longer.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -26,6 +28,8 @@ const IDLE: Duration = Duration::from_secs(50);
 pub(crate) struct Client {
     pool: Pool<HttpsConnector<HttpConnector>, Body>,
     answer_time: Duration,
+    /// The gateway's own keys, which stay here.
+    keys: Arc<[Secret]>,
 }
 
 /// An upstream and what is asked of it.
@@ -37,7 +41,7 @@ pub(crate) struct Target<'a> {
 }
 
 impl Client {
-    pub(crate) fn new(answer_time: Duration) -> Self {
+    pub(crate) fn new(answer_time: Duration, keys: &[Secret]) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.set_connect_timeout(Some(CONNECT));
         tcp.set_nodelay(true);
@@ -51,7 +55,7 @@ impl Client {
             .pool_idle_timeout(IDLE)
             .pool_timer(TokioTimer::new())
             .build(tls);
-        Self { pool, answer_time }
+        Self { pool, answer_time, keys: keys.into() }
     }
 
     /// Sends a request of the gateway's own.
@@ -79,6 +83,8 @@ impl Client {
         *request.uri_mut() = uri;
         *request.headers_mut() = client.headers.clone();
         headers::strip_request(request.headers_mut());
+        let is_own = |key: &[u8]| self.keys.iter().any(|own| same(own.expose(), key));
+        headers::strip_own(request.headers_mut(), is_own);
         show_key(&target.upstream.key, request.headers_mut())?;
         let answer = tokio::time::timeout(self.answer_time, self.pool.request(request));
         let mut answer = match answer.await {
@@ -93,6 +99,13 @@ impl Client {
                 return Err(Refusal::new(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", message));
             }
         };
+        if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let message = format!("upstream {:?} changed the protocol", target.upstream.name);
+            return Err(Refusal::new(StatusCode::BAD_GATEWAY, "upstream_upgrade", message));
+        }
+        // What version the upstream speaks is between it and us: an older one has no chunks, and without
+        // them a client cannot tell an answer that broke off.
+        *answer.version_mut() = Version::HTTP_11;
         let length = answer.headers().get(http::header::CONTENT_LENGTH).cloned();
         headers::strip(answer.headers_mut());
         // Without a body to count, the length is the upstream's word.

@@ -17,8 +17,14 @@ const HOP_BY_HOP: [HeaderName; 7] = [
 const OLDER: [&str; 3] = ["keep-alive", "proxy-connection", "trailers"];
 
 /// Where clients put their keys.
-const CREDENTIALS: [&str; 5] =
-    ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"];
+const CREDENTIALS: [&str; 6] = [
+    "authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "ocp-apim-subscription-key",
+    "cookie",
+];
 
 /// Ours; they mean something between a client and the gateway only.
 const OURS: &str = "x-cupel-";
@@ -58,6 +64,15 @@ pub(crate) fn strip_credentials(headers: &mut HeaderMap) {
     }
 }
 
+/// Takes out the keys of the client's that are the gateway's own: no upstream has a use for them.
+pub(crate) fn strip_own(headers: &mut HeaderMap, is_own: impl Fn(&[u8]) -> bool) {
+    for name in CREDENTIALS {
+        if headers.get_all(name).iter().any(|value| is_own(bearer(value.as_bytes()))) {
+            headers.remove(name);
+        }
+    }
+}
+
 /// Carries a key of the gateway's where the usual header is for the upstream.
 const KEY: &str = "x-cupel-key";
 
@@ -65,6 +80,12 @@ const KEY: &str = "x-cupel-key";
 pub(crate) fn shown(headers: &HeaderMap) -> Option<&[u8]> {
     let own = headers.get(KEY).map(http::HeaderValue::as_bytes);
     own.or_else(|| credential(headers))
+}
+
+/// What tells callers apart: the key they show to the gateway, and the one for the upstream beside it.
+pub(crate) fn identity(headers: &HeaderMap) -> [&[u8]; 2] {
+    let own = headers.get(KEY).map(http::HeaderValue::as_bytes).unwrap_or_default();
+    [own, credential(headers).unwrap_or_default()]
 }
 
 /// The key that a client shows, whatever header it is in.
@@ -121,6 +142,18 @@ mod tests {
         assert_eq!(left, ["authorization", "x-kept"]);
         strip_credentials(&mut all);
         assert_eq!(all.len(), 1);
+    }
+
+    #[test]
+    fn the_gateways_own_keys_stay_here_and_others_do_not() {
+        let mut all = headers(&[
+            ("authorization", "bearer  gate-1"),
+            ("api-key", "gate-1"),
+            ("x-api-key", "sk-1"),
+        ]);
+        strip_own(&mut all, |key| key == b"gate-1");
+        let left: Vec<&str> = all.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, ["x-api-key"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The selection in a request's body: what is sent, or why it goes out as it came.
 
 mod budget;
-mod depth;
+mod extent;
 mod messages;
 mod profile;
 
@@ -22,6 +22,9 @@ use profile::Profile;
 
 /// Bodies of so many bytes are read on the blocking pool.
 const LARGE: usize = 256 * 1024;
+
+/// Values in a body, for each message that it may have: more than any conversation needs.
+const VALUES: usize = 50;
 
 /// Where a user's first message is looked for.
 const OPENING: usize = 16;
@@ -168,8 +171,15 @@ fn read(
     messages: usize,
 ) -> Result<Result<JsonBody, &'static str>, Refusal> {
     let too = |code, message: String| Refusal::new(StatusCode::BAD_REQUEST, code, message);
-    if depth::of(bytes) > depth {
+    let extent = extent::of(bytes);
+    if extent.depth > depth {
         return Err(too("too_deep", format!("the body is nested deeper than {depth} levels")));
+    }
+    // Whoever allows few messages does not mean small tools.
+    let values = messages.max(20_000).saturating_mul(VALUES);
+    if extent.values > values {
+        let message = format!("the body has {} values, at most {values} are taken", extent.values);
+        return Err(too("too_many_values", message));
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Err("the body is not UTF-8")) };
     let Some(body) = JsonBody::parse(endpoint, text) else {

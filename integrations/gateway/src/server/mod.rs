@@ -6,6 +6,7 @@ mod wire;
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ pub(crate) async fn run<F>(
     limits: &Limits,
     stop: impl Future<Output = ()>,
     stopping: impl FnOnce(),
-    answer: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    answer: impl Fn(Request<Incoming>, Option<SocketAddr>) -> F + Clone + Send + 'static,
 ) where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
@@ -60,13 +61,15 @@ pub(crate) async fn run<F>(
                 None => continue,
             },
         };
+        let reached = stream.local_addr().ok();
+        let answer = answer.clone();
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(IDLE)
             .max_buf_size(BUFFER)
             .serve_connection(
                 TokioIo::new(Wire::new(stream, patience)),
-                service_fn(closing(answer.clone())),
+                service_fn(closing(move |request| answer(request, reached))),
             );
         let connection = graceful.watch(connection);
         tasks.spawn(async move {

@@ -17,12 +17,18 @@ const HEAD_BYTES: usize = 64 * 1024;
 /// What the library refuses with the status 400, in place of a head that is not taken.
 const NO_REQUEST: &[u8] = b"\0\r\n\r\n";
 
+/// How much a client may still say, and how long, once nobody listens. Were the connection closed at
+/// once, the answer that says why would be lost on its way with what was not read.
+const LINGER: Duration = Duration::from_secs(5);
+const LINGER_BYTES: usize = 32 << 20;
+
 /// How long each direction may stand still.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     /// From the first byte of a head to its last.
     pub(crate) head: Duration,
-    /// Without a byte of a body.
+    /// Without a byte of a body of a known length. Where one in chunks ends only its reader knows, who has
+    /// a clock of their own.
     pub(crate) read: Duration,
     /// Without the client taking a byte.
     pub(crate) write: Duration,
@@ -54,6 +60,9 @@ pub(crate) struct Wire<I> {
     head: Stall,
     read: Stall,
     write: Stall,
+    linger: Stall,
+    /// How much more is thrown away, once our side is closed.
+    ignored: Option<usize>,
 }
 
 impl<I> Wire<I> {
@@ -67,12 +76,22 @@ impl<I> Wire<I> {
             head: Stall::new(patience.head),
             read: Stall::new(patience.read),
             write: Stall::new(patience.write),
+            linger: Stall::new(LINGER),
+            ignored: None,
         }
     }
 
     /// Looks at what has come; `known`: how much of it has been looked at before.
     fn look(&mut self, mut known: usize) {
-        while matches!(self.state, State::Head) && !self.seen.is_empty() {
+        while matches!(self.state, State::Head) {
+            // Some clients end a body with an empty line. It is no beginning of a head, for which there
+            // would be little time.
+            let empty = self.seen.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            self.seen.drain(..empty);
+            known = known.saturating_sub(empty);
+            if self.seen.is_empty() {
+                return;
+            }
             let Some(end) = head::end(&self.seen, known) else {
                 if self.seen.len() > HEAD_BYTES {
                     self.refuse("a head that is too long");
@@ -138,9 +157,9 @@ impl<I: AsyncRead + Unpin> Wire<I> {
         }
         let known = self.seen.len();
         if part.filled().is_empty() {
-            // The end. What there is of a head tells the library that it was cut off.
-            self.pass(known);
-            self.state = State::Rest;
+            // The client has left. What there is of a head would only keep the library from seeing so.
+            self.seen = Vec::new();
+            self.state = State::Refused;
         } else {
             self.seen.extend_from_slice(part.filled());
             self.look(known);
@@ -158,7 +177,10 @@ impl<I: AsyncRead + Unpin> Wire<I> {
         let mut part = ReadBuf::new(buf.initialize_unfilled_to(most));
         let read = Pin::new(&mut self.inner).poll_read(cx, &mut part);
         if read.is_pending() {
-            return self.read.poll(cx);
+            return match self.state {
+                State::Body(_) => self.read.poll(cx),
+                _ => Poll::Pending,
+            };
         }
         let got = part.filled().len();
         buf.advance(got);
@@ -204,7 +226,33 @@ impl<I: AsyncWrite + Unpin> Wire<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Wire<I> {
+impl<I: AsyncRead + Unpin> Wire<I> {
+    /// Throws away what still comes of a request that was answered before its end.
+    fn poll_rest(&mut self, cx: &mut Context<'_>, mut left: usize) -> Poll<()> {
+        let mut bytes = [0; 8 * 1024];
+        while left > 0 && !matches!(self.state, State::Head) {
+            // The clock first: who never stops would never be waited for.
+            if self.linger.poll::<()>(cx).is_ready() {
+                break;
+            }
+            let mut part = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.inner).poll_read(cx, &mut part) {
+                Poll::Ready(Ok(())) if !part.filled().is_empty() => {
+                    left = left.saturating_sub(part.filled().len());
+                }
+                Poll::Ready(_) => break,
+                Poll::Pending => {
+                    self.ignored = Some(left);
+                    return Poll::Pending;
+                }
+            }
+        }
+        self.ignored = Some(0);
+        Poll::Ready(())
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -237,8 +285,16 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Wire<I> {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let wire = self.get_mut();
-        let done = Pin::new(&mut wire.inner).poll_shutdown(cx);
-        wire.moved(cx, done)
+        let left = match wire.ignored {
+            Some(left) => left,
+            None => {
+                let done = Pin::new(&mut wire.inner).poll_shutdown(cx);
+                ready!(wire.moved(cx, done))?;
+                LINGER_BYTES
+            }
+        };
+        ready!(wire.poll_rest(cx, left));
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -274,7 +330,7 @@ mod tests {
         tokio::join!(write, read).1
     }
 
-    const GOOD: &[u8] = b"POST /a HTTP/1.1\r\nContent-Length: 20\r\n\r\nContent-Length: 7\r\n\r\nGET /b HTTP/1.1\r\n\r\nPOST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n";
+    const GOOD: &[u8] = b"POST /a HTTP/1.1\r\nContent-Length: 21\r\n\r\nContent-Length: 7\r\n\r\nGET /b HTTP/1.1\r\n\r\nPOST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n";
 
     proptest! {
         #[test]
@@ -299,6 +355,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_comes_after_the_answer_is_thrown_away_for_a_while() {
+        let head = b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n";
+        for is_patient in [true, false] {
+            let (mut client, server) = duplex(64);
+            let mut wire = Wire::new(server, PATIENCE);
+            client.write_all(head).await.unwrap();
+            wire.read_exact(&mut vec![0; head.len()]).await.unwrap();
+            let ending = tokio::spawn(async move { wire.shutdown().await });
+            client.write_all(&[b'x'; 10_000]).await.unwrap();
+            if is_patient {
+                assert_eq!(client.read(&mut [0; 8]).await.unwrap(), 0);
+                assert!(!ending.is_finished());
+                drop(client);
+            }
+            let started = tokio::time::Instant::now();
+            ending.await.unwrap().unwrap();
+            assert_eq!(started.elapsed() >= LINGER, !is_patient);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn whoever_stands_still_is_not_waited_for() {
         let (mut client, server) = duplex(64);
         let mut wire = Wire::new(server, PATIENCE);
@@ -315,6 +392,27 @@ mod tests {
         client.write_all(head).await.unwrap();
         assert_eq!(wire.read(&mut bytes).await.unwrap(), head.len());
         assert_eq!(wire.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        // An empty line behind a body is no head.
+        let (mut client, server) = duplex(128);
+        let mut wire = Wire::new(server, PATIENCE);
+        let whole = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nok";
+        client.write_all(&[&whole[..], b"\r\n"].concat()).await.unwrap();
+        wire.read_exact(&mut vec![0; whole.len()]).await.unwrap();
+        let answered = tokio::time::timeout(Duration::from_secs(1_000), wire.read(&mut bytes));
+        assert!(answered.await.is_err());
+        client.write_all(b"GET / HT").await.unwrap();
+        drop(client);
+        assert_eq!(wire.read(&mut bytes).await.unwrap(), 0);
+
+        // Where a body in chunks ends only its reader knows.
+        let (mut client, server) = duplex(128);
+        let mut wire = Wire::new(server, PATIENCE);
+        let head = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        client.write_all(head).await.unwrap();
+        wire.read_exact(&mut vec![0; head.len()]).await.unwrap();
+        let answered = tokio::time::timeout(Duration::from_secs(1_000), wire.read(&mut bytes));
+        assert!(answered.await.is_err());
+
         let (_client, server) = duplex(64);
         let mut wire = Wire::new(server, PATIENCE);
         let error = wire.write_all(&[0; 100]).await.unwrap_err();

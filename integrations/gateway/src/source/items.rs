@@ -62,7 +62,8 @@ impl Items {
         let whole: Whole = serde_json::from_slice(held)
             .map_err(|_| "expected a list of {text, score}, or {items: […]}")?;
         let (Whole::List(list) | Whole::Table { items: list }) = whole;
-        list.into_iter().take(self.left).map(item).collect()
+        let texts = list.into_iter().filter(|item| !item.text.is_empty());
+        texts.take(self.left).map(item).collect()
     }
 
     fn add(&mut self, line: &[u8], items: &mut Vec<ContextItem>) -> Result<(), BoxError> {
@@ -71,8 +72,11 @@ impl Items {
         }
         let read: Item =
             serde_json::from_slice(line).map_err(|_| "expected {text, score} on every line")?;
-        self.left -= 1;
-        items.push(item(read)?);
+        // Nothing is no item, and no reason to do without the others.
+        if !read.text.is_empty() {
+            self.left -= 1;
+            items.push(item(read)?);
+        }
         Ok(())
     }
 }
@@ -115,6 +119,14 @@ mod tests {
         held.extend_from_slice(b"xt\":\"c\"}\n{\"text\":\"d\"}");
         assert_eq!(texts(&lines.take(&mut held).unwrap()), ["c"]);
         assert!(lines.end(&held).unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_empty_text_does_not_take_the_others_with_it() {
+        let whole = br#"[{"text":""},{"text":"a"},{"text":""},{"text":"b"}]"#;
+        assert_eq!(texts(&Items::new(false, 2).end(whole).unwrap()), ["a", "b"]);
+        let mut held = BytesMut::from(&b"{\"text\":\"\"}\n{\"text\":\"a\"}\n"[..]);
+        assert_eq!(texts(&Items::new(true, 1).take(&mut held).unwrap()), ["a"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use cupel_gateway::{Config, Gateway, Secret, Upstream, UpstreamKey};
 use serde_json::Value;
 
-use crate::raw::{exchange, request, status};
+use crate::raw::{exchange, read_until, request, status};
 use crate::support::{Running, chat, config, http, in_front_of, ok_server};
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn requests_that_are_not_for_us_do_not_get_through() {
         (ask("GET http://evil.example/v1/models", &format!("Host: localhost:{port}\r\n")), 400),
         (ask("GET http://localhost/v1/models", &format!("Host: localhost:{port}\r\n")), 400),
         (ask("CONNECT localhost:22", &format!("Host: localhost:{port}\r\n")), 400),
-        (ask("GET /v1/models", &format!("Host: localhost:{port}\r\nUpgrade: h2c\r\n")), 400),
+        (ask("GET /v1/models", &format!("Host: localhost:{port}\r\nUpgrade: websocket\r\n")), 400),
         (ask("OPTIONS *", &format!("Host: localhost:{port}\r\n")), 400),
         (ask("GET /v1/../../etc/passwd", &format!("Host: localhost:{port}\r\n")), 400),
         (ask("GET /v1/%2e%2e/admin", &format!("Host: localhost:{port}\r\n")), 400),
@@ -52,6 +52,18 @@ async fn requests_that_are_not_for_us_do_not_get_through() {
     assert!(server.arrived().is_empty(), "{:?}", server.arrived());
     let fine = ask("GET /v1/models", &format!("Host: localhost:{port}\r\n"));
     assert_eq!(status(&exchange(gateway.address, fine).await), 200);
+    // As Java's client begins: the offer is not taken up, and not passed on.
+    let offer = format!(
+        "Host: localhost:{port}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\
+         HTTP2-Settings: AAEAAEAA\r\n"
+    );
+    let offer = request(gateway.address, "GET /v1/models", "", "")
+        .replace(&format!("Host: {}\r\nConnection: close\r\n", gateway.address), &offer);
+    let mut stream = tokio::net::TcpStream::connect(gateway.address).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut stream, offer.as_bytes()).await.unwrap();
+    assert_eq!(status(&read_until(&mut stream, "\r\n\r\n").await), 200);
+    let headers = server.arrived().pop().unwrap().headers;
+    assert!(!headers.contains_key("upgrade") && !headers.contains_key("http2-settings"));
 }
 
 #[tokio::test]

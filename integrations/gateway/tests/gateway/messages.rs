@@ -228,3 +228,39 @@ async fn what_is_still_over_the_window_when_it_is_counted_again_is_fitted_again(
     // The last count was good: what is sent is what was counted, and its `max_tokens`.
     assert!(sent > third && sent < second, "{sizes:?}");
 }
+
+/// A model that counts only for those who can read a compressed answer, or begins to and says no more.
+#[tokio::test]
+async fn a_count_is_asked_for_in_plain_text_and_not_waited_for_without_end() {
+    let (seen, mut arrivals) = mpsc::unbounded_channel();
+    let upstream = RawUpstream::start(move |mut stream| {
+        let seen = seen.clone();
+        async move {
+            let (head, _) = read_request(&mut stream).await;
+            let is_count = head.starts_with("post /v1/messages/count_tokens ");
+            seen.send((is_count, head.contains("accept-encoding"))).unwrap();
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"type\":";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            if is_count {
+                std::future::pending::<()>().await;
+            }
+            stream.write_all(b" \"message\"  }").await.unwrap();
+        }
+    })
+    .await;
+    let mut config = Config::new(Upstream::new(&*upstream.url).unwrap());
+    config.models = vec![ModelRule::new("test-2600").window(2_600)];
+    config.exact_from = Some(0.5);
+    config.limits.selection_time = std::time::Duration::from_secs(1);
+    let gateway = Running::start(config).await;
+    let sent = http()
+        .post(gateway.url("/v1/messages"))
+        .header("content-type", "application/json")
+        .header("accept-encoding", "gzip")
+        .body(request("test-2600").to_string())
+        .send();
+    let answer = tokio::time::timeout(crate::support::PATIENCE, sent).await.unwrap().unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(arrivals.recv().await, Some((true, false)));
+    assert_eq!(arrivals.recv().await, Some((false, true)));
+}

@@ -53,8 +53,11 @@ async fn nobody_sees_anything_without_the_token() {
     let gateway = Running::start(with_page(&server)).await;
     let id = call(&gateway, "a").await;
     let wrong = format!("Cookie: cupel_page={TOKEN}\r\n");
+    // The cookie is not for this one, so it leads to where it is.
+    let answer = get(&gateway, "/cupel", "").await;
+    assert_eq!(status(&answer), 303, "{answer}");
+    assert!(answer.contains("location: /cupel/\r\n"), "{answer}");
     for path in [
-        "/cupel",
         "/cupel/",
         "/cupel/events",
         &format!("/cupel/call/{id}"),

@@ -137,13 +137,14 @@ async fn an_upload_passes_as_it_comes() {
 
 #[tokio::test]
 async fn a_client_that_leaves_ends_the_call() {
-    for (begin, path) in [
-        ("", "/v1/chat/completions"),
-        ("", "/v1/audio/speech"),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
-            "/v1/chat/completions",
-        ),
+    const BEGUN: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
+    for (begin, path, behind) in [
+        ("", "/v1/chat/completions", ""),
+        ("", "/v1/audio/speech", ""),
+        (BEGUN, "/v1/chat/completions", ""),
+        // What comes behind the request does not hide that its sender has left.
+        ("", "/v1/chat/completions", "\r\n"),
+        ("", "/v1/audio/speech", "GET /v1/mod"),
     ] {
         let (told, mut tell) = mpsc::unbounded_channel();
         let upstream = RawUpstream::start(move |mut stream| {
@@ -160,6 +161,7 @@ async fn a_client_that_leaves_ends_the_call() {
         let body = chat("test-900").to_string();
         let headers = "Content-Type: application/json\r\n";
         let asked = request(gateway.address, &format!("POST {path}"), headers, &body);
+        let asked = asked.replace("Connection: close\r\n", "") + behind;
         let mut stream = TcpStream::connect(gateway.address).await.unwrap();
         stream.write_all(asked.as_bytes()).await.unwrap();
         assert_eq!(tell.recv().await, Some(false));

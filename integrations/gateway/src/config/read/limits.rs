@@ -40,6 +40,16 @@ pub(super) fn read(tree: Option<Tree>, path: &Path<'_>, mistakes: &mut Mistakes)
             mistakes.add(&path.key(key), "must be at least 1, got 0");
         }
     }
+    for (key, limit) in [
+        ("body_seconds", limits.body_time),
+        ("selection_seconds", limits.selection_time),
+        ("answer_seconds", limits.answer_time),
+        ("stall_seconds", limits.stall_time),
+    ] {
+        if limit.is_zero() {
+            mistakes.add(&path.key(key), "must be more than 0, got 0");
+        }
+    }
     if limits.waiting_bytes < limits.body_bytes {
         mistakes.add(
             &path.key("waiting_bytes"),

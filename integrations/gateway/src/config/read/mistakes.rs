@@ -15,6 +15,13 @@ impl Mistakes {
         self.0.push(format!("{path}: {message}"));
     }
 
+    /// Adds lines, but those about something that is known to be wrong already.
+    pub(super) fn add_others(&mut self, lines: Vec<String>) {
+        let about = |line: &str| line.split([':', '[', '.']).next().unwrap_or_default().to_owned();
+        let known: Vec<String> = self.0.iter().map(|line| about(line)).collect();
+        self.0.extend(lines.into_iter().filter(|line| !known.contains(&about(line))));
+    }
+
     /// Tokens, where they are given, are more than none.
     pub(super) fn positive(&mut self, path: &Path<'_>, tokens: Option<i64>) {
         if let Some(tokens @ ..=0) = tokens {

@@ -75,17 +75,26 @@ impl Config {
     fn read(format: Format, text: &str, environment: Environment<'_>) -> Result<Self, Unusable> {
         let tree = format
             .parse(text, "")
+            .map_err(|message| without_lines(&message))
             .map_err(|message| Unusable(vec![format!("not valid {}: {message}", format.name())]))?;
         let mut mistakes = Mistakes::default();
         let config = read(tree, environment, &mut mistakes);
+        mistakes.add_others(config.iter().flat_map(Config::problems).collect());
         match config {
-            Some(config) if mistakes.is_empty() => {
-                let problems = config.problems();
-                if problems.is_empty() { Ok(config) } else { Err(Unusable(problems)) }
-            }
+            Some(config) if mistakes.is_empty() => Ok(config),
             _ => Err(Unusable(mistakes.into_lines())),
         }
     }
+}
+
+/// What a parser says, without the lines of the file that it shows: there may be a key in one.
+fn without_lines(message: &str) -> String {
+    let is_shown = |line: &&str| {
+        line.trim_start_matches([' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+            .starts_with('|')
+    };
+    let said: Vec<&str> = message.lines().filter(|line| !is_shown(line)).collect();
+    said.join(": ")
 }
 
 fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Option<Config> {
@@ -108,16 +117,14 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let tenant_secret = fields.take("tenant_secret");
     fields.close();
 
-    let listen = listen.unwrap_or_else(|| format!("127.0.0.1:{PORT}"));
-    let listen = listen.parse().map_err(|_| {
-        mistakes.add(
-            &root.key("listen"),
-            format!("{listen:?} is no address with a port, expected one as in 127.0.0.1:{PORT}"),
-        );
+    let listen = listen.and_then(|listen| {
+        let wrong = |_| {
+            let expected = format!("expected one as in 127.0.0.1:{PORT}");
+            let message = format!("{listen:?} is no address with a port, {expected}");
+            mistakes.add(&root.key("listen"), message);
+        };
+        listen.parse().map_err(wrong).ok()
     });
-    for (key, tokens) in [("at_most", at_most), ("unknown_window", unknown_window)] {
-        mistakes.positive(&root.key(key), tokens);
-    }
     if let Some(share) = exact_from.filter(|share| !(0.0..=1.0).contains(share)) {
         let message = format!("is {share}, expected a share of the window from 0 to 1");
         mistakes.add(&root.key("exact_from"), message);
@@ -127,11 +134,7 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let limits = limits::read(limits, &root.key("limits"), mistakes);
     let policy = policy.and_then(|tree| policy::read(tree, &root.key("policy"), mistakes));
     let keys_at = root.key("keys");
-    let keys =
-        list(keys, &keys_at, mistakes).into_iter().enumerate().filter_map(|(index, tree)| {
-            secrets::read(tree, &keys_at.index(index), environment, mistakes)
-        });
-    let keys = keys.collect();
+    let keys = secrets::list(keys, &keys_at, environment, mistakes);
     let page = page::read(page, &root.key("page"), mistakes);
     let sources = sources::read(sources, &root.key("sources"), environment, mistakes);
     let memory =
@@ -139,10 +142,8 @@ fn read(tree: Tree, environment: Environment<'_>, mistakes: &mut Mistakes) -> Op
     let tenant_secret = tenant_secret
         .and_then(|tree| secrets::read(tree, &root.key("tenant_secret"), environment, mistakes));
 
-    let mut upstreams = upstreams.into_iter();
-    let mut config = Config::new(upstreams.next()?);
-    config.upstreams.extend(upstreams);
-    config.listen = listen.ok()?;
+    let mut config = Config::with(upstreams);
+    config.listen = listen.unwrap_or(config.listen);
     config.policy = policy.unwrap_or(config.policy);
     Some(Config {
         hosts,

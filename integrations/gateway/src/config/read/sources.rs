@@ -41,6 +41,11 @@ fn retriever(
     retriever.required = fields.or("required", false);
     let key = fields.take("key");
     fields.close();
+    for (key, limit) in [("items", retriever.items), ("bytes", retriever.bytes)] {
+        if limit == 0 {
+            mistakes.add(&path.key(key), "must be at least 1, got 0");
+        }
+    }
     retriever.key =
         key.and_then(|tree| secrets::read(tree, &path.key("key"), environment, mistakes));
     // Addresses of retrievers are held to the same rules.

@@ -17,11 +17,17 @@ pub(super) fn read(
         let expected = "at least one, with its url";
         mistakes.report(path, Found::Missing { expected, file: &"".into() });
     }
-    let read = entries
-        .into_iter()
-        .enumerate()
-        .filter_map(|(index, tree)| upstream(tree, &path.index(index), environment, mistakes));
-    read.collect()
+    let mut read: Vec<Upstream> = Vec::new();
+    for (index, tree) in entries.into_iter().enumerate() {
+        let at = path.index(index);
+        let Some(one) = upstream(tree, &at, environment, mistakes) else { continue };
+        if read.iter().any(|other| other.name == one.name) {
+            let message = format!("there is another {:?}, expected a name of its own", one.name);
+            mistakes.add(&at.key("name"), message);
+        }
+        read.push(one);
+    }
+    read
 }
 
 fn upstream(

@@ -1,0 +1,51 @@
+//! Whose key goes where, and on which addresses a key may be spent.
+
+use cupel_gateway::{Config, Gateway, Secret, Upstream, UpstreamKey};
+use tokio::net::TcpListener;
+
+use crate::raw::{exchange, request, status};
+use crate::support::{Running, config, ok_server};
+
+#[tokio::test]
+async fn a_key_of_the_gateways_goes_to_no_upstream() {
+    let server = ok_server().await;
+    for key in [UpstreamKey::Client, UpstreamKey::None, UpstreamKey::Own(Secret::new("sk-own"))] {
+        let is_clients = key == UpstreamKey::Client;
+        let mut config = config(server.url());
+        config.upstreams = vec![Upstream::new(server.url()).unwrap().key(key)];
+        config.keys = vec![Secret::new("gate-1"), Secret::new("gate-2")];
+        let gateway = Running::start(config).await;
+        for (headers, theirs) in [
+            ("Authorization: Bearer gate-1\r\n", None),
+            ("x-api-key: gate-2\r\nAuthorization: Bearer gate-1\r\n", None),
+            ("Authorization: Bearer gate-1\r\nx-api-key: sk-client\r\n", Some("x-api-key")),
+            ("x-cupel-key: gate-2\r\nAuthorization: Bearer sk-client\r\n", Some("authorization")),
+        ] {
+            let asked = request(gateway.address, "GET /v1/models", headers, "");
+            assert_eq!(status(&exchange(gateway.address, asked).await), 200, "{headers}");
+            let arrived = server.take_arrived().remove(0).headers;
+            let seen = format!("{arrived:?}");
+            assert!(!seen.contains("gate-"), "{headers}: {seen}");
+            let theirs = theirs.filter(|_| is_clients);
+            assert_eq!(seen.contains("sk-client"), theirs.is_some(), "{headers}: {seen}");
+            assert!(theirs.is_none_or(|name| arrived.contains_key(name)), "{headers}: {seen}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_not_given_to_everybody_by_a_listener_either() {
+    let own = Upstream::new("http://127.0.0.1:9/v1").unwrap();
+    let mut config = Config::new(own.key(UpstreamKey::Own(Secret::new("sk-upstream"))));
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        // Some machines have no addresses of the newer kind.
+        let Ok(listener) = TcpListener::bind(address).await else { continue };
+        let gateway = Gateway::new(config.clone()).unwrap();
+        let error = gateway.serve(listener, std::future::ready(())).await.unwrap_err();
+        assert!(error.to_string().starts_with("keys: "), "{error}");
+    }
+    config.keys = vec![Secret::new("gate")];
+    let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let gateway = Gateway::new(config).unwrap();
+    gateway.serve(listener, std::future::ready(())).await.unwrap();
+}

@@ -1,0 +1,146 @@
+//! What is too much or too slow harms nobody but whoever sends it.
+
+use std::time::Duration;
+
+use cupel_gateway::Limits;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::raw::{RawUpstream, exchange, read_until, request, status};
+use crate::support::{PATIENCE, Running, chat, config, in_front_of, ok_server};
+
+const JSON: &str = "Content-Type: application/json\r\n";
+
+async fn post(gateway: &Running, path: &str, body: &str) -> String {
+    let asked = request(gateway.address, &format!("POST {path}"), JSON, body);
+    exchange(gateway.address, asked).await
+}
+
+#[tokio::test]
+async fn who_announces_much_and_sends_little_takes_no_room() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.limits = Limits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..Limits::default() };
+    let gateway = Running::start(config).await;
+    let mut writers = Vec::new();
+    for framing in ["Content-Length: 1000000", "Transfer-Encoding: chunked", "Content-Length: 9000"]
+    {
+        let mut writer = TcpStream::connect(gateway.address).await.unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Expect: 100-continue\r\n{framing}\r\n\r\n",
+            gateway.address
+        );
+        writer.write_all(head.as_bytes()).await.unwrap();
+        // From here on its body is waited for.
+        read_until(&mut writer, "100 Continue\r\n\r\n").await;
+        writer.write_all(b"1\r\n{").await.unwrap();
+        writers.push(writer);
+    }
+    let answer = post(&gateway, "/v1/chat/completions", &chat("test-900").to_string()).await;
+    assert_eq!(status(&answer), 200, "{answer}");
+}
+
+#[tokio::test]
+async fn bodies_that_wait_together_are_no_larger_than_they_may_be() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.limits = Limits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..Limits::default() };
+    let gateway = Running::start(config).await;
+    let mut writer = TcpStream::connect(gateway.address).await.unwrap();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Content-Length: 1048576\r\n\r\n",
+        gateway.address
+    );
+    writer.write_all(head.as_bytes()).await.unwrap();
+    writer.write_all(&vec![b' '; (1 << 20) - 1]).await.unwrap();
+    let body = format!("{}{}", " ".repeat(4_000), chat("test-900"));
+    loop {
+        let answer = post(&gateway, "/v1/messages", &body).await;
+        if status(&answer) == 503 {
+            assert!(answer.contains("retry-after: 1\r\n"), "{answer}");
+            assert!(answer.contains("overloaded_error"), "{answer}");
+            break;
+        }
+        // Not all of the large one has arrived.
+        tokio::task::yield_now().await;
+    }
+    drop(writer);
+    loop {
+        let answer = post(&gateway, "/v1/chat/completions", &body).await;
+        if status(&answer) == 200 {
+            break;
+        }
+        assert_eq!(status(&answer), 503, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn values_without_end_are_refused_before_they_are_read() {
+    let server = ok_server().await;
+    let gateway = in_front_of(&server).await;
+    let many = format!(
+        "{{\"model\":\"test-900\",\"messages\":[{{\"role\":\"user\",\"content\":[{}{{}}]}}]}}",
+        "{},".repeat(2_000_000)
+    );
+    for (path, code) in [("/v1/chat/completions", "code"), ("/v1/messages", "message")] {
+        let answer = post(&gateway, path, &many).await;
+        assert_eq!(status(&answer), 400, "{answer}");
+        let error: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        assert!(error["error"][code].as_str().unwrap().contains("too_many_values"), "{error}");
+    }
+    assert!(server.arrived().is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_sends_too_much_hears_so() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.limits.body_bytes = 1 << 20;
+    let gateway = Running::start(config).await;
+    let body = vec![b'['; 16 << 20];
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Content-Length: {}\r\n\r\n",
+        gateway.address,
+        body.len()
+    );
+    let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // As most clients do, it reads when it has written.
+    timeout(PATIENCE, stream.write_all(&body)).await.unwrap().unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert_eq!(status(&answer), 413, "{answer}");
+    assert!(answer.contains("body_too_large"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_upload_in_chunks_that_stops_ends_the_call() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let upstream = RawUpstream::start(move |mut stream| {
+        let told = told.clone();
+        async move {
+            read_until(&mut stream, "first").await;
+            told.send(()).unwrap();
+            let mut rest = Vec::new();
+            drop(stream.read_to_end(&mut rest).await);
+            told.send(()).unwrap();
+        }
+    })
+    .await;
+    let mut config = config(&upstream.url);
+    config.limits.stall_time = Duration::from_millis(100);
+    let gateway = Running::start(config).await;
+    let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+    let head = format!(
+        "POST /v1/files HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n",
+        gateway.address
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    for _ in 0..2 {
+        timeout(PATIENCE, tell.recv()).await.unwrap().unwrap();
+    }
+    let answer = read_until(&mut stream, "\r\n\r\n").await;
+    assert_eq!(status(&answer), 502, "{answer}");
+}
