@@ -60,9 +60,9 @@ pub enum RecallBy {
 const RECALL: f64 = 0.1;
 /// Retrieved documents are what the caller went out for.
 const RECALL_WITH_SOURCES: f64 = 0.25;
-/// A longer result leaves no room for the steps around it; recorded runs of coding agents replayed with
-/// an eighth lost values of the next call that stood in the newest result.
-const EXCERPT: f64 = 1.0 / 5.0;
+/// A longer result leaves no room for the steps around it. Replays with a fifth or a quarter kept no more
+/// values in view, and cost more.
+const EXCERPT: f64 = 1.0 / 8.0;
 /// In the older part of what is kept. On by default: replays kept more values in view with it.
 const FADED: f64 = 1.0 / 16.0;
 /// No excerpt is shorter, or it would be nothing but its mark.
@@ -70,7 +70,8 @@ const SHORTEST: i64 = 48;
 
 impl TurnPlan {
     /// The defaults: a tenth of the window for what is recalled, a quarter where there are sources,
-    /// a grid for prompt caches, results of up to a fifth of the window, a sixteenth in the older part.
+    /// a grid for prompt caches, results of up to an eighth of the window, a sixteenth in the older
+    /// part.
     pub const fn new() -> Self {
         Self {
             recall: RECALL,

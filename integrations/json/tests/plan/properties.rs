@@ -33,7 +33,7 @@ fn rendered(messages: &[Value]) -> String {
 fn on_grid(message: &Value, window: i64) -> i64 {
     match message["role"].as_str() {
         Some("system") => 0,
-        Some("tool") => tokens(message).min((window / 5).max(48) + 4),
+        Some("tool") => tokens(message).min((window / 8).max(48) + 4),
         _ => tokens(message),
     }
 }
