@@ -87,6 +87,12 @@ impl ArchiveError {
         matches!(self, Self::Database { kind: Busy | Full | Connection | TimedOut, .. })
     }
 
+    /// Whether what failed may have happened all the same: its answer did not come.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        use Failure::{Connection, TimedOut};
+        matches!(self, Self::Database { kind: Connection | TimedOut, .. })
+    }
+
     pub(crate) fn argument(field: &'static str, problem: impl Into<String>) -> Self {
         Self::Argument { field, problem: problem.into() }
     }
