@@ -185,7 +185,7 @@ impl Shared {
     ) -> Result<T, ArchiveError> {
         let done = tokio::time::timeout(self.timeout, doing).await;
         let done = done.unwrap_or_else(|_| Err(ArchiveError::timed_out(operation, self.timeout)));
-        done.map_err(|error| error.without(self.address.secret()))
+        done.map_err(|error| self.explained(error))
     }
 
     /// Does something that takes as long as there is to do.
@@ -193,7 +193,12 @@ impl Shared {
         &self,
         doing: impl Future<Output = Result<T, ArchiveError>>,
     ) -> Result<T, ArchiveError> {
-        doing.await.map_err(|error| error.without(self.address.secret()))
+        doing.await.map_err(|error| self.explained(error))
+    }
+
+    /// An error in words, and without the password.
+    fn explained(&self, error: ArchiveError) -> ArchiveError {
+        self.store.explained(error).without(self.address.secret())
     }
 }
 

@@ -147,6 +147,14 @@ impl Store {
         }
     }
 
+    /// The same error, and whether the server is away where no connection was to be had.
+    pub(crate) fn explained(&self, error: ArchiveError) -> ArchiveError {
+        match self {
+            Self::Postgres(store) if store.has_room() => error.away(),
+            _ => error,
+        }
+    }
+
     pub(crate) async fn scrub(&self) -> Result<(), ArchiveError> {
         either!(self, store => store.scrub())
     }
