@@ -76,10 +76,10 @@ impl fmt::Debug for Address {
     }
 }
 
-/// The part of an address that may hold a user and a password, between `//` and the last `@` in
-/// front of the path. A password may itself hold an `@` or a `/`, so the last one counts.
+/// The part of an address that may hold a user and a password: up to the last `@` in front of the
+/// parameters, since a password may itself hold an `@` or a `/`.
 fn credentials(address: &str) -> Option<(usize, usize)> {
-    let start = address.find("://")? + 3;
+    let start = address.find("://").map_or(0, |scheme| scheme + 3);
     let rest = address.get(start..)?;
     let end = rest.split('?').next()?.rfind('@')?;
     Some((start, start + end))
@@ -100,12 +100,29 @@ pub(crate) fn redacted(address: &str) -> String {
             let (before, after) = (address.get(..start), address.get(end..));
             format!("{}{user}{}", before.unwrap_or_default(), after.unwrap_or_default())
         }
-        None => address.to_owned(),
+        None => without_what_is_no_port(address),
     };
     match shown.split_once('?') {
         Some((shown, _)) => format!("{shown}?…"),
         None => shown,
     }
+}
+
+/// An address without an `@`: what stands in the place of a port and is none may be a password whose
+/// host was left out, or that holds a `?`.
+fn without_what_is_no_port(address: &str) -> String {
+    let Some(start) = address.find("://").map(|scheme| scheme + 3) else {
+        return address.to_owned();
+    };
+    let (before, rest) = address.split_at(start);
+    let Some((host, port)) = rest.split_once(':') else { return address.to_owned() };
+    let end = port.find(['/', '?']).unwrap_or(port.len());
+    let is_port = port.get(..end).is_some_and(|port| port.parse::<u16>().is_ok());
+    // A host that is a number has its colons in brackets, a file has them anywhere.
+    if is_port || host.starts_with('[') || before == "sqlite://" {
+        return address.to_owned();
+    }
+    format!("{before}{host}:…")
 }
 
 #[cfg(test)]
@@ -121,6 +138,15 @@ mod tests {
             "postgres://me@host/db?password=s3cret",
             "mysql://me:s3cret@host/db",
             "sqlite://db?key=s3cret",
+            // Signs that an address must not have as they are, and parts that were left out.
+            "postgres://me:s3cret?x@host/db",
+            "postgres://me:s3cret/x@host/db",
+            "postgres://me:s3cret#x@host/db",
+            "postgres://me:s3cret",
+            "postgres://me:s3cret/db",
+            "postgres:me:s3cret@host/db",
+            "mysql:me:s3cret@host/db",
+            "me:s3cret@host/db",
         ] {
             let shown = match Address::parse(address) {
                 Ok(address) => format!("{address} {address:?}"),

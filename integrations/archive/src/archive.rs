@@ -11,6 +11,7 @@ use crate::append::{Append, Prepared};
 use crate::error::ArchiveError;
 use crate::names;
 use crate::namespace::Namespace;
+use crate::search::{Found, Search};
 use crate::store::Store;
 
 /// Conversations in a database. Cheap to clone; all clones share their connections.
@@ -162,9 +163,16 @@ impl ArchiveBuilder {
 }
 
 impl Shared {
-    /// Who ranks what is found.
-    pub(crate) fn judge(&self) -> Lexical {
-        Lexical::in_language(self.language)
+    /// Searches one conversation of a namespace, or all.
+    pub(crate) async fn search(
+        &self,
+        namespace: &str,
+        conversation: Option<&str>,
+        search: Search,
+    ) -> Result<Vec<Found>, ArchiveError> {
+        let judge = Lexical::in_language(self.language);
+        let found = self.store.search(judge, namespace, conversation, search);
+        self.within("search", found).await
     }
 
     /// Checks an append. What would hold the executor for long is done elsewhere.
@@ -185,7 +193,7 @@ impl Shared {
     ) -> Result<T, ArchiveError> {
         let done = tokio::time::timeout(self.timeout, doing).await;
         let done = done.unwrap_or_else(|_| Err(ArchiveError::timed_out(operation, self.timeout)));
-        done.map_err(|error| error.without(self.address.secret()))
+        done.map_err(|error| self.explained(error))
     }
 
     /// Does something that takes as long as there is to do.
@@ -193,7 +201,12 @@ impl Shared {
         &self,
         doing: impl Future<Output = Result<T, ArchiveError>>,
     ) -> Result<T, ArchiveError> {
-        doing.await.map_err(|error| error.without(self.address.secret()))
+        doing.await.map_err(|error| self.explained(error))
+    }
+
+    /// An error in words, and without the password.
+    fn explained(&self, error: ArchiveError) -> ArchiveError {
+        self.store.explained(error).without(self.address.secret())
     }
 }
 

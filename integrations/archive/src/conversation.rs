@@ -8,7 +8,7 @@ use crate::error::ArchiveError;
 use crate::message::Stored;
 use crate::namespace::Namespace;
 use crate::page::Page;
-use crate::search::{self, Found, Search};
+use crate::search::{Found, Search};
 
 /// The handle to one conversation; see [`Namespace::conversation`].
 #[derive(Debug, Clone)]
@@ -91,9 +91,7 @@ impl Conversation {
     ///
     /// Whatever the database says.
     pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<Found>, ArchiveError> {
-        let (namespace, search) = (&self.namespace, search.into());
-        let found = search::search(&namespace.shared, &namespace.name, Some(&self.name), &search);
-        namespace.shared.within("search", found).await
+        self.namespace.shared.search(&self.namespace.name, Some(&self.name), search.into()).await
     }
 
     /// Takes the last message back and returns it. Its number is not given again.

@@ -70,9 +70,12 @@ pub enum Failure {
     Other,
 }
 
+/// What is said where a call waited for a connection in vain.
+const NO_CONNECTION: &str = "no connection became free in time";
+
 fn advice(kind: Failure) -> &'static str {
     match kind {
-        Failure::Busy => " (another process holds the lock; try again)",
+        Failure::Busy => " (another process or task holds the lock; try again)",
         Failure::Full => " (no room left on the disk)",
         Failure::Connection => " (the next call connects anew)",
         Failure::TimedOut | Failure::Corrupt | Failure::Other => "",
@@ -85,6 +88,23 @@ impl ArchiveError {
     pub fn is_transient(&self) -> bool {
         use Failure::{Busy, Connection, Full, TimedOut};
         matches!(self, Self::Database { kind: Busy | Full | Connection | TimedOut, .. })
+    }
+
+    /// Whether what failed may have happened all the same: its answer did not come.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        use Failure::{Connection, TimedOut};
+        matches!(self, Self::Database { kind: Connection | TimedOut, .. })
+    }
+
+    /// Says that a server is away, where no connection was to be had.
+    pub(crate) fn away(self) -> Self {
+        match self {
+            Self::Database { operation, problem, .. } if problem == NO_CONNECTION => {
+                let problem = "the server does not answer".to_owned();
+                Self::Database { operation, kind: Failure::Connection, problem }
+            }
+            other => other,
+        }
     }
 
     pub(crate) fn argument(field: &'static str, problem: impl Into<String>) -> Self {
@@ -101,7 +121,11 @@ impl ArchiveError {
     }
 
     pub(crate) fn database(operation: &'static str, error: &sqlx::Error) -> Self {
-        Self::Database { operation, kind: failure(error), problem: error.to_string() }
+        let problem = match error {
+            sqlx::Error::PoolTimedOut => NO_CONNECTION.to_owned(),
+            error => error.to_string(),
+        };
+        Self::Database { operation, kind: failure(error), problem }
     }
 
     /// Takes a secret out of the text, in case a driver ever repeats it.

@@ -118,6 +118,14 @@ impl Message {
     }
 }
 
+impl Message {
+    /// The bytes that reading it takes, in the main.
+    pub(crate) fn size(&self) -> i64 {
+        let bytes = self.content.len() + self.wire.as_ref().map_or(0, String::len);
+        i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
+}
+
 /// A message of the archive, with its number in the conversation.
 ///
 /// Numbers ascend in the order of the conversation, begin with 1 and are never given twice, so

@@ -8,7 +8,7 @@ use crate::archive::Shared;
 use crate::conversation::Conversation;
 use crate::erase::Erased;
 use crate::error::ArchiveError;
-use crate::search::{self, Found, Search};
+use crate::search::{Found, Search};
 use crate::{names, original};
 
 /// The handle to one tenant's conversations; see [`Archive::namespace`](crate::Archive::namespace).
@@ -64,9 +64,7 @@ impl Namespace {
     ///
     /// Whatever the database says.
     pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<Found>, ArchiveError> {
-        let search = search.into();
-        let found = search::search(&self.shared, &self.name, None, &search);
-        self.shared.within("search", found).await
+        self.shared.search(&self.name, None, search.into()).await
     }
 
     /// The text that has a [key](crate::original::key): a tool's result, or another

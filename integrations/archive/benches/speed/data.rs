@@ -4,7 +4,10 @@ use cupel_archive::{Append, Archive, Message};
 
 use crate::common::random::Random;
 
+/// The messages of most conversations, and those of the few long ones beside them.
 pub(crate) const IN_EACH: usize = 100;
+pub(crate) const IN_LONG: usize = 5_000;
+
 const WORDS: usize = 20_000;
 
 /// A word by its rank.
@@ -44,14 +47,20 @@ pub(crate) fn name(conversation: usize) -> String {
     format!("conversation {conversation}")
 }
 
-/// Fills an archive and returns how many conversations it has.
-pub(crate) async fn fill(archive: &Archive, messages: usize) -> usize {
+pub(crate) fn long_name(conversation: usize) -> String {
+    format!("long {conversation}")
+}
+
+/// Fills an archive and returns how many conversations it has, beside `long` long ones.
+pub(crate) async fn fill(archive: &Archive, messages: usize, long: usize) -> usize {
     let tenant = archive.namespace("bench").unwrap();
     let mut random = Random(42);
     let conversations = messages / IN_EACH;
-    for number in 0..conversations {
-        let texts: Vec<String> = (0..IN_EACH).map(|_| text(&mut random)).collect();
-        let conversation = tenant.conversation(name(number)).unwrap();
+    let short = (0..conversations).map(|number| (name(number), IN_EACH));
+    let long = (0..long).map(|number| (long_name(number), IN_LONG));
+    for (name, messages) in short.chain(long) {
+        let texts: Vec<String> = (0..messages).map(|_| text(&mut random)).collect();
+        let conversation = tenant.conversation(name).unwrap();
         conversation.append(Append::new(texts.into_iter().map(Message::user))).await.unwrap();
     }
     conversations

@@ -1,15 +1,17 @@
 //! The archive against raw `sqlx` statements that do the same, and as it grows.
 //!
 //! `cargo bench -p tower-cupel-archive` fills a file and a PostgreSQL server of its own with 100,000
-//! and 1,000,000 messages, 100 in each conversation, and measures an append, the latest 20, and a
-//! search inside one conversation, in turns with the raw statements on the same tables and at both
-//! sizes, so that whatever else the machine does meets all of them; times are medians of 300.
-//! `-- --quick` fills 10,000 and 100,000.
+//! and 1,000,000 messages, 100 in each conversation, and ten conversations of 5,000 beside them. It
+//! measures an append, the latest 20, and a search inside one conversation, in turns with the raw
+//! statements on the same tables and at both sizes, so that whatever else the machine does meets all
+//! of them; times are medians of 300. `-- --quick` fills 10,000 and 100,000; `-- sqlite` and
+//! `-- postgres` measure one database.
 //!
-//! The raw append is a transaction with the same inserts, the raw read the same select, and the raw
-//! search what one would write by hand: the index's rows that have any of the words, the messages
-//! themselves with their neighbours, and the same judge for these. *Whole* reads the whole
-//! conversation and judges it in memory.
+//! The raw append is a transaction with the same inserts, the raw read the same select. The raw search
+//! is what one would write by hand, and does the same: a conversation of 100 is read whole and judged;
+//! of one of 5,000 the index says which messages have which word, and those with the rarest, 300 at
+//! most, are read with their neighbours and judged. *Whole* reads the whole conversation through the
+//! archive and judges it, at both lengths.
 
 #![allow(
     clippy::panic,
@@ -28,6 +30,7 @@ mod measure;
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
 mod raw;
+mod raw_search;
 
 use std::time::Instant;
 
@@ -40,9 +43,16 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let sizes = effort.pick([100, 200], [10_000, 100_000], [100_000, 1_000_000]);
-        let folder = tempfile::tempdir().unwrap();
-        let addresses = sizes.map(|size| format!("sqlite://{}/{size}.db", folder.path().display()));
-        run("SQLite", &addresses, sizes, effort).await;
+        // Either database alone, or both.
+        let named = |name: &str| std::env::args().any(|argument| argument == name);
+        if !named("postgres") {
+            let folder = tempfile::tempdir().unwrap();
+            let address = |size| format!("sqlite://{}/{size}.db", folder.path().display());
+            run("SQLite", &sizes.map(address), sizes, effort).await;
+        }
+        if named("sqlite") {
+            return;
+        }
         let Some(server) = postgres::Server::start() else { return };
         let addresses =
             [server.database(), server.database()].map(|database| server.address(&database));
@@ -58,16 +68,18 @@ async fn run(database: &str, addresses: &[String; 2], sizes: [usize; 2], effort:
         let archive = Archive::builder(address).open().await.unwrap();
         let raw = raw::Raw::open(address).await;
         raw.before_loading().await;
-        let conversations = data::fill(&archive, messages).await;
+        let long = effort.pick(1, 10, 10);
+        let conversations = data::fill(&archive, messages, long).await;
         raw.after_loading().await;
-        filled.push(Filled { messages, conversations, archive, raw });
+        let apart = Archive::open(address).await.unwrap();
+        filled.push(Filled { messages, conversations, long, archive, apart, raw });
     }
     println!("\n{database}, filled in {:.0} s:\n", started.elapsed().as_secs_f64());
     println!("| database | messages | what | archive, us | raw, us | ratio | whole, us |");
     println!("| --- | ---: | --- | ---: | ---: | ---: | ---: |");
-    let growth = measure::run(database, &filled, effort).await;
-    println!("\ngrowth of a search in {database}: {growth:.2}");
+    measure::run(database, &filled, effort).await;
     for filled in filled {
+        filled.apart.close().await;
         filled.archive.close().await;
     }
 }

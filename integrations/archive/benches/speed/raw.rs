@@ -1,6 +1,6 @@
 //! The same by hand: statements on the same tables, through the same kind of pool.
 
-use cupel::relevance::{Candidate, Hint, Judge as _, Lexical, Question};
+use cupel::relevance::Lexical;
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -19,6 +19,7 @@ impl Raw {
                 .filename(path)
                 .journal_mode(SqliteJournalMode::Wal)
                 .synchronous(SqliteSynchronous::Full)
+                .row_buffer_size(1_024)
                 .pragma("secure_delete", "ON")
                 .pragma("temp_store", "MEMORY");
             let pool = async |connections| {
@@ -85,10 +86,12 @@ impl Raw {
                     .unwrap();
                 sqlx::query(
                     "UPDATE cupel_conversations
-                     SET next = next + 1, messages = messages + 1, oldest = min(oldest, 1)
+                     SET next = next + 1, messages = messages + 1, oldest = min(oldest, 1),
+                         bytes = bytes + ?2
                      WHERE id = ?1",
                 )
                 .bind(id)
+                .bind(text.len() as i64)
                 .execute(&mut *transaction)
                 .await
                 .unwrap();
@@ -106,7 +109,8 @@ impl Raw {
                 .unwrap();
                 sqlx::query(
                     "WITH counted AS (UPDATE cupel_conversations
-                         SET next = next + 1, messages = messages + 1, oldest = least(oldest, 1)
+                         SET next = next + 1, messages = messages + 1, oldest = least(oldest, 1),
+                             bytes = bytes + $5
                          WHERE id = $1)
                      INSERT INTO cupel_messages (conversation, number, role, kind, tokens, time,
                          digest, metadata, wire, content, terms)
@@ -117,6 +121,7 @@ impl Raw {
                 .bind(next)
                 .bind(text.as_bytes())
                 .bind(format!("_nb _c{id} {words}"))
+                .bind(text.len() as i64)
                 .execute(&mut *transaction)
                 .await
                 .unwrap();
@@ -153,98 +158,7 @@ impl Raw {
             .len(),
         }
     }
-
-    pub(crate) async fn search(&self, name: &str, question: &str) -> usize {
-        let question = Question::new(question);
-        let words = Lexical::new().asked_terms(&question);
-        let texts: Vec<(i64, Vec<u8>)> = match self {
-            Self::Sqlite { read, .. } => {
-                let mut connection = read.acquire().await.unwrap();
-                let id: i64 = sqlx::query_scalar(
-                    "SELECT id FROM cupel_conversations WHERE namespace = 'bench' AND name = ?1",
-                )
-                .bind(name)
-                .fetch_one(&mut *connection)
-                .await
-                .unwrap();
-                let any = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>();
-                let rows: Vec<i64> = sqlx::query_scalar(
-                    "SELECT rowid FROM cupel_terms WHERE cupel_terms MATCH ?1
-                       AND rowid >= ?2 AND rowid < ?3",
-                )
-                .bind(any.join(" OR "))
-                .bind(id << 32)
-                .bind((id + 1) << 32)
-                .fetch_all(&mut *connection)
-                .await
-                .unwrap();
-                let rows = serde_json::to_string(&near(rows)).unwrap();
-                sqlx::query_as::<_, Message>(
-                    "SELECT m.id, m.role, m.kind, m.tokens, m.time, m.metadata, m.wire, m.content
-                     FROM json_each(?1) AS place CROSS JOIN cupel_messages m ON m.id = place.value",
-                )
-                .bind(rows)
-                .fetch_all(&mut *connection)
-                .await
-                .unwrap()
-                .into_iter()
-                .map(|row| (row.3, row.7))
-                .collect()
-            }
-            Self::Postgres(pool) => {
-                let id: i64 = sqlx::query_scalar(
-                    "SELECT id FROM cupel_conversations WHERE namespace = 'bench' AND name = $1",
-                )
-                .bind(name)
-                .fetch_one(pool)
-                .await
-                .unwrap();
-                let any = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>();
-                let rows: Vec<i64> = sqlx::query_scalar(
-                    "SELECT number FROM cupel_messages WHERE terms @@ $1::tsquery",
-                )
-                .bind(format!("'_c{id}' & ({})", any.join(" | ")))
-                .fetch_all(pool)
-                .await
-                .unwrap();
-                sqlx::query_as::<_, PgMessage>(
-                    "SELECT number, role, kind, tokens, time, metadata, wire, content
-                     FROM cupel_messages WHERE conversation = $1 AND number = ANY ($2)",
-                )
-                .bind(id)
-                .bind(near(rows))
-                .fetch_all(pool)
-                .await
-                .unwrap()
-                .into_iter()
-                .map(|row| (row.3, row.7))
-                .collect()
-            }
-        };
-        let texts: Vec<(i64, String)> = texts
-            .into_iter()
-            .map(|(tokens, text)| (tokens, String::from_utf8(text).unwrap()))
-            .collect();
-        let candidates: Vec<Candidate<'_>> = texts
-            .iter()
-            .enumerate()
-            .map(|(at, (tokens, text))| Candidate::new(text, *tokens).at(at))
-            .collect();
-        let verdict = Lexical::new().judge(&question, &candidates);
-        let mut best: Vec<f64> =
-            verdict.iter().flat_map(|verdict| verdict.hints.iter().map(Hint::value)).collect();
-        best.sort_by(|a, b| b.total_cmp(a));
-        best.len()
-    }
 }
 
-type Message = (i64, i64, String, i64, i64, Option<String>, Option<Vec<u8>>, Vec<u8>);
-type PgMessage = (i64, i16, String, i64, i64, Option<String>, Option<Vec<u8>>, Vec<u8>);
-
-/// The rows and two on either side of each.
-fn near(rows: Vec<i64>) -> Vec<i64> {
-    let mut near: Vec<i64> = rows.into_iter().flat_map(|row| row - 2..=row + 2).collect();
-    near.sort_unstable();
-    near.dedup();
-    near
-}
+pub(crate) type Message = (i64, i64, String, i64, i64, Option<String>, Option<Vec<u8>>, Vec<u8>);
+pub(crate) type PgMessage = (i64, i16, String, i64, i64, Option<String>, Option<Vec<u8>>, Vec<u8>);

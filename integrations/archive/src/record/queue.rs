@@ -160,8 +160,10 @@ async fn write(conversation: &Conversation, append: Append, counts: &Counts) {
                 return;
             }
             Err(error) if error.is_transient() && tried < TRIES => {
-                // What failed may have happened all the same: then its messages are there.
-                append = append.history(usize::MAX);
+                if error.is_in_doubt() {
+                    // It may have happened all the same: then its messages are there.
+                    append = append.history(usize::MAX);
+                }
                 tokio::time::sleep(wait).await;
                 wait *= 2;
             }

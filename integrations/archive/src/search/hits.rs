@@ -1,9 +1,6 @@
 //! Which messages have which words, as the index says.
 
-use std::collections::HashMap;
-
-/// How many messages on either side of a hit are read with it.
-const NEIGHBOURS: i64 = 2;
+use super::NEIGHBOURS;
 
 /// A message in the database: the conversation's id, and the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,6 +9,13 @@ pub(crate) struct Place {
     pub(crate) number: i64,
 }
 
+/// The most messages with one word that are looked at. A word that more have says little, and whoever
+/// asks must not fill our memory with all of them.
+pub(crate) const MOST_WITH_WORD: usize = 10_000;
+
+/// Words of the question as bits, the first the lowest.
+type Words = u64;
+
 /// The messages that have words of the question.
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
@@ -19,47 +23,62 @@ pub(crate) struct Hits {
     pub(crate) searched: usize,
     /// How many of them have each word.
     pub(crate) with: Vec<u32>,
-    /// Which words each message has, by number.
-    found: HashMap<Place, Vec<u16>>,
+    /// A message and a word that it has, word by word.
+    found: Vec<(Place, Words)>,
 }
 
 impl Hits {
-    pub(crate) fn new(words: usize) -> Self {
-        Self { searched: 0, with: vec![0; words], found: HashMap::new() }
+    pub(crate) fn new(searched: i64, words: usize) -> Self {
+        let searched = usize::try_from(searched).unwrap_or_default();
+        Self { searched, with: vec![0; words], found: Vec::new() }
     }
 
-    /// Notes that a message has a word.
-    pub(crate) fn add(&mut self, word: usize, place: Place) {
-        if let (Some(with), Ok(number)) = (self.with.get_mut(word), u16::try_from(word)) {
-            *with = with.saturating_add(1);
-            self.found.entry(place).or_default().push(number);
-        }
+    /// Notes the messages that have a word.
+    pub(crate) fn add(&mut self, word: i64, places: impl IntoIterator<Item = Place>) {
+        let Ok(word) = usize::try_from(word) else { return };
+        let Some(with) = self.with.get_mut(word) else { return };
+        let bit = u32::try_from(word).ok().and_then(|word| Words::checked_shl(1, word));
+        let before = self.found.len();
+        self.found.extend(places.into_iter().map(|place| (place, bit.unwrap_or_default())));
+        *with = with.saturating_add(u32::try_from(self.found.len() - before).unwrap_or(u32::MAX));
+    }
+
+    /// Says how many messages have a word of which not all were looked at.
+    pub(crate) fn count(&mut self, word: i64, messages: i64) {
+        let with = usize::try_from(word).ok().and_then(|word| self.with.get_mut(word));
+        with.into_iter().for_each(|it| *it = u32::try_from(messages).unwrap_or(u32::MAX));
     }
 
     /// The messages that have the rarest words, at most `most`, and their neighbours, in order.
-    pub(crate) fn best(&self, most: usize) -> Vec<Place> {
+    pub(crate) fn best(&mut self, most: usize) -> Vec<Place> {
         let all = self.searched.max(1) as f64;
-        let weights: Vec<f64> = self
-            .with
-            .iter()
-            .map(|with| {
-                let with = f64::from(*with);
-                (1.0 + (all - with).max(0.0) / (with + 0.5)).ln()
-            })
-            .collect();
-        let weight = |words: &[u16]| {
-            words.iter().filter_map(|word| weights.get(usize::from(*word))).sum::<f64>()
+        let rarity = |with: &u32| {
+            let with = f64::from(*with);
+            (1.0 + (all - with).max(0.0) / (with + 0.5)).ln()
         };
-        let mut hits: Vec<(f64, Place)> =
-            self.found.iter().map(|(place, words)| (weight(words), *place)).collect();
-        // Of equals the latest: a total order, so that the same archive gives the same answer.
-        hits.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        let weights: Vec<f64> = self.with.iter().map(rarity).collect();
+        let weight = |words: Words| -> f64 {
+            let has = (0_u32..Words::BITS).map(|word| words >> word & 1 == 1);
+            has.zip(&weights).filter_map(|(has, weight)| has.then_some(weight)).sum()
+        };
+        // Each word's messages come in their order, and sorting finds such runs.
+        self.found.sort_by_key(|(place, _)| *place);
+        let messages = self.found.chunk_by(|a, b| a.0 == b.0).filter_map(|same| {
+            let words = same.iter().fold(0, |all, (_, words)| all | words);
+            same.first().map(|(place, _)| (weight(words), *place))
+        });
+        let mut hits: Vec<(f64, Place)> = messages.collect();
+        if hits.len() > most {
+            // Of equals the latest: a total order, so that the same archive gives the same answer.
+            hits.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+            hits.truncate(most);
+        }
         let mut places: Vec<Place> = hits
             .into_iter()
-            .take(most)
             .flat_map(|(_, place)| {
-                let near = place.number.saturating_sub(NEIGHBOURS)
-                    ..=place.number.saturating_add(NEIGHBOURS);
+                let around = NEIGHBOURS as i64;
+                let near =
+                    place.number.saturating_sub(around)..=place.number.saturating_add(around);
                 near.map(move |number| Place { number, ..place })
             })
             .filter(|place| place.number > 0)
@@ -80,13 +99,18 @@ mod tests {
 
     #[test]
     fn rare_words_go_before_common_ones_and_bring_their_neighbours() {
-        let mut hits = Hits::new(2);
-        hits.searched = 100;
-        for number in 1..=50 {
-            hits.add(0, at(number));
-        }
-        hits.add(1, at(70));
+        let mut hits = Hits::new(100, 2);
+        hits.add(0, (1..=50).map(at));
+        hits.add(1, [at(70)]);
         assert_eq!(hits.best(1), [68, 69, 70, 71, 72].map(at));
         assert_eq!(hits.with, [50, 1]);
+    }
+
+    #[test]
+    fn of_equals_the_latest_are_read_and_of_two_words_both_count() {
+        let mut hits = Hits::new(1_000, 2);
+        hits.add(0, [10, 20, 30].map(at));
+        hits.add(1, [10, 500, 600].map(at));
+        assert_eq!(hits.best(2), [8, 9, 10, 11, 12, 598, 599, 600, 601, 602].map(at));
     }
 }

@@ -1,22 +1,26 @@
 //! Searching by a question.
 //!
-//! The database's index says which messages have the question's words; how rare each word is in what
-//! is searched decides which few hundred are read, and the core's lexical judge ranks these, with
-//! the statistics of what was searched and nothing else. Neighbours of a hit are read with it: an
-//! answer stands next to what it answers.
+//! A short conversation is read whole and judged in memory. For others the database's index says which
+//! messages have the question's words; how rare each word is in what is searched decides which few
+//! hundred are read, and the core's lexical judge ranks these, with the statistics of what was
+//! searched and nothing else. Neighbours of a hit are read with it: an answer stands next to what it
+//! answers.
 
 mod hits;
 mod rank;
+mod searchable;
 
-use cupel::relevance::Question;
+use cupel::relevance::{Lexical, Question};
 
-pub(crate) use hits::{Hits, Place};
-pub(crate) use rank::Text;
+pub(crate) use hits::{Hits, MOST_WITH_WORD, Place};
+pub(crate) use searchable::{Look, MessageRow, SHORT_BYTES, SHORT_MESSAGES, Scope, Searchable};
 
-use crate::archive::Shared;
 use crate::error::ArchiveError;
 use crate::index;
 use crate::message::Stored;
+
+/// How many messages on either side of one that has a word are found with it.
+const NEIGHBOURS: usize = 2;
 
 /// A message that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +71,9 @@ impl Search {
     }
 
     /// Reads and judges at most this many of the messages that the index finds; 300 unless set.
+    ///
+    /// A conversation of up to 500 messages and 256 KiB is read whole instead, which takes less time
+    /// than its index and misses nothing.
     pub fn read(mut self, messages: usize) -> Self {
         self.read = messages.clamp(1, 10_000);
         self
@@ -93,13 +100,13 @@ impl<Q: Into<Question>> From<Q> for Search {
 }
 
 /// Searches one conversation of a namespace, or all.
-pub(crate) async fn search(
-    shared: &Shared,
+pub(crate) async fn search<S: Searchable>(
+    store: &S,
+    judge: Lexical,
     namespace: &str,
     conversation: Option<&str>,
-    search: &Search,
+    search: Search,
 ) -> Result<Vec<Found>, ArchiveError> {
-    let judge = shared.judge();
     let mut asked = judge.asked_terms(&search.question);
     asked.truncate(Search::MOST_WORDS);
     // In the judge's order, since the statistics go back to it; a term that no index holds has none.
@@ -107,11 +114,40 @@ pub(crate) async fn search(
     if words.iter().all(Option::is_none) || search.limit == 0 {
         return Ok(Vec::new());
     }
-    let hits = shared.store.hits(namespace, conversation, &words, search).await?;
+    let mut connection = store.connection().await?;
+    let scope = match conversation {
+        None => Scope::Namespace,
+        Some(name) => match S::look(&mut connection, namespace, name, &search).await? {
+            None => return Ok(Vec::new()),
+            Some(Look::Short(rows)) => {
+                drop(connection);
+                let name = name.to_owned();
+                let rank = move |rows: &[S::Row]| rank::whole(&judge, &search, &name, rows);
+                return aside(rows, rank).await;
+            }
+            Some(Look::Long(scope)) => scope,
+        },
+    };
+    let mut hits = S::hits(&mut connection, namespace, scope, &words, &search).await?;
     let places = hits.best(search.read);
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    let texts = shared.store.texts(namespace, &places).await?;
-    Ok(rank::ranked(&judge, search, &hits, texts))
+    let rows = S::texts(&mut connection, namespace, scope, &places).await?;
+    drop(connection);
+    let name = conversation.map(str::to_owned);
+    aside(rows, move |rows| rank::hits(&judge, &search, name.as_deref(), &hits, rows)).await
+}
+
+/// Ranks rows, and where they are so large that it would hold the executor for long, elsewhere.
+async fn aside<R: MessageRow>(
+    rows: Vec<R>,
+    rank: impl FnOnce(&[R]) -> Result<Vec<Found>, ArchiveError> + Send + 'static,
+) -> Result<Vec<Found>, ArchiveError> {
+    let bytes = rows.iter().map(|row| row.content().map_or(0, str::len)).sum::<usize>();
+    if bytes < 1 << 18 {
+        return rank(&rows);
+    }
+    let ranked = tokio::task::spawn_blocking(move || rank(&rows)).await;
+    ranked.unwrap_or_else(|error| Err(ArchiveError::corrupt("search", error)))
 }

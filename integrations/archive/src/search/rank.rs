@@ -1,65 +1,101 @@
 //! Ranks what was read by the core's judge.
 
-use cupel::relevance::{Candidate, Corpus, Lexical};
+use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Verdict};
 
-use super::{Found, Hits, Place, Search};
-use crate::message::Stored;
+use super::{Found, Hits, MessageRow, NEIGHBOURS, Place, Search};
+use crate::error::ArchiveError;
 
 /// Tokens that keep apart what does not stand together: more than neighbours lend over.
 const GAP: i64 = 100_000;
 
-/// A message that was read.
-pub(crate) struct Text {
-    pub(crate) place: Place,
-    pub(crate) conversation: String,
-    pub(crate) stored: Stored,
-}
-
-/// The best of what was read; `texts` are in the order of their places.
-pub(super) fn ranked(
+/// The best messages of a conversation that was read whole, in order.
+pub(super) fn whole<R: MessageRow>(
     judge: &Lexical,
     search: &Search,
+    conversation: &str,
+    rows: &[R],
+) -> Result<Vec<Found>, ArchiveError> {
+    let mut candidates = Vec::with_capacity(rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        candidates.push(Candidate::new(row.content()?, row.tokens()?).at(at));
+    }
+    let Some(verdict) = judge.judge(&search.question.clone().alone(), &candidates) else {
+        return Ok(Vec::new());
+    };
+    // The judge lends over many short messages. As with an index, only what stands next to a word is
+    // found.
+    let is_hit: Vec<bool> = verdict.hints.iter().map(|it| it.words().next().is_some()).collect();
+    let is_near = |at: usize| {
+        let near = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS + 1).min(is_hit.len());
+        is_hit.get(near).is_some_and(|near| near.contains(&true))
+    };
+    let near = rows.iter().zip(0..).filter(|(_, at)| is_near(*at));
+    found(&verdict, search, near, |_| Ok(conversation.to_owned()))
+}
+
+/// The best of what the index found, which was read with its neighbours.
+pub(super) fn hits<R: MessageRow>(
+    judge: &Lexical,
+    search: &Search,
+    conversation: Option<&str>,
     hits: &Hits,
-    texts: Vec<Text>,
-) -> Vec<Found> {
-    let mut candidates = Vec::with_capacity(texts.len());
-    let mut at = Vec::with_capacity(texts.len());
+    rows: &[R],
+) -> Result<Vec<Found>, ArchiveError> {
+    let mut order = Vec::with_capacity(rows.len());
+    for row in rows {
+        let of = if conversation.is_some() { 0 } else { row.conversation()? };
+        order.push((Place { conversation: of, number: row.number()? }, row));
+    }
+    order.sort_by_key(|(place, _)| *place);
+    let mut candidates = Vec::with_capacity(2 * order.len());
+    let mut at = Vec::with_capacity(order.len());
     let mut before: Option<Place> = None;
-    for text in &texts {
+    for (place, row) in order {
         let adjoins = before.is_some_and(|before| {
-            before.conversation == text.place.conversation && before.number + 1 == text.place.number
+            before.conversation == place.conversation && before.number + 1 == place.number
         });
         if !adjoins {
             candidates.push(Candidate::new("", GAP).at(candidates.len()));
         }
-        at.push(candidates.len());
-        let message = &text.stored.message;
-        candidates.push(Candidate::new(&message.content, message.tokens).at(candidates.len()));
-        before = Some(text.place);
+        at.push((row, candidates.len()));
+        candidates.push(Candidate::new(row.content()?, row.tokens()?).at(candidates.len()));
+        before = Some(place);
     }
     let corpus = Corpus::new(hits.searched, hits.with.clone());
     let Some(verdict) = judge.judge_among(&search.question, &candidates, &corpus) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    drop(candidates);
-    let mut found: Vec<(Place, Found)> = texts
+    found(&verdict, search, at, |row| match conversation {
+        Some(name) => Ok(name.to_owned()),
+        None => row.conversation_name(),
+    })
+}
+
+/// Takes apart the rows that the verdict likes best. They come in the order of the conversation, each
+/// with the place of its hint.
+fn found<'r, R: MessageRow>(
+    verdict: &Verdict,
+    search: &Search,
+    rows: impl IntoIterator<Item = (&'r R, usize)>,
+    conversation_of: impl Fn(&R) -> Result<String, ArchiveError>,
+) -> Result<Vec<Found>, ArchiveError> {
+    let hint_of = |at: usize| verdict.hints.get(at);
+    let mut best: Vec<(f64, usize, &R)> = rows
         .into_iter()
-        .zip(at)
-        .filter_map(|(text, at)| {
-            let hint = verdict.hints.get(at)?;
-            let found = Found {
-                conversation: text.conversation,
-                stored: text.stored,
-                relevance: hint.value(),
-                words: hint.words().map(str::to_owned).collect(),
-            };
-            (found.relevance > 0.0).then_some((text.place, found))
-        })
+        .filter_map(|(row, at)| Some((hint_of(at)?.value(), at, row)))
+        .filter(|(relevance, ..)| *relevance > 0.0)
         .collect();
     // Of equals the latest.
-    found.sort_by(|(a_place, a), (b_place, b)| {
-        b.relevance.total_cmp(&a.relevance).then(b_place.cmp(a_place))
+    best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    best.truncate(search.limit);
+    let found = best.into_iter().map(|(relevance, at, row)| {
+        let words = hint_of(at).into_iter().flat_map(Hint::words);
+        Ok(Found {
+            conversation: conversation_of(row)?,
+            stored: row.stored()?,
+            relevance,
+            words: words.map(str::to_owned).collect(),
+        })
     });
-    found.truncate(search.limit);
-    found.into_iter().map(|(_, found)| found).collect()
+    found.collect()
 }

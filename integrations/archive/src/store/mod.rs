@@ -5,7 +5,7 @@ mod postgres;
 mod row;
 mod sqlite;
 
-use cupel::relevance::Language;
+use cupel::relevance::{Language, Lexical};
 use postgres::PostgresStore;
 use sqlite::SqliteStore;
 
@@ -16,7 +16,7 @@ use crate::erase::Erased;
 use crate::error::ArchiveError;
 use crate::message::Stored;
 use crate::page::Page;
-use crate::search::{Hits, Place, Search, Text};
+use crate::search::{self, Found, Search};
 
 /// One of the databases.
 #[derive(Debug)]
@@ -104,22 +104,14 @@ impl Store {
         either!(self, store => store.expire(namespace, before))
     }
 
-    pub(crate) async fn hits(
+    pub(crate) async fn search(
         &self,
+        judge: Lexical,
         namespace: &str,
         conversation: Option<&str>,
-        words: &[Option<String>],
-        search: &Search,
-    ) -> Result<Hits, ArchiveError> {
-        either!(self, store => store.hits(namespace, conversation, words, search))
-    }
-
-    pub(crate) async fn texts(
-        &self,
-        namespace: &str,
-        places: &[Place],
-    ) -> Result<Vec<Text>, ArchiveError> {
-        either!(self, store => store.texts(namespace, places))
+        search: Search,
+    ) -> Result<Vec<Found>, ArchiveError> {
+        either!(self, store => search::search(store, judge, namespace, conversation, search))
     }
 
     pub(crate) async fn original(
@@ -144,6 +136,14 @@ impl Store {
                 format!("got {wanted}, but the archive's words are kept in {kept}"),
             )),
             _ => Ok(kept),
+        }
+    }
+
+    /// The same error, and whether the server is away where no connection was to be had.
+    pub(crate) fn explained(&self, error: ArchiveError) -> ArchiveError {
+        match self {
+            Self::Postgres(store) if store.has_room() => error.away(),
+            _ => error,
         }
     }
 

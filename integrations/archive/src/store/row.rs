@@ -8,6 +8,7 @@ use sqlx::{ColumnIndex, Decode, Row, Type};
 
 use crate::error::ArchiveError;
 use crate::message::{Message, Stored, role_of};
+use crate::search::MessageRow;
 
 /// What an operation was doing when the database refused.
 pub(super) trait During<T> {
@@ -20,38 +21,64 @@ impl<T> During<T> for Result<T, sqlx::Error> {
     }
 }
 
-/// Reads the columns `number, role, kind, tokens, time, metadata, wire, content`, in this order.
-pub(super) fn stored<'r, R>(row: &'r R) -> Result<Stored, ArchiveError>
-where
-    R: Row,
-    usize: ColumnIndex<R>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    i16: Decode<'r, R::Database> + Type<R::Database>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    Vec<u8>: Decode<'r, R::Database> + Type<R::Database>,
-{
-    const READ: &str = "read a message";
-    let kind: String = row.try_get(2).during(READ)?;
-    let time: i64 = row.try_get(4).during(READ)?;
-    let metadata: Option<String> = row.try_get(5).during(READ)?;
-    let wire: Option<Vec<u8>> = row.try_get(6).during(READ)?;
-    let content: Vec<u8> = row.try_get(7).during(READ)?;
+const READ: &str = "read a message";
 
-    let corrupt = |problem: &dyn std::fmt::Display| ArchiveError::corrupt(READ, problem);
-    let mut message = Message::counted(
-        role_of(row.try_get(1).during(READ)?),
-        String::from_utf8(content).map_err(|error| corrupt(&error))?,
-        row.try_get(3).during(READ)?,
-    );
-    message.kind = ContextKind::new(kind).map_err(|error| corrupt(&error))?;
-    message.time =
-        Some(DateTime::from_timestamp_micros(time).ok_or_else(|| corrupt(&"a time out of range"))?);
-    message.metadata = match metadata {
-        Some(json) => serde_json::from_str(&json).map_err(|error| corrupt(&error))?,
-        None => BTreeMap::new(),
-    };
-    message.wire = wire.map(String::from_utf8).transpose().map_err(|error| corrupt(&error))?;
-    Ok(Stored { number: row.try_get(0).during(READ)?, message })
+/// Reads the columns `number, role, kind, tokens, time, metadata, wire, content`, in this order; a search
+/// in several conversations has their ids and names behind these.
+impl<R> MessageRow for R
+where
+    R: Row + Send + 'static,
+    usize: ColumnIndex<R>,
+    for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> i16: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> &'r str: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> &'r [u8]: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn number(&self) -> Result<i64, ArchiveError> {
+        self.try_get(0).during(READ)
+    }
+
+    fn tokens(&self) -> Result<i64, ArchiveError> {
+        self.try_get(3).during(READ)
+    }
+
+    fn content(&self) -> Result<&str, ArchiveError> {
+        text(self.try_get(7).during(READ)?)
+    }
+
+    fn stored(&self) -> Result<Stored, ArchiveError> {
+        let kind: &str = self.try_get(2).during(READ)?;
+        let time: i64 = self.try_get(4).during(READ)?;
+        let metadata: Option<&str> = self.try_get(5).during(READ)?;
+        let wire: Option<&[u8]> = self.try_get(6).during(READ)?;
+        let role = role_of(self.try_get(1).during(READ)?);
+        let mut message = Message::counted(role, self.content()?.to_owned(), self.tokens()?);
+        message.kind = ContextKind::new(kind).map_err(corrupt)?;
+        let time = DateTime::from_timestamp_micros(time);
+        message.time = Some(time.ok_or_else(|| corrupt("a time out of range"))?);
+        message.metadata = match metadata {
+            Some(json) => serde_json::from_str(json).map_err(corrupt)?,
+            None => BTreeMap::new(),
+        };
+        message.wire = wire.map(text).transpose()?.map(str::to_owned);
+        Ok(Stored { number: self.number()?, message })
+    }
+
+    fn conversation(&self) -> Result<i64, ArchiveError> {
+        self.try_get(8).during(READ)
+    }
+
+    fn conversation_name(&self) -> Result<String, ArchiveError> {
+        self.try_get::<&str, _>(9).during(READ).map(str::to_owned)
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, ArchiveError> {
+    std::str::from_utf8(bytes).map_err(corrupt)
+}
+
+fn corrupt(problem: impl std::fmt::Display) -> ArchiveError {
+    ArchiveError::corrupt(READ, problem)
 }
 
 /// Metadata as text; none where there is none.

@@ -78,6 +78,55 @@ in_both! {
     }
 }
 
+/// Runs a statement of the test itself, and returns the number it answers.
+async fn number(database: &Database, statement: &'static str) -> i64 {
+    use sqlx::Connection as _;
+    if let Some(folder) = database.folder() {
+        let path = folder.join("archive.db").display().to_string();
+        let mut file = sqlx::SqliteConnection::connect(&path).await.unwrap();
+        sqlx::query_scalar(statement).fetch_optional(&mut file).await.unwrap().unwrap_or_default()
+    } else {
+        let mut server = sqlx::PgConnection::connect(&database.address).await.unwrap();
+        sqlx::query_scalar(statement).fetch_optional(&mut server).await.unwrap().unwrap_or_default()
+    }
+}
+
+in_both! {
+    async fn tables_of_the_first_version_are_brought_up_to_date(database) {
+        let archive = database.open().await;
+        let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+        conversation.append([Message::user("a fern"), Message::user("x").wire("wire")]).await.unwrap();
+        archive.close().await;
+        for back in [
+            "ALTER TABLE cupel_conversations DROP COLUMN bytes",
+            "DELETE FROM cupel_schema WHERE version = 2",
+        ] {
+            number(database, back).await;
+        }
+        let archive = database.open().await;
+        assert_eq!(number(database, "SELECT max(version) FROM cupel_schema").await, 2);
+        assert_eq!(number(database, "SELECT bytes FROM cupel_conversations").await, 11);
+        let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+        assert_eq!(conversation.search("ferns").await.unwrap()[0].stored.number, 1);
+    }
+
+    async fn the_size_of_a_conversation_is_that_of_its_messages(database) {
+        const BYTES: &str = "SELECT bytes FROM cupel_conversations WHERE name = 'c'";
+        let archive = database.open().await;
+        let tenant = archive.namespace("t").unwrap();
+        let conversation = tenant.conversation("c").unwrap();
+        let then = chrono::Utc::now() - chrono::TimeDelta::days(40);
+        conversation.append([Message::user("12345").time(then), Message::user("é").wire("123")]).await.unwrap();
+        assert_eq!(number(database, BYTES).await, 10);
+        conversation.append([Message::user("1")]).await.unwrap();
+        assert_eq!(number(database, BYTES).await, 11);
+        conversation.pop().await.unwrap();
+        assert_eq!(number(database, BYTES).await, 10);
+        tenant.expire(then + chrono::TimeDelta::days(1)).await.unwrap();
+        assert_eq!(number(database, BYTES).await, 5);
+    }
+}
+
 #[tokio::test]
 async fn passwords_show_nowhere() {
     let Some(server) = postgres::shared() else { return };

@@ -157,6 +157,26 @@ async fn a_database_that_takes_nothing_delays_no_response_and_drops_are_counted(
     assert_eq!(recorder.written(), 2 * (10 - dropped));
 }
 
+/// A turn that is tried again because the file was held is new, though the same was said before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_had_to_wait_is_archived_though_it_says_the_same_again() {
+    let database = Database::sqlite();
+    let conversation = conversation(&database).await;
+    let recorder = Recorder::new();
+    let turn = || Turn::following(conversation.clone(), [Message::user("go on")]);
+    recorder.open(turn()).answered([Message::assistant("Done.")]);
+    recorder.flush().await;
+    let path = database.folder().unwrap().join("archive.db").display().to_string();
+    let mut holder = sqlx::SqliteConnection::connect(&path).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut holder).await.unwrap();
+    recorder.open(turn()).answered([Message::assistant("Done.")]);
+    // Longer than an append waits for the lock.
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    sqlx::query("ROLLBACK").execute(&mut holder).await.unwrap();
+    recorder.flush().await;
+    assert_eq!(contents(&conversation).await, ["go on", "Done.", "go on", "Done."]);
+}
+
 #[tokio::test]
 async fn what_a_closed_archive_does_not_take_is_counted_and_the_response_comes() {
     let archive = Archive::open("sqlite::memory:").await.unwrap();

@@ -78,7 +78,10 @@ impl PostgresStore {
 /// Rows as columns: one statement inserts them all.
 #[derive(Default)]
 struct Rows<'a> {
+    /// What goes to the server, about.
     bytes: usize,
+    /// The messages' own.
+    size: i64,
     oldest: Option<i64>,
     numbers: Vec<i64>,
     roles: Vec<i16>,
@@ -112,6 +115,7 @@ impl<'a> Rows<'a> {
         let time = micros(message);
         self.bytes += message.content.len() + message.wire.as_ref().map_or(0, String::len);
         self.bytes += metadata.as_ref().map_or(0, String::len);
+        self.size += message.size();
         self.oldest = Some(self.oldest.map_or(time, |oldest| oldest.min(time)));
         self.numbers.push(number);
         self.roles.push(role_number(message.role));
@@ -146,7 +150,8 @@ impl<'a> Rows<'a> {
         sqlx::query(
             "WITH counted AS (
                  UPDATE cupel_conversations
-                 SET next = next + $2, messages = messages + $2, oldest = least(oldest, $3)
+                 SET next = next + $2, messages = messages + $2, oldest = least(oldest, $3),
+                     bytes = bytes + $14
                  WHERE id = $1)
              INSERT INTO cupel_messages
                  (conversation, number, role, kind, tokens, time, digest, metadata, wire, content,
@@ -170,6 +175,7 @@ impl<'a> Rows<'a> {
         .bind(&self.wires)
         .bind(&self.contents)
         .bind(&self.terms)
+        .bind(self.size)
         .execute(&mut **transaction)
         .await
         .during(APPEND)?;

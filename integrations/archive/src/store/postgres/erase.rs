@@ -9,7 +9,8 @@ use crate::digest::name_digest;
 use crate::erase::Erased;
 use crate::error::ArchiveError;
 use crate::message::Stored;
-use crate::store::row::{During as _, stored};
+use crate::search::MessageRow as _;
+use crate::store::row::During as _;
 
 const ERASE: &str = "erase";
 const POP: &str = "pop";
@@ -34,18 +35,22 @@ impl PostgresStore {
         .await
         .during(POP)?;
         let Some(row) = row else { return Ok(None) };
-        let popped = stored(&row)?;
+        let popped = row.stored()?;
         sqlx::query("DELETE FROM cupel_originals WHERE conversation = $1 AND number = $2")
             .bind(id)
             .bind(popped.number)
             .execute(&mut *transaction)
             .await
             .during(POP)?;
-        sqlx::query("UPDATE cupel_conversations SET messages = messages - 1 WHERE id = $1")
-            .bind(id)
-            .execute(&mut *transaction)
-            .await
-            .during(POP)?;
+        sqlx::query(
+            "UPDATE cupel_conversations SET messages = messages - 1, bytes = bytes - $2
+             WHERE id = $1",
+        )
+        .bind(id)
+        .bind(popped.message.size())
+        .execute(&mut *transaction)
+        .await
+        .during(POP)?;
         transaction.commit().await.during(POP)?;
         Ok(Some(popped))
     }
@@ -111,8 +116,10 @@ impl PostgresStore {
         .execute(&mut *transaction)
         .await
         .during(ERASE)?;
-        let (left, oldest): (i64, Option<i64>) = sqlx::query_as(
-            "SELECT count(*), min(time) FROM cupel_messages WHERE conversation = $1",
+        let (left, oldest, bytes): (i64, Option<i64>, i64) = sqlx::query_as(
+            "SELECT count(*), min(time),
+                    coalesce(sum(octet_length(content) + coalesce(octet_length(wire), 0)), 0)
+             FROM cupel_messages WHERE conversation = $1",
         )
         .bind(id)
         .fetch_one(&mut *transaction)
@@ -134,13 +141,17 @@ impl PostgresStore {
                 .await
                 .during(ERASE)?;
         } else {
-            sqlx::query("UPDATE cupel_conversations SET messages = $2, oldest = $3 WHERE id = $1")
-                .bind(id)
-                .bind(left)
-                .bind(oldest)
-                .execute(&mut *transaction)
-                .await
-                .during(ERASE)?;
+            sqlx::query(
+                "UPDATE cupel_conversations SET messages = $2, oldest = $3, bytes = $4
+                 WHERE id = $1",
+            )
+            .bind(id)
+            .bind(left)
+            .bind(oldest)
+            .bind(bytes)
+            .execute(&mut *transaction)
+            .await
+            .during(ERASE)?;
         }
         transaction.commit().await.during(ERASE)?;
         Ok(erased)

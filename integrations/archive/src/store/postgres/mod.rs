@@ -28,6 +28,11 @@ impl PostgresStore {
         self.pool.begin().await.during(operation)
     }
 
+    /// Whether the server would be asked for one more connection.
+    pub(crate) fn has_room(&self) -> bool {
+        self.pool.size() < self.pool.options().get_max_connections()
+    }
+
     pub(crate) async fn close(&self) {
         self.pool.close().await;
     }

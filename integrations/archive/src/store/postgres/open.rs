@@ -31,7 +31,8 @@ impl PostgresStore {
             })
             .connect_with(connect.clone())
             .await
-            .during(OPEN)?;
+            .during(OPEN)
+            .map_err(ArchiveError::away)?;
         let store = Self { pool };
         store.migrate().await?;
         Ok(store)

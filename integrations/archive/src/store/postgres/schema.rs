@@ -6,7 +6,9 @@ use crate::store::migrate::Step;
 ///
 /// Texts are bytes, since a text of PostgreSQL holds no NUL. Names are compared by their bytes, as in
 /// every other database.
-pub(super) const STEPS: &[Step] = &[&[
+pub(super) const STEPS: &[Step] = &[FIRST, SECOND];
+
+const FIRST: Step = &[
     r#"CREATE TABLE cupel_conversations (
         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         namespace TEXT COLLATE "C" NOT NULL,
@@ -56,4 +58,20 @@ pub(super) const STEPS: &[Step] = &[&[
         name BYTEA PRIMARY KEY,
         next BIGINT NOT NULL
     )",
-]];
+];
+
+/// How large a conversation is says whether a search reads it whole. And the server shall keep no
+/// samples of what is said: its statistics outlive what is erased, and none of our plans needs them.
+const SECOND: Step = &[
+    "ALTER TABLE cupel_conversations ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0",
+    "UPDATE cupel_conversations c SET bytes = (
+         SELECT coalesce(sum(octet_length(m.content) + coalesce(octet_length(m.wire), 0)), 0)
+         FROM cupel_messages m WHERE m.conversation = c.id)",
+    "ALTER TABLE cupel_conversations ALTER COLUMN namespace SET STATISTICS 0,
+        ALTER COLUMN name SET STATISTICS 0",
+    "ALTER TABLE cupel_messages ALTER COLUMN kind SET STATISTICS 0,
+        ALTER COLUMN metadata SET STATISTICS 0, ALTER COLUMN wire SET STATISTICS 0,
+        ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN terms SET STATISTICS 0",
+    "ALTER TABLE cupel_appends ALTER COLUMN key SET STATISTICS 0",
+    "ALTER TABLE cupel_originals ALTER COLUMN content SET STATISTICS 0",
+];

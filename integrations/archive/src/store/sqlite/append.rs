@@ -40,7 +40,7 @@ impl SqliteStore {
         let known = known(&mut transaction, id, append).await?;
         let new = append.messages.iter().zip(&append.digests).skip(known);
         let mut number = next;
-        let mut oldest = i64::MAX;
+        let (mut oldest, mut bytes) = (i64::MAX, 0);
         for (message, digest) in new {
             sqlx::query(
                 "INSERT INTO cupel_messages
@@ -61,17 +61,20 @@ impl SqliteStore {
             .during(APPEND)?;
             index(&mut transaction, namespace, row_number(id, number)?, append, message).await?;
             oldest = oldest.min(micros(message));
+            bytes += message.size();
             number += 1;
         }
         let appended = Appended::new(next, number - next);
         sqlx::query(
             "UPDATE cupel_conversations
-             SET next = ?2, messages = messages + ?3, oldest = min(oldest, ?4) WHERE id = ?1",
+             SET next = ?2, messages = messages + ?3, oldest = min(oldest, ?4), bytes = bytes + ?5
+             WHERE id = ?1",
         )
         .bind(id)
         .bind(number)
         .bind(appended.count())
         .bind(oldest)
+        .bind(bytes)
         .execute(&mut *transaction)
         .await
         .during(APPEND)?;

@@ -10,7 +10,8 @@ use crate::digest::name_digest;
 use crate::erase::Erased;
 use crate::error::ArchiveError;
 use crate::message::Stored;
-use crate::store::row::{During as _, stored};
+use crate::search::MessageRow as _;
+use crate::store::row::During as _;
 
 const ERASE: &str = "erase";
 const POP: &str = "pop";
@@ -41,18 +42,22 @@ impl SqliteStore {
         .fetch_one(&mut *transaction)
         .await
         .during(POP)?;
-        let popped = stored(&row)?;
+        let popped = row.stored()?;
         for statement in [
             "DELETE FROM cupel_terms WHERE rowid = ?1",
             "DELETE FROM cupel_originals WHERE message = ?1",
         ] {
             sqlx::query(statement).bind(last).execute(&mut *transaction).await.during(POP)?;
         }
-        sqlx::query("UPDATE cupel_conversations SET messages = messages - 1 WHERE id = ?1 >> 32")
-            .bind(last)
-            .execute(&mut *transaction)
-            .await
-            .during(POP)?;
+        sqlx::query(
+            "UPDATE cupel_conversations SET messages = messages - 1, bytes = bytes - ?2
+             WHERE id = ?1 >> 32",
+        )
+        .bind(last)
+        .bind(popped.message.size())
+        .execute(&mut *transaction)
+        .await
+        .during(POP)?;
         transaction.commit().await.during(POP)?;
         Ok(Some(popped))
     }
@@ -119,8 +124,10 @@ impl SqliteStore {
         .execute(&mut *transaction)
         .await
         .during(ERASE)?;
-        let (left, oldest): (i64, Option<i64>) = sqlx::query_as(
-            "SELECT count(*), min(time) FROM cupel_messages WHERE id >= ?1 AND id < ?2",
+        let (left, oldest, bytes): (i64, Option<i64>, i64) = sqlx::query_as(
+            "SELECT count(*), min(time),
+                    coalesce(sum(length(content) + coalesce(length(wire), 0)), 0)
+             FROM cupel_messages WHERE id >= ?1 AND id < ?2",
         )
         .bind(row_number(id, 0)?)
         .bind(row_number(id + 1, 0)?)
@@ -144,13 +151,17 @@ impl SqliteStore {
                 .await
                 .during(ERASE)?;
         } else {
-            sqlx::query("UPDATE cupel_conversations SET messages = ?2, oldest = ?3 WHERE id = ?1")
-                .bind(id)
-                .bind(left)
-                .bind(oldest)
-                .execute(&mut *transaction)
-                .await
-                .during(ERASE)?;
+            sqlx::query(
+                "UPDATE cupel_conversations SET messages = ?2, oldest = ?3, bytes = ?4
+                 WHERE id = ?1",
+            )
+            .bind(id)
+            .bind(left)
+            .bind(oldest)
+            .bind(bytes)
+            .execute(&mut *transaction)
+            .await
+            .during(ERASE)?;
         }
         transaction.commit().await.during(ERASE)?;
         Ok(erased)

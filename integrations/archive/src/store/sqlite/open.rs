@@ -25,6 +25,8 @@ impl SqliteStore {
         let connect = SqliteConnectOptions::new()
             .busy_timeout(options.lock_timeout)
             .foreign_keys(false)
+            // How far the thread that reads may be ahead: with less it stops and goes all the time.
+            .row_buffer_size(1_024)
             // What is deleted is overwritten.
             .pragma("secure_delete", "ON")
             // Sorting must not leave a copy of anything in a temporary file.

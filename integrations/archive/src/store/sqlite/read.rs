@@ -4,7 +4,8 @@ use super::SqliteStore;
 use crate::error::ArchiveError;
 use crate::message::Stored;
 use crate::page::{From, Page};
-use crate::store::row::{During as _, stored};
+use crate::search::MessageRow;
+use crate::store::row::During as _;
 
 const READ: &str = "read";
 
@@ -50,7 +51,7 @@ impl SqliteStore {
             .fetch_all(&self.read)
             .await
             .during(READ)?;
-        let mut messages = rows.iter().map(stored).collect::<Result<Vec<_>, _>>()?;
+        let mut messages = rows.iter().map(MessageRow::stored).collect::<Result<Vec<_>, _>>()?;
         if backwards {
             messages.reverse();
         }

@@ -5,7 +5,9 @@ use crate::store::migrate::Step;
 /// A released step never changes; a change is a new step.
 ///
 /// A message's `id` is its conversation's times 2^32 plus its number.
-pub(super) const STEPS: &[Step] = &[&[
+pub(super) const STEPS: &[Step] = &[FIRST, SECOND];
+
+const FIRST: Step = &[
     "CREATE TABLE cupel_conversations (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         namespace TEXT NOT NULL,
@@ -55,4 +57,13 @@ pub(super) const STEPS: &[Step] = &[&[
         name BLOB PRIMARY KEY,
         next INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID",
-]];
+];
+
+/// How large a conversation is says whether a search reads it whole.
+const SECOND: Step = &[
+    "ALTER TABLE cupel_conversations ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
+    "UPDATE cupel_conversations SET bytes = (
+         SELECT coalesce(sum(length(m.content) + coalesce(length(m.wire), 0)), 0)
+         FROM cupel_messages m
+         WHERE m.id >= cupel_conversations.id << 32 AND m.id < (cupel_conversations.id + 1) << 32)",
+];
