@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use cupel::tokens::{HeuristicCounter, TokenCounter};
+use cupel::ContextItem;
+use cupel::layer::ContextAdapter as _;
+use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -39,7 +41,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let message = think(&asked);
     let calls = !message["tool_calls"].is_null();
-    let tokens = HeuristicCounter.count(&asked["messages"].to_string());
+    let tokens = tokens(&body);
     let answer = json!({
         "id": "chatcmpl-demo", "object": "chat.completion", "created": 0, "model": asked["model"],
         "system_fingerprint": "a scripted stand-in, no model",
@@ -51,6 +53,17 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let json = http::HeaderValue::from_static("application/json");
     response.headers_mut().insert(http::header::CONTENT_TYPE, json);
     Ok(response)
+}
+
+/// It has no tokenizer of its own, and counts as the gateway does.
+fn tokens(body: &[u8]) -> i64 {
+    let text = String::from_utf8_lossy(body);
+    let body = JsonBody::parse(Endpoint::Chat, text.as_ref());
+    let split = body.and_then(|body| OpenAiAdapter::new().split(body).ok());
+    split.map_or(0, |split| {
+        let messages = split.candidates.iter().map(ContextItem::tokens);
+        messages.fold(split.fixed_tokens, i64::saturating_add)
+    })
 }
 
 /// The rules: look up what is asked for, unless it can be seen; and say what can be seen.
