@@ -60,8 +60,8 @@ pub enum RecallBy {
 const RECALL: f64 = 0.1;
 /// Retrieved documents are what the caller went out for.
 const RECALL_WITH_SOURCES: f64 = 0.25;
-/// A longer result leaves no room for the steps around it. Replays with a fifth or a quarter kept no more
-/// values in view, and cost more.
+/// A longer result leaves no room for the steps around it. Replays with a fifth or a quarter were mixed:
+/// coding agents kept a few more values in view or a few less, and mostly cost more.
 const EXCERPT: f64 = 1.0 / 8.0;
 /// In the older part of what is kept. On by default: replays kept more values in view with it.
 const FADED: f64 = 1.0 / 16.0;
