@@ -39,6 +39,7 @@
 // published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(dead_code, rustdoc::broken_intra_doc_links))]
 
+mod caught;
 #[doc(hidden)]
 pub mod config;
 mod error;
@@ -76,7 +77,7 @@ pub use error::{ConfigError, ConfigProblem, CupelError};
 pub use gather::Source;
 #[cfg(feature = "layer")]
 pub use layer::{
-    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, Selection, ServiceBuilderExt,
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, Selection, Selector,
 };
 pub use model::{
     ContextBudget, ContextBudgetBuilder, ContextItem, ContextItemBuilder, ContextKind,

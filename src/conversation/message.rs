@@ -32,6 +32,10 @@ pub struct Message {
     pub results: Vec<i64>,
     /// The user's own words in it, where results of tools stand beside them.
     pub words: Option<String>,
+    /// Name of the first tool it calls, for errors about room.
+    pub tool: Option<String>,
+    /// Keeps its text from being quoted or judged, as the model's thoughts must be.
+    pub private: bool,
     /// Why the API would not take it.
     pub refused: Option<String>,
     /// What the caller knows about it. Few messages have any, so they do not take their room in
@@ -70,6 +74,8 @@ impl Message {
             required: false,
             results: Vec::new(),
             words: None,
+            tool: None,
+            private: false,
             refused: None,
             attributes: None,
         }
@@ -127,6 +133,12 @@ impl Message {
         self
     }
 
+    /// Sets the name of the tool it calls; the first one stands.
+    pub fn tool(mut self, name: impl Into<String>) -> Self {
+        self.tool.get_or_insert_with(|| name.into());
+        self
+    }
+
     /// Refuses this message for a reason that only the adapter can see.
     pub fn refused(mut self, why: impl Into<String>) -> Self {
         self.refused = Some(why.into());
@@ -150,6 +162,22 @@ impl Message {
     #[must_use]
     pub fn asks(&self) -> bool {
         self.role == Role::User
+    }
+
+    /// The caller's word on whether it is always sent.
+    pub(super) fn told_pinned(&self) -> Option<bool> {
+        self.attributes.as_ref().and_then(|attributes| attributes.pinned)
+    }
+
+    /// Whether it is sent wherever the conversation is cut.
+    pub(super) fn stays(&self) -> bool {
+        self.required || self.told_pinned().unwrap_or(self.role == Role::System)
+    }
+
+    /// Its tokens when no result in it has more than `limit`.
+    pub(super) fn within(&self, limit: i64) -> i64 {
+        let cut = self.results.iter().map(|tokens| tokens.saturating_sub(limit).max(0));
+        self.tokens.saturating_sub(cut.fold(0, i64::saturating_add)).max(0)
     }
 }
 

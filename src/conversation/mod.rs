@@ -32,17 +32,19 @@
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 
-mod arranged;
-mod asked;
 mod attributes;
+mod edits;
 mod message;
 mod pairing;
 pub mod plan;
 mod rules;
-mod unit;
+mod texts;
+mod units;
 
-pub use arranged::{Arranged, Conversation};
-pub use asked::{bare_text, question};
 pub use attributes::Attributes;
+pub use edits::{Edits, QuotationEdit};
 pub use message::{Message, Role};
 pub use rules::{Answers, Exchanges, Rules};
+pub use texts::{MessageTexts, Texts};
+pub(crate) use units::withdrawn;
+pub use units::{Arranged, Conversation, PartTokens, QuotableDocument};

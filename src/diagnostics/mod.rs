@@ -44,6 +44,7 @@ mod details;
 mod event;
 mod report;
 pub(crate) mod spans;
+mod watchers;
 
 pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
@@ -52,3 +53,4 @@ pub use collector::{
 pub use details::ItemDetails;
 pub use event::{OverflowEvent, PipelineStage, TraceEvent};
 pub use report::{ExcludedItem, IncludedItem, SelectionReport};
+pub(crate) use watchers::{Watchers, tell};

@@ -40,26 +40,36 @@
 //! A timer is needed only while a source has to be waited for: lists that are ready need none, and
 //! no Tokio runtime either.
 
+mod arrivals;
+mod async_judge;
 mod candidates;
-mod caught;
-mod channel;
+mod chosen;
 mod conversation;
+mod dropped;
+mod judge_queue;
+mod learned_cost;
 mod report;
 mod run;
 mod source;
 mod spans;
 mod stream;
+mod streaming;
 mod time_slice;
 
-pub(crate) use candidates::{Candidates, PinRoom, SourceFacts, facts_of, origin};
-pub(crate) use caught::{caught, message_of};
-pub use channel::{Turn, TurnChannel, TurnOver};
+pub(crate) use arrivals::{Arrivals, Intake};
+pub use async_judge::{AsyncJudge, WaitingJudge};
+pub(crate) use candidates::{Candidates, SourceFacts, facts_of};
+pub(crate) use chosen::{Chosen, NotSelected, SourceNotes};
 pub use conversation::ConversationStore;
-pub use report::{GatherReport, JudgeReport, SourceOutcome, SourceReport, StopReason};
-pub(crate) use run::{Gather, GatherError, Sink, new_timer};
+pub(crate) use judge_queue::JudgeQueue;
+pub(crate) use learned_cost::LearnedCost;
+pub use report::{
+    DroppedCounts, GatherReport, JudgeReport, SourceOutcome, SourceReport, StopReason, StreamReport,
+};
+pub(crate) use run::{Gather, GatherError};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
-pub(crate) use spans::judge as judge_span;
-pub(crate) use time_slice::{Pace, TimeSlice};
+pub use streaming::Snapshot;
+pub(crate) use streaming::{ProgressHook, Streaming, StreamingMode};
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.
 pub use tower::BoxError;

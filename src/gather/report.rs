@@ -167,3 +167,25 @@ impl fmt::Display for SourceOutcome {
         }
     }
 }
+
+/// What arrived and what was left out, for a selection that was made while gathering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct StreamReport {
+    /// How many candidates arrived, the request's own among them.
+    pub arrived: usize,
+    /// How many were left out, and why; the report lists the best of them.
+    pub dropped: DroppedCounts,
+}
+
+/// How many items a selection made while gathering left out, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct DroppedCounts {
+    /// Items that did not fit the budget.
+    pub over_budget: usize,
+    /// Items with the content of another one that scored better.
+    pub duplicates: usize,
+    /// Items with a negative token count.
+    pub negative_tokens: usize,
+}

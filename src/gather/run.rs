@@ -12,11 +12,11 @@ use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tracing::Span;
 
-use super::caught::caught;
 use super::source::{FailurePolicy, Source};
 use super::stream::{Batch, End, SourceStream};
 use super::time_slice::{Pace, TimeSlice};
 use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason, spans};
+use crate::caught::caught;
 use crate::model::ContextItem;
 
 /// How many batches one poll takes before it lets the executor run something else.

@@ -9,10 +9,10 @@ use futures::stream::Stream;
 use tokio::task::coop;
 use tracing::Span;
 
-use super::caught::caught;
 use super::source::{CandidateSource, Defaults, Source};
 use super::time_slice::{Pace, TimeSlice};
 use super::{BoxError, CandidateStream, SourceOutcome};
+use crate::caught::caught;
 use crate::model::ContextItem;
 
 /// How many items a source may hand over before the others get their turn.

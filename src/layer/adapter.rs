@@ -1,13 +1,12 @@
-//! How candidates come out of a request and go back in.
+//! Reads a request into candidates, and writes the selection back.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use auto_impl::auto_impl;
-use futures::future::BoxFuture;
 
-use crate::conversation::plan::{Planned, Turn};
+use crate::conversation::{Conversation, Edits, MessageTexts, Texts};
 use crate::gather::BoxError;
-use crate::model::{ContextItem, Placed, Refused};
+use crate::model::{ContextItem, Refused};
 use crate::relevance::Question;
 
 /// Takes the candidates out of a request and puts the selected ones back.
@@ -16,13 +15,12 @@ use crate::relevance::Question;
 /// crates can have one. Whatever is not a candidate stays in `Rest` untouched, and its tokens are
 /// reported as [`Split::fixed_tokens`], so that the whole request is budgeted.
 ///
-/// A candidate may stand for several messages that only make sense together, such as a tool call
-/// and its answer: the adapter makes one item of them and keeps the messages in `Rest`, to unfold
-/// them again when the item is placed.
+/// A request is taken apart into items, or into a [`Conversation`]. For a conversation the library
+/// decides what is kept, excerpted and quoted, and [`join`](Self::join) writes those [`Edits`].
 ///
 /// ```
 /// use cupel::gather::BoxError;
-/// use cupel::layer::{ContextAdapter, Origin, Placed, Split};
+/// use cupel::layer::{ContextAdapter, Edits, Split, Strategy};
 /// use cupel::ContextItem;
 ///
 /// /// A request in somebody else's shape.
@@ -34,7 +32,7 @@ use crate::relevance::Question;
 /// impl ContextAdapter<Prompt> for Lines {
 ///     type Rest = Prompt;
 ///
-///     fn split(&self, mut prompt: Prompt) -> Result<Split<Prompt>, BoxError> {
+///     fn split(&self, mut prompt: Prompt, _: Strategy) -> Result<Split<Prompt>, BoxError> {
 ///         let count = |text: &str| text.split_whitespace().count() as i64;
 ///         let item = |line: String| ContextItem::new(line.as_str(), count(&line));
 ///         let lines = std::mem::take(&mut prompt.lines);
@@ -42,8 +40,9 @@ use crate::relevance::Question;
 ///         Ok(Split::new(candidates, count(&prompt.instructions), prompt))
 ///     }
 ///
-///     fn join(&self, mut rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {
-///         rest.lines = placed.iter().map(|placed| placed.item.content().to_owned()).collect();
+///     fn join(&self, mut rest: Prompt, edits: &mut Edits) -> Result<Prompt, BoxError> {
+///         let lines = edits.placed.iter().map(|placed| placed.item.content().to_owned());
+///         rest.lines = lines.collect();
 ///         Ok(rest)
 ///     }
 /// }
@@ -51,105 +50,78 @@ use crate::relevance::Question;
 #[auto_impl(Arc)]
 #[allow(unused_variables)] // the names are for those who override
 pub trait ContextAdapter<Req>: Send + Sync {
-    /// What is left of a request without its candidates.
-    type Rest: Send;
+    /// A request without its candidates.
+    type Rest: Send + 'static;
 
-    /// Told once, when a layer is built with it: the time to begin to load what every call will need.
-    fn built(&self) {}
-
-    /// Work that would hold the executor for long and has to be done before [`split`](Self::split),
-    /// such as loading a vocabulary: the call waits for it, and time-outs around the call hold
-    /// meanwhile. [`CountAhead`](super::CountAhead) does it for counting; nothing by default.
-    fn before_split(&self, request: &Req) -> Option<BoxFuture<'static, ()>> {
-        None
+    /// Facts about a request before it is read: its model, and how long reading takes.
+    fn facts<'a>(&'a self, request: &'a Req) -> RequestFacts<'a> {
+        RequestFacts::default()
     }
 
-    /// Takes the candidates out.
+    /// Takes the candidates out, for a policy that plans or scores.
     ///
     /// # Errors
     ///
     /// Whatever makes the request unusable; the call fails with it before anything is gathered.
-    fn split(&self, request: Req) -> Result<Split<Self::Rest>, BoxError>;
+    fn split(&self, request: Req, strategy: Strategy) -> Result<Split<Self::Rest>, BoxError>;
 
-    /// Puts the selected items back, in the order they were placed.
+    /// Writes the selection back. For a planned turn it may lower the
+    /// [expectation](Edits::expected_mut) of the prompt cache to what its API can know.
     ///
     /// # Errors
     ///
     /// Whatever makes the request impossible; the call fails with it.
-    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Req, BoxError>;
+    fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<Req, BoxError>;
 
-    /// The name of the model that a request is for, where it is known: telemetry shows it.
-    fn model<'a>(&'a self, request: &'a Req) -> Option<&'a str> {
-        None
+    /// Texts of a conversation's messages, where [`Message::text`](crate::conversation::Message::text)
+    /// does not hold them.
+    fn texts<'a>(&'a self, rest: &'a Self::Rest) -> Box<dyn Texts + 'a> {
+        Box::new(MessageTexts)
     }
 
-    /// Which of the placed items cannot be sent after all, because they need others that were not
-    /// selected: their positions in `placed`, which ascend, and why.
-    ///
-    /// They are taken out before [`join`](Self::join), and reported as
-    /// [`Filtered`](crate::ExclusionReason::Filtered).
-    fn withdrawn(&self, rest: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
-        Vec::new()
-    }
-
-    /// As [`split`](Self::split), for a layer that [plans](crate::conversation::plan) its turns.
-    ///
-    /// # Errors
-    ///
-    /// As [`split`](Self::split).
-    fn split_to_plan(&self, request: Req) -> Result<Split<Self::Rest>, BoxError> {
-        self.split(request)
-    }
-
-    /// Plans the turn of a request that was taken apart with
-    /// [`split_to_plan`](Self::split_to_plan), and keeps the plan for [`join`](Self::join). None
-    /// where there is nothing to plan: then candidates are scored and selected.
-    ///
-    /// If the turn's judge takes long it is called twice: the judge says nothing the first time, is
-    /// asked off the executor, and says the second time what came of it. Only the second plan counts.
-    fn plan(&self, rest: &mut Self::Rest, turn: &Turn<'_>) -> Option<Planned> {
-        None
-    }
-
-    /// What a source's item costs once the plan's [`join`](Self::join) has quoted it.
-    fn quoted_tokens(&self, rest: &Self::Rest, source: &str, item: &ContextItem) -> i64 {
-        self.source_item_tokens(rest, item)
-    }
-
-    /// Writes what a plan recalls of a selection, and keeps it for [`join`](Self::join): the tokens
-    /// that it adds to the request, exactly. None where the items' own counts and the plan's
-    /// [frame](Planned::frame) have to do, which is the default.
-    fn quote(&self, rest: &mut Self::Rest, placed: &[Placed]) -> Option<i64> {
-        None
-    }
-
-    /// The whole text of one of the request's candidates, by its index, where the item's content is
-    /// not that: a judge of relevance reads it. None by default, which means the content.
-    fn text<'a>(
-        &'a self,
-        rest: &'a Self::Rest,
-        index: usize,
-        item: &'a ContextItem,
-    ) -> Option<Cow<'a, str>> {
-        None
-    }
-
-    /// What a source's item costs once [`join`](Self::join) has written it into the request.
+    /// Tokens of a source's item once [`join`](Self::join) has written it beside the messages or items of
+    /// the request.
     ///
     /// Sources count their text; only the adapter knows what is written around it. The item is
     /// selected, and reported, with this count. Items with a negative one are left out.
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
         item.tokens()
     }
+}
 
-    /// Whether [`source_item_tokens`](Self::source_item_tokens) may answer anything but the item's
-    /// own count; `true` unless overridden.
-    ///
-    /// While it may, copies of one text may differ in size, and a
-    /// layer that [selects while gathering](super::CupelLayerBuilder::select_while_gathering) has to
-    /// keep all that arrives.
-    fn recounts_source_items(&self) -> bool {
-        true
+/// Way in which a policy selects: conversations are planned if it has a plan, everything else is scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// A [plan](crate::conversation::plan) decides what is sent of a conversation.
+    Planned,
+    /// Candidates are scored, and the best that fit are sent.
+    Scored,
+}
+
+/// Facts about a request before it is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestFacts<'a> {
+    /// Name of the model that the request is for, where it is known: telemetry shows it.
+    pub model: Option<&'a str>,
+    /// Nanoseconds that [`split`](ContextAdapter::split) takes, about. From
+    /// [`CupelLayerBuilder::blocking_threshold`](super::CupelLayerBuilder::blocking_threshold) on it
+    /// runs on the blocking pool.
+    pub steps: u64,
+}
+
+impl<'a> RequestFacts<'a> {
+    /// Facts about a request for this model.
+    #[must_use]
+    pub fn new(model: Option<&'a str>) -> Self {
+        Self { model, steps: 0 }
+    }
+
+    /// Sets how many nanoseconds reading takes, about.
+    #[must_use]
+    pub fn steps(mut self, steps: u64) -> Self {
+        self.steps = steps;
+        self
     }
 }
 
@@ -157,23 +129,37 @@ pub trait ContextAdapter<Req>: Send + Sync {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Split<Rest> {
-    /// The items to select from.
+    /// Items to select from. For a conversation: its units and documents.
     pub candidates: Vec<ContextItem>,
+    /// The conversation that the candidates are units of.
+    pub conversation: Option<Box<Conversation>>,
     /// Tokens of everything that is sent whatever is selected: instructions, tool schemas,
     /// response format, priming. They come off the budget; a negative number is an error.
     pub fixed_tokens: i64,
     /// The request without its candidates.
     pub rest: Rest,
-    /// Tokens that are sent once around what sources give, such as a heading. They count as fixed
-    /// when the layer has sources and the turn is not planned: a plan quotes what they give.
+    /// Tokens around the items of sources, such as a heading. They count as fixed when the layer has
+    /// sources and the turn is not planned: a plan quotes what sources give.
     pub source_frame_tokens: i64,
+    /// Whether [`source_item_tokens`](ContextAdapter::source_item_tokens) may answer anything but the
+    /// item's own count; `true` unless set.
+    ///
+    /// While it may, copies of one text may differ in size, and a layer that
+    /// [selects while gathering](super::CupelLayerBuilder::select_while_gathering) keeps all that
+    /// arrives.
+    pub recounts_sources: bool,
     /// Parts that must not be sent, whatever room there is. They are reported as excluded.
     pub refused: Vec<Refused>,
-    /// What is sent but cannot be counted, in words; see [`Selection::uncounted`].
+    /// Candidates that are sent only with an earlier one, and that one, by index. Those that were
+    /// selected without it are withdrawn, and reported as
+    /// [`Filtered`](crate::ExclusionReason::Filtered).
+    pub needs: BTreeMap<usize, usize>,
+    /// Descriptions of what is sent but cannot be counted; see [`Selection::uncounted`].
     ///
     /// [`Selection::uncounted`]: super::Selection::uncounted
     pub uncounted: Vec<String>,
-    /// What is asked, where that is known: a policy's [judge](crate::policy::Relevance) goes by it.
+    /// The question, where it is known: a policy's [judge](crate::policy::Relevance) goes by it. A
+    /// conversation knows its own.
     pub question: Option<Question>,
 }
 
@@ -182,12 +168,33 @@ impl<Rest> Split<Rest> {
     pub fn new(candidates: Vec<ContextItem>, fixed_tokens: i64, rest: Rest) -> Self {
         Self {
             candidates,
+            conversation: None,
             fixed_tokens,
             rest,
             source_frame_tokens: 0,
+            recounts_sources: true,
             refused: Vec::new(),
+            needs: BTreeMap::new(),
             uncounted: Vec::new(),
             question: None,
         }
+    }
+
+    /// A conversation, the tokens of everything else, and the rest of the request.
+    ///
+    /// # Errors
+    ///
+    /// When no message of it could be sent.
+    pub fn conversation(
+        mut conversation: Conversation,
+        fixed_tokens: i64,
+        rest: Rest,
+    ) -> Result<Self, BoxError> {
+        conversation.check()?;
+        let mut split = Self::new(conversation.take_candidates(), fixed_tokens, rest);
+        split.refused = conversation.take_refused();
+        split.needs = conversation.needs().clone();
+        split.conversation = Some(Box::new(conversation));
+        Ok(split)
     }
 }

@@ -92,17 +92,3 @@ impl<Req> BudgetProvider<Req> for CheckedStep {
         Ok(self.request_budget())
     }
 }
-
-/// Takes what is sent anyway off a budget; none when it does not even fit.
-pub(super) fn without_fixed(budget: &ContextBudget, fixed_tokens: i64) -> Option<ContextBudget> {
-    let max = budget.max_tokens().checked_sub(fixed_tokens)?;
-    let target = budget.target_tokens().saturating_sub(fixed_tokens).clamp(0, max.max(0));
-    ContextBudget::new(
-        max,
-        target,
-        budget.output_reserve(),
-        budget.reserved_slots().clone(),
-        budget.estimation_safety_margin_percent(),
-    )
-    .ok()
-}

@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::judging::Judging;
-use super::planning::Planning;
-use super::service::{CupelLayer, Shared};
-use super::streaming::{ProgressHook, StreamingMode};
-use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook, Snapshot, WaitingJudge};
-use crate::gather::{Source, facts_of};
-use crate::model::TurnPlan;
+use super::call::{Judging, Planning, Shared};
+use super::selector::Selector;
+use super::service::CupelLayer;
+use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook};
+use crate::gather::{ProgressHook, Snapshot, Source, StreamingMode, WaitingJudge, facts_of};
+use crate::model::{RecallBy, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
-use crate::scorer::Scorer;
+use crate::scorer::{ReflexiveScorer, Scorer};
+use crate::slicer::BestFirstSlice;
 
 /// A setting of the layer that is missing or contradicts another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -221,7 +221,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     ///
     /// The selection is the same, as long as sources give items of equal content equal tokens.
     /// Memory is for what can still be selected, and a few words for each of the others (all of
-    /// them stay where the adapter [counts](ContextAdapter::recounts_source_items) sources' items
+    /// them stay where the adapter [counts](super::Split::recounts_sources) sources' items
     /// its own way). With what sources [promise](Source::max_score) the call leaves as soon as
     /// nothing that could still arrive would change the selection. It needs a scorer that looks at
     /// one item alone, and [`GreedySlice`](crate::GreedySlice) or
@@ -341,7 +341,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
                 return Err(BuildError(problem.to_owned()));
             }
         };
-        let judging = relevance.map(|relevance| Judging::new(&relevance, &pipeline));
+        let judging = relevance.map(|relevance| Judging {
+            pipeline: relevance.pipeline(&pipeline),
+            relevance,
+            cost: Arc::default(),
+        });
         let streaming = settings.streaming_mode(&pipeline)?;
         if let (Some(judging), Some(_)) = (&judging, &streaming) {
             check_streaming(&judging.pipeline)?;
@@ -349,9 +353,12 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         let budget = settings.budget.ok_or_else(|| {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
-        let planning = plan.map(|plan| Planning::new(plan, &pipeline, streaming.is_some()));
-        adapter.built();
-        Ok(CupelLayer::new(Shared {
+        let planning = plan.map(|plan| {
+            let own = streaming.is_some() || plan.recall_by == RecallBy::Policy;
+            let pipeline = if own { pipeline.clone() } else { by_relevance(&pipeline) };
+            Planning { plan, pipeline }
+        });
+        Ok(CupelLayer::new(Selector::new(Shared {
             adapter,
             planning,
             pipeline,
@@ -367,8 +374,13 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             explain_scores: settings.explain_scores,
             cost: Arc::default(),
             streaming,
-        }))
+        })))
     }
+}
+
+/// Fills from the best hint down, and otherwise goes on as the policy's pipeline does.
+fn by_relevance(pipeline: &Pipeline) -> Pipeline {
+    pipeline.with_parts(Some(Arc::new(ReflexiveScorer)), Some(Arc::new(BestFirstSlice)))
 }
 
 /// Checks what selecting while gathering needs of a pipeline.

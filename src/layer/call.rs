@@ -1,422 +1,319 @@
-//! One call before the wrapped service: prepare, gather, select, join.
+//! The steps of one call, each a function of plain values.
 
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
+use std::time::Duration;
 
-use futures::future::BoxFuture;
-use tokio::runtime::Handle;
-use tracing::Span;
+use super::{
+    BudgetProvider, ContextAdapter, ContextError, Selection, SelectionHook, Split, Strategy,
+    blocking,
+};
+use crate::caught::caught;
+use crate::conversation::plan::{Planned, Quotation, Turn, TurnReport};
+use crate::conversation::{Conversation, Edits};
+use crate::gather::{
+    Arrivals, Gather, Intake, JudgeQueue, LearnedCost, Source, SourceFacts, Streaming,
+    StreamingMode, WaitingJudge,
+};
+use crate::model::{ContextBudget, ContextItem, Placed, TurnPlan};
+use crate::pipeline::Pipeline;
+use crate::policy::Relevance;
+use crate::relevance::{JudgeTask, Question, Verdict};
 
-use super::arrivals::Arrivals;
-use super::beside::Beside;
-use super::budget::without_fixed;
-use super::errand::{Errand, Outcome};
-use super::observe::Observers;
-use super::pinned::{Explanation, Limits};
-use super::planning::PlannedCall;
-use super::select::{Chosen, Job, Selecting};
-use super::service::Shared;
-use super::{ContextAdapter, ContextError, Selection, SelectionHook, Sent, Split, spans};
-use crate::diagnostics::spans::{TARGET, record_failure};
-use crate::diagnostics::{ExcludedItem, IncludedItem, SelectionReport};
-use crate::gather::{Gather, GatherError, caught};
-use crate::model::{ContextBudget, ContextItem, ExclusionReason, Refused};
-use crate::relevance::Question;
-
-/// What a call has from its beginning to its end.
-pub(super) struct Call<Req, A> {
-    pub(super) shared: Arc<Shared<Req, A>>,
-    /// Ends when the request has been built, or the call has failed.
-    pub(super) span: Span,
-    /// Filled in as the call goes on.
-    pub(super) selection: Selection,
-    observers: Observers,
-    /// Set when the turn is planned.
-    pub(super) planned: Option<Box<PlannedCall>>,
-    /// Whether anybody wants a report: a hook, or the caller.
-    pub(super) wants_report: bool,
-    /// Whether the caller does.
-    caller_wants_report: bool,
+/// Everything a call needs, shared by all calls.
+pub(super) struct Shared<Req, A> {
+    pub(super) adapter: A,
+    pub(super) pipeline: Pipeline,
+    /// Set when the question is used.
+    pub(super) judging: Option<Judging>,
+    /// Set when an async judge is waited for.
+    pub(super) waiting: Option<WaitingJudge>,
+    pub(super) budget: Arc<dyn BudgetProvider<Req>>,
+    pub(super) sources: Vec<Source<Req>>,
+    pub(super) facts: Arc<[SourceFacts]>,
+    pub(super) hooks: Vec<Arc<dyn SelectionHook>>,
+    pub(super) gather_deadline: Duration,
+    pub(super) ready_after_gathering: bool,
+    pub(super) blocking_threshold: u64,
+    pub(super) explain_scores: bool,
+    pub(super) cost: Arc<LearnedCost>,
+    /// Set when turns are planned.
+    pub(super) planning: Option<Planning>,
+    /// Set when items are selected while they arrive.
+    pub(super) streaming: Option<StreamingMode>,
 }
 
-/// How far a call has come.
-pub(super) enum Step<Req, Rest> {
-    /// It failed before it was polled.
-    Failed(ContextError),
-    /// The adapter's work before the request is taken apart.
-    Waiting(Req, BoxFuture<'static, ()>),
-    /// Taken apart.
-    Prepared(Gathering<Rest>),
-    /// The judge is on the blocking pool.
-    Judging(Gathering<Rest>, Errand),
-    Gathering(Gathering<Rest>),
-    /// The selection is on the blocking pool.
-    Selecting(Rest, Selecting),
-    /// All that is left to do is to send it.
-    Ready(Req),
+/// Use of the question.
+pub(super) struct Judging {
+    pub(super) relevance: Relevance,
+    /// Selects when there is a question.
+    pub(super) pipeline: Pipeline,
+    pub(super) cost: Arc<LearnedCost>,
 }
 
-/// A request taken apart, while its sources deliver.
-pub(super) struct Gathering<Rest> {
-    pub(super) rest: Rest,
-    /// None when the layer has no sources.
-    gather: Option<Box<Gather>>,
-    pub(super) arrivals: Arrivals,
-    /// Set while a judge is waited for.
-    pub(super) beside: Option<Box<Beside>>,
-    /// The hints that the request's own candidates came with, if that will be asked.
-    pub(super) came_with: Vec<Option<f64>>,
-    /// What is asked.
-    pub(super) question: Option<Question>,
-    /// The whole budget.
-    pub(super) whole: ContextBudget,
-    /// What is sent around what sources give, unless the turn is planned.
-    pub(super) frame_tokens: i64,
-    pub(super) explanation: Explanation,
-    refused: Vec<Refused>,
+/// Plan of the turns of conversations.
+pub(super) struct Planning {
+    pub(super) plan: TurnPlan,
+    /// Selects from what competes to be recalled.
+    pub(super) pipeline: Pipeline,
 }
 
-impl<Req, A: ContextAdapter<Req>> Call<Req, A> {
-    /// Begins a call. Whatever goes wrong, panics included, is for its future to tell.
-    pub(super) fn begin(
-        shared: &Arc<Shared<Req, A>>,
+/// Numbers that a turn is planned with.
+#[derive(Clone, Copy)]
+pub(super) struct TurnFacts {
+    pub(super) window: i64,
+    pub(super) room: i64,
+    pub(super) fixed_tokens: i64,
+    pub(super) remote: bool,
+}
+
+impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
+    /// Takes a request apart, on the blocking pool if that takes long.
+    pub(super) async fn read(
+        self: &Arc<Self>,
         request: Req,
-        caller_wants_report: bool,
-    ) -> (Self, Step<Req, A::Rest>) {
-        let span = spans::selection();
-        let observers = Observers::called_now(&shared.hooks);
-        let asks = |hook: &Arc<dyn SelectionHook>| tell(|| hook.wants_selection()) == Some(true);
-        let wants_report = caller_wants_report || shared.hooks.iter().any(asks);
-        let mut call = Self {
-            shared: Arc::clone(shared),
-            span: span.clone(),
-            selection: Selection::empty(),
-            observers,
-            planned: None,
-            wants_report,
-            caller_wants_report,
-        };
-        let _entered = span.enter();
-        let step = guarded(|| {
-            // First, so that it is known whatever goes wrong.
-            call.note_model(&request);
-            match shared.adapter.before_split(&request) {
-                Some(work) => Ok(Step::Waiting(request, work)),
-                None => call.prepare(request).map(Step::Prepared),
-            }
-        });
-        (call, step.unwrap_or_else(Step::Failed))
+        steps: u64,
+    ) -> Result<Split<A::Rest>, ContextError> {
+        let strategy = if self.planning.is_some() { Strategy::Planned } else { Strategy::Scored };
+        let shared = Arc::clone(self);
+        let work = move || shared.adapter.split(request, strategy);
+        let split = blocking::run(steps, self.blocking_threshold, work).await;
+        let split = split.map_err(|message| ContextError::Panicked { message })?;
+        split.map_err(ContextError::Adapter)
     }
 
-    /// Tells telemetry which model the request is for.
-    fn note_model(&mut self, request: &Req) {
-        let start = self.observers.start();
-        if start.is_some() || !self.span.is_disabled() {
-            if let Some(model) = self.shared.adapter.model(request) {
-                spans::record_model(&self.span, model);
-                start.into_iter().for_each(|start| start.model = Some(model.into()));
-            }
-        }
+    /// Plans a turn: decides what is sent, has the rest judged, and finishes with the verdict.
+    pub(super) async fn plan(
+        self: &Arc<Self>,
+        rest: A::Rest,
+        talk: Box<Conversation>,
+        facts: TurnFacts,
+        steps: u64,
+    ) -> Result<(A::Rest, Option<Box<Conversation>>, Option<Planned>), ContextError> {
+        let panicked = |message| ContextError::Panicked { message };
+        let (shared, threshold) = (Arc::clone(self), self.blocking_threshold);
+        let decide = move || {
+            let texts = shared.adapter.texts(&rest);
+            let draft = shared.planning.as_ref().and_then(|planning| {
+                let mut turn = Turn::new(&planning.plan, facts.window).room(facts.room);
+                turn.fixed_tokens = facts.fixed_tokens;
+                turn.has_sources = !shared.sources.is_empty();
+                turn.remote = facts.remote;
+                talk.decide(&turn, &*texts)
+            });
+            let judged = draft.as_ref().filter(|_| shared.judging.is_some());
+            let task = judged.and_then(|draft| draft.task(&talk, &*texts));
+            drop(texts);
+            (rest, talk, draft, task)
+        };
+        let (rest, talk, draft, task) =
+            blocking::run(steps, threshold, decide).await.map_err(panicked)?;
+        let Some(draft) = draft else { return Ok((rest, Some(talk), None)) };
+        let verdict = match task {
+            Some(task) => self.judge(task).await.ok().flatten(),
+            None => None,
+        };
+        let shared = Arc::clone(self);
+        let finish = move || {
+            let texts = shared.adapter.texts(&rest);
+            let planned = draft.finish(verdict, &talk, &*texts);
+            drop(texts);
+            (rest, Some(talk), Some(planned))
+        };
+        blocking::run(steps, threshold, finish).await.map_err(panicked)
     }
 
-    /// Takes the request apart, works out its budget, and opens the sources.
-    fn prepare(&mut self, request: Req) -> Result<Gathering<A::Rest>, ContextError> {
-        let shared = Arc::clone(&self.shared);
-        let (whole, origin) =
-            shared.budget.budget_and_origin(&request).map_err(ContextError::Budget)?;
-        // Opening a source runs none of it, and the adapter is about to consume the request.
-        let gather = (!shared.sources.is_empty())
-            .then(|| Box::new(Gather::open(&shared.sources, &request, shared.gather_deadline)));
-        let split = match shared.planning {
-            Some(_) => shared.adapter.split_to_plan(request),
-            None => shared.adapter.split(request),
-        };
-        let split = split.map_err(ContextError::Adapter)?;
-        let Split {
-            candidates,
-            fixed_tokens,
-            rest,
-            source_frame_tokens,
-            refused,
-            uncounted,
-            question,
-        } = split;
-        let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
-        for (field, tokens) in
-            [("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)]
-        {
-            if tokens < 0 {
-                // Taken off the budget they would make it larger than the model's window.
-                let problem = format!("{field} must be at least 0, got {tokens}");
-                return Err(ContextError::Adapter(problem.into()));
-            }
-        }
-        self.selection.refused = refused.len();
-        self.selection.uncounted = uncounted;
-        let arrivals = Arrivals::new(candidates, shared.sources.len());
-        let came_with = match shared.waiting {
-            Some(_) => arrivals.own.iter().map(ContextItem::future_relevance_hint).collect(),
-            None => Vec::new(),
-        };
-        let explanation = Explanation { limits: Limits::of(&whole, origin), fixed_tokens: 0 };
-        let mut gathering = Gathering {
-            rest,
-            gather,
-            arrivals,
-            beside: None,
-            came_with,
-            question,
-            whole,
-            frame_tokens,
-            explanation,
-            refused,
-        };
-        self.take_off(&mut gathering, fixed_tokens)?;
-        Ok(gathering)
+    /// Whether a judge asks for the question of a turn, planned or not.
+    pub(super) fn needs_question(&self, planned: bool) -> bool {
+        self.judging.is_some() && (!planned || self.waiting.is_some())
     }
 
-    /// Takes so many more fixed tokens off the budget.
-    pub(super) fn take_off(
-        &mut self,
-        gathering: &mut Gathering<A::Rest>,
-        tokens: i64,
-    ) -> Result<(), ContextError> {
-        let Gathering { whole, explanation: Explanation { limits, fixed_tokens }, .. } = gathering;
-        *fixed_tokens = fixed_tokens.saturating_add(tokens);
-        let (fixed_tokens, available_tokens) = (*fixed_tokens, whole.available_tokens());
-        self.selection.budget = without_fixed(whole, fixed_tokens).ok_or_else(|| {
-            let limits = Box::new(*limits);
-            ContextError::FixedTokens { fixed_tokens, available_tokens, limits }
-        })?;
-        self.selection.fixed_tokens = fixed_tokens;
-        Ok(())
-    }
-
-    /// Goes as far as it can. Unless the answer is ready, the task will be woken to go on.
-    pub(super) fn advance(
-        &mut self,
-        step: Step<Req, A::Rest>,
-        cx: &mut Context<'_>,
-    ) -> Result<Step<Req, A::Rest>, ContextError> {
-        let span = self.span.clone();
-        let _entered = span.enter();
-        self.observers.begin(&self.shared.hooks);
-        guarded(|| match step {
-            Step::Failed(error) => Err(error),
-            Step::Waiting(request, mut work) => match work.as_mut().poll(cx) {
-                Poll::Pending => Ok(Step::Waiting(request, work)),
-                Poll::Ready(()) => {
-                    let gathering = self.prepare(request)?;
-                    self.judge_and_gather(gathering, None, cx)
-                }
-            },
-            Step::Prepared(gathering) => self.judge_and_gather(gathering, None, cx),
-            Step::Judging(gathering, errand) => self.wait_for_judge(gathering, errand, cx),
-            Step::Gathering(gathering) => self.gather(gathering, cx),
-            Step::Selecting(rest, selecting) => self.wait_for_selection(rest, selecting, cx),
-            Step::Ready(request) => Ok(Step::Ready(request)),
+    /// Texts of all candidates, to be judged by a question.
+    pub(super) fn task(
+        &self,
+        question: &Question,
+        own: &[ContextItem],
+        talk: Option<&Conversation>,
+        rest: &A::Rest,
+    ) -> JudgeTask {
+        let texts = self.adapter.texts(rest);
+        JudgeTask::of_items(question.clone(), own, |index, item, out| match talk {
+            Some(talk) => talk.write_candidate(index, &*texts, out),
+            None => out.push_str(item.content()),
         })
     }
 
-    fn judge_and_gather(
-        &mut self,
-        mut gathering: Gathering<A::Rest>,
-        outcome: Option<Outcome>,
-        cx: &mut Context<'_>,
-    ) -> Result<Step<Req, A::Rest>, ContextError> {
-        match self.judge(&mut gathering, outcome)? {
-            None => {
-                self.ask_beside(&mut gathering);
-                self.gather(gathering, cx)
-            }
-            Some(errand) => self.wait_for_judge(gathering, errand, cx),
-        }
-    }
-
-    fn wait_for_judge(
-        &mut self,
-        gathering: Gathering<A::Rest>,
-        mut errand: Errand,
-        cx: &mut Context<'_>,
-    ) -> Result<Step<Req, A::Rest>, ContextError> {
-        match errand.poll(cx) {
-            Poll::Pending => Ok(Step::Judging(gathering, errand)),
-            Poll::Ready(outcome) => self.judge_and_gather(gathering, Some(outcome), cx),
-        }
-    }
-
-    fn gather(
-        &mut self,
-        mut gathering: Gathering<A::Rest>,
-        cx: &mut Context<'_>,
-    ) -> Result<Step<Req, A::Rest>, ContextError> {
-        let Gathering { rest, gather, arrivals, beside, .. } = &mut gathering;
-        // First, so that its work begins before that of the sources.
-        let mut judged = arrivals.poll_beside(beside.as_deref_mut(), cx);
-        if let Some(open) = gather {
-            let (call, rest) = (&*self, &*rest);
-            let polled = guarded(|| arrivals.poll(open, beside.as_deref_mut(), call, rest, cx));
-            if let Ok(Poll::Pending) = polled {
-                // About what has arrived meanwhile.
-                let _ = arrivals.poll_beside(beside.as_deref_mut(), cx);
-                return Ok(Step::Gathering(gathering));
-            }
-            self.selection.gather = open.take_report();
-            *gather = None; // and its span with it
-            if let Err(error) = polled {
-                let report = beside.take().map(|beside| beside.into_report());
-                self.selection.gather.judge = report;
-                return Err(error);
-            }
-            judged = arrivals.poll_beside(beside.as_deref_mut(), cx);
-        }
-        if judged.is_pending() {
-            return Ok(Step::Gathering(gathering));
-        }
-        let Gathering { rest, arrivals, beside, explanation, refused, .. } = gathering;
-        self.selection.gather.judge = beside.map(|beside| beside.into_report());
-        let job = Job {
-            pipeline: self.pipeline_for(&arrivals).clone(),
-            facts: Arc::clone(&self.shared.facts),
-            arrivals,
-            budget: self.budget().clone(),
-            explanation,
-            refused,
-            watchers: self.observers.watchers(self.wants_report, self.shared.explain_scores),
-            cost: Arc::clone(&self.shared.cost),
-            span: self.span.clone(),
+    /// Runs the judge here, or on the blocking pool if it is slow. Whatever goes wrong costs the call the
+    /// relevance and nothing else.
+    pub(super) async fn judge(&self, task: JudgeTask) -> Result<Option<Verdict>, String> {
+        let Some(judging) = &self.judging else { return Ok(None) };
+        let (judge, cost) = (Arc::clone(judging.relevance.judge()), Arc::clone(&judging.cost));
+        let candidates = task.candidates();
+        let count = candidates.len();
+        let steps = caught(|| judge.steps(&candidates)).ok().flatten();
+        let steps = steps.unwrap_or_else(|| cost.of(count));
+        drop(candidates);
+        let work = move || {
+            let begun = tokio::time::Instant::now();
+            let verdict = task.run(&*judge);
+            cost.note(count, begun.elapsed());
+            verdict
         };
-        match self.shared.blocking_pool_for(&job) {
-            None => self.join(rest, job.run()?),
-            Some(pool) => self.wait_for_selection(rest, Selecting::start(&pool, job), cx),
+        let verdict = blocking::run(steps, self.blocking_threshold, work).await;
+        verdict.unwrap_or_else(|_| Err("panicked".to_owned()))
+    }
+
+    /// The async judge, if the policy's own judge has found something to go by.
+    pub(super) fn judge_queue(
+        &self,
+        planned: Option<&Planned>,
+        arrivals: &Arrivals,
+        question: Option<Question>,
+    ) -> Option<JudgeQueue> {
+        let (waiting, judging) = (self.waiting.as_ref()?, self.judging.as_ref()?);
+        // A plan keeps the hints that things came with, and goes by the user's last words alone.
+        let (asked, blend, question) = match planned {
+            Some(planned) => (planned.is_judged(), 0.0, question?.alone()),
+            None => (arrivals.is_asked(), judging.relevance.blended(), question?),
+        };
+        asked.then(|| JudgeQueue::new(waiting, blend, question, self.gather_deadline))
+    }
+
+    /// Gathers from the sources until they have ended or their time is up.
+    pub(super) async fn gather(
+        &self,
+        mut gather: Option<Box<Gather>>,
+        arrivals: &mut Arrivals,
+        mut intake: CallIntake<'_, Req, A>,
+        selection: &mut Selection,
+    ) -> Result<(), ContextError> {
+        let gathered = poll_fn(|cx| {
+            // First, so that its work begins before that of the sources.
+            let mut judged = arrivals.poll_judge(cx);
+            if let Some(open) = &mut gather {
+                let polled = guarded(|| {
+                    let polled = arrivals.poll_sources(cx, open, &mut intake);
+                    Ok(polled.map_err(ContextError::from))
+                });
+                let outcome = match polled {
+                    Ok(Poll::Pending) => {
+                        // About what has arrived meanwhile.
+                        let _ = arrivals.poll_judge(cx);
+                        return Poll::Pending;
+                    }
+                    Ok(Poll::Ready(outcome)) => outcome,
+                    Err(error) => Err(error),
+                };
+                selection.gather = open.take_report();
+                gather = None; // and its span with it
+                if outcome.is_err() {
+                    return Poll::Ready(outcome);
+                }
+                judged = arrivals.poll_judge(cx);
+            }
+            judged.map(Ok)
+        });
+        let gathered = gathered.await;
+        selection.gather.judge = arrivals.queue.take().map(|queue| queue.into_report());
+        gathered
+    }
+
+    /// The pipeline for candidates that are planned, judged, or neither.
+    pub(super) fn pipeline_for(&self, asked: bool, planned: bool) -> &Pipeline {
+        match (&self.planning, &self.judging) {
+            (Some(planning), _) if planned => &planning.pipeline,
+            (_, Some(judging)) if asked => &judging.pipeline,
+            _ => &self.pipeline,
         }
     }
 
-    fn wait_for_selection(
-        &mut self,
+    /// Has the adapter write the selection into the request, and counts what is sent.
+    pub(super) fn write(
+        &self,
         rest: A::Rest,
-        mut selecting: Selecting,
-        cx: &mut Context<'_>,
-    ) -> Result<Step<Req, A::Rest>, ContextError> {
-        match selecting.poll(cx) {
-            Poll::Pending => Ok(Step::Selecting(rest, selecting)),
-            Poll::Ready(chosen) => self.join(rest, chosen?),
-        }
-    }
-
-    /// Puts the selection back into the request, and tells everybody about it.
-    fn join(
-        &mut self,
-        mut rest: A::Rest,
-        chosen: Chosen,
-    ) -> Result<Step<Req, A::Rest>, ContextError> {
-        let Chosen { mut placed, report, stream, sources, candidates } = chosen;
-        // What the adapter refused is among them; what it withdraws is no longer placed.
-        let candidates = candidates + self.selection.refused;
-        self.selection.report = report;
-        self.selection.stream = stream;
-        for (report, notes) in self.selection.gather.sources.iter_mut().zip(sources) {
-            report.pins_lifted = notes.pins_lifted;
-            report.broke_promise = notes.broke_promise;
-        }
-        let shared = Arc::clone(&self.shared);
-        let adapter = &shared.adapter;
-        let withdrawn = adapter.withdrawn(&rest, &placed);
-        self.selection.refused += withdrawn.len();
-        for (position, _) in withdrawn.iter().rev() {
-            if *position < placed.len() {
-                placed.remove(*position);
-            }
-        }
-        if self.wants_report && !withdrawn.is_empty() {
-            withdraw(&mut self.selection.report, withdrawn);
-        }
-        self.selection.sent = Sent::count(&placed, candidates);
-        self.note_plan(&mut rest, &placed);
-        let request = adapter.join(rest, placed).map_err(ContextError::Adapter)?;
-        if self.wants_report {
-            for hook in &self.shared.hooks {
-                tell(|| hook.on_selection(&self.selection));
-            }
-        }
-        self.observers.selected(&self.selection);
-        spans::record_sent(&self.span, &self.selection);
-        spans::tell_selected(&self.selection, candidates);
-        if !self.caller_wants_report {
-            discard(std::mem::take(&mut self.selection.report));
-        }
-        // The wrapped service is called beside the selection, not inside it.
-        self.span = Span::none();
-        Ok(Step::Ready(request))
-    }
-
-    /// Tells everybody that there is no selection.
-    pub(super) fn fail(&mut self, error: &ContextError) {
-        let span = std::mem::replace(&mut self.span, Span::none());
-        record_failure(&span, error.name());
-        let _entered = span.enter();
-        let gather = &self.selection.gather;
-        self.observers.failed(error, gather);
-        for hook in &self.shared.hooks {
-            tell(|| hook.on_failure(error, gather));
-        }
+        written: Written,
+        selection: &mut Selection,
+    ) -> Result<Req, ContextError> {
+        let Written { conversation, planned, placed } = written;
+        let is_recalled =
+            |placed: &&Placed| planned.as_ref().is_some_and(|it| it.is_recalled(placed));
+        let recalled = placed.iter().filter(is_recalled).map(|placed| placed.item.clone());
+        let recalled: Vec<ContextItem> = recalled.collect();
+        let mut edits = match conversation {
+            Some(talk) => talk.edits(placed, planned, &*self.adapter.texts(&rest)),
+            None => Edits::of_items(placed),
+        };
+        edits.fixed_tokens = selection.fixed_tokens;
+        edits.has_sources = !self.sources.is_empty();
+        let bare = recalled.iter().map(ContextItem::tokens).fold(0, i64::saturating_add);
+        let quoted = edits.quotation.as_ref().map_or(0, |quotation| quotation.tokens);
+        let sent = &mut selection.sent.tokens;
+        *sent = sent.saturating_sub(bare).saturating_add(quoted);
+        let request = self.adapter.join(rest, &mut edits).map_err(ContextError::Adapter)?;
+        selection.plan = TurnReport::of(&edits, *sent, recalled).map(Box::new);
+        Ok(request)
     }
 }
 
-/// A call that came to no end of its own was cut off: by a panic, or by whoever dropped it.
-impl<Req, A> Drop for Call<Req, A> {
-    fn drop(&mut self) {
-        let cut_off = if std::thread::panicking() { "Panicked" } else { "Cancelled" };
-        record_failure(&self.span, cut_off);
+/// What the adapter is to write.
+pub(super) struct Written {
+    pub(super) conversation: Option<Box<Conversation>>,
+    pub(super) planned: Option<Planned>,
+    pub(super) placed: Vec<Placed>,
+}
+
+/// Counts what sources give, and starts to select while it arrives.
+pub(super) struct CallIntake<'a, Req, A: ContextAdapter<Req>> {
+    pub(super) shared: &'a Shared<Req, A>,
+    pub(super) rest: &'a mut A::Rest,
+    pub(super) planned: Option<&'a Planned>,
+    pub(super) conversation: Option<&'a Conversation>,
+    pub(super) limit: &'a ContextBudget,
+    pub(super) wants_report: bool,
+    pub(super) recounts: bool,
+}
+
+impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Intake for CallIntake<'_, Req, A> {
+    fn count(&mut self, source: usize, items: &mut [ContextItem]) {
+        let adapter = &self.shared.adapter;
+        let (Some(planned), Some(talk)) = (self.planned, self.conversation) else {
+            for item in items {
+                let tokens = adapter.source_item_tokens(self.rest, item);
+                item.set_tokens(tokens);
+            }
+            return;
+        };
+        let name = self.shared.sources.get(source).map_or("", Source::name);
+        let texts = adapter.texts(self.rest);
+        for item in items {
+            if item.future_relevance_hint().is_none() {
+                if let Some(hint) = planned.hint(item.content(), item.tokens()) {
+                    item.set_hint(hint);
+                }
+            }
+            let tokens = Quotation::source_tokens(name, &texts.source(item), talk.token_counter());
+            item.set_tokens(tokens);
+        }
+    }
+
+    fn stream(&self, asked: bool, now: bool) -> Option<Streaming> {
+        let mode = self.shared.streaming.as_ref().filter(|mode| now || mode.is_watched())?;
+        Some(Streaming::new(
+            self.shared.pipeline_for(asked, self.planned.is_some()),
+            mode,
+            Arc::clone(&self.shared.facts),
+            self.limit.clone(),
+            Arc::clone(&self.shared.cost),
+            self.wants_report,
+            self.recounts || self.planned.is_some(),
+        ))
     }
 }
 
 /// Runs adapters, budgets, scorers, slicers and placers: their panics are errors of this call.
-fn guarded<T>(work: impl FnOnce() -> Result<T, ContextError>) -> Result<T, ContextError> {
+pub(super) fn guarded<T>(
+    work: impl FnOnce() -> Result<T, ContextError>,
+) -> Result<T, ContextError> {
     caught(work).unwrap_or_else(|message| Err(ContextError::Panicked { message }))
-}
-
-/// Runs a hook or an observer: its panics are noted, and no call fails for them.
-pub(super) fn tell<T>(hook: impl FnOnce() -> T) -> Option<T> {
-    let told = caught(hook);
-    if told.is_err() {
-        // Without the message, which may quote what was selected.
-        tracing::error!(target: TARGET, "a selection hook panicked");
-    }
-    told.ok()
-}
-
-/// Drops a report; a long one where it holds nobody up.
-fn discard(report: SelectionReport) {
-    if report.excluded.len() >= LONG_REPORT {
-        if let Ok(pool) = Handle::try_current() {
-            pool.spawn_blocking(move || drop(report));
-        }
-    }
-}
-
-/// A report on so many items takes about a millisecond to drop.
-const LONG_REPORT: usize = 10_000;
-
-/// Moves what was selected and cannot be sent to the excluded items.
-fn withdraw(report: &mut SelectionReport, withdrawn: Vec<(usize, String)>) {
-    let withdrawn = withdrawn.into_iter().rev().filter_map(|(position, why)| {
-        // The report lists the selection in the order in which it is placed.
-        let is_there = position < report.included.len();
-        let IncludedItem { item, score, details, .. } =
-            is_there.then(|| report.included.remove(position))?;
-        let reason = ExclusionReason::Filtered { filter_name: why };
-        Some(ExcludedItem { item, score, reason, details })
-    });
-    let withdrawn: Vec<ExcludedItem> = withdrawn.collect();
-    report.exclude(withdrawn);
-}
-
-impl From<GatherError> for ContextError {
-    fn from(error: GatherError) -> Self {
-        match error {
-            GatherError::Required { name, outcome, cause } => Self::Source { name, outcome, cause },
-            GatherError::NoTimer => Self::NoTimer,
-        }
-    }
 }

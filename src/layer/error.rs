@@ -4,9 +4,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::pinned::{Beside, Largest, Limits};
+use super::BudgetOrigin;
 use crate::error::CupelError;
-use crate::gather::{BoxError, SourceOutcome};
+use crate::gather::{BoxError, GatherError, SourceOutcome};
+use crate::model::ContextBudget;
 
 /// The error of a call through the layer. Nothing of the wrapped service's error is erased.
 #[derive(Debug)]
@@ -159,5 +160,70 @@ impl ContextError {
             Self::NoTimer => "NoTimer",
             Self::Finished => "Finished",
         }
+    }
+}
+
+impl From<GatherError> for ContextError {
+    fn from(error: GatherError) -> Self {
+        match error {
+            GatherError::Required { name, outcome, cause } => Self::Source { name, outcome, cause },
+            GatherError::NoTimer => Self::NoTimer,
+        }
+    }
+}
+
+/// A budget and the labels of its limits, for error messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Tokens for the whole request and the answer.
+    pub max_tokens: i64,
+    /// Tokens of them that are kept for the answer.
+    pub answer_tokens: i64,
+    /// Labels of the window and of the output reserve.
+    pub origin: BudgetOrigin,
+}
+
+impl Limits {
+    pub(super) fn of(budget: &ContextBudget, origin: BudgetOrigin) -> Self {
+        let (max_tokens, answer_tokens) = (budget.max_tokens(), budget.output_reserve());
+        Self { max_tokens, answer_tokens, origin }
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { max_tokens, answer_tokens, origin } = self;
+        let BudgetOrigin { window, answer } = origin;
+        write!(
+            f,
+            "the {window} of {max_tokens} tokens, {answer_tokens} of them kept for the answer \
+             (set by {answer})"
+        )
+    }
+}
+
+/// Tokens sent beside the items, if any.
+struct Beside<'a>(&'a i64);
+
+impl fmt::Display for Beside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            tokens => write!(f, ", {tokens} taken by tools, formats and priming"),
+        }
+    }
+}
+
+/// The largest of what does not fit, as a part of a sentence.
+struct Largest<'a>(&'a [(String, i64)]);
+
+impl fmt::Display for Largest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (what, tokens)) in self.0.iter().enumerate() {
+            let before = if index == 0 { "the largest: " } else { ", " };
+            write!(f, "{before}{what} ({tokens} tokens)")?;
+        }
+        f.write_str(if self.0.is_empty() { "" } else { ";" })
     }
 }

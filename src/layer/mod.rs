@@ -38,49 +38,35 @@
 //! called. What it returns passes through untouched, streams included.
 
 mod adapter;
-mod ahead;
-mod arrivals;
-mod beside;
+mod batch;
+mod blocking;
 mod budget;
 mod builder;
 mod call;
-mod cost;
-mod dropped;
-mod errand;
+mod call_log;
 mod error;
-mod explained;
-mod ext;
-mod future;
-mod hook;
-mod judging;
-mod observe;
-mod pinned;
-mod planning;
-mod pooled;
+mod hooks;
 mod request;
-mod select;
+mod room;
+mod selection;
+mod selector;
 mod service;
 mod spans;
-mod streaming;
-mod turn_report;
-mod waiting;
 mod window;
 
+pub use crate::conversation::Edits;
+pub use crate::conversation::plan::TurnReport;
+pub use crate::gather::{AsyncJudge, DroppedCounts, Snapshot, StreamReport, WaitingJudge};
 pub use crate::model::{Origin, Placed, Refused};
-pub use adapter::{ContextAdapter, Split};
-pub use ahead::CountAhead;
+pub use adapter::{ContextAdapter, RequestFacts, Split, Strategy};
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
-pub use dropped::DroppedCounts;
-pub use error::{ContextError, Error};
-pub use ext::ServiceBuilderExt;
-pub use future::{ReportedFuture, ResponseFuture};
-pub use hook::{Selection, SelectionHook, Sent};
-pub use observe::{CallObserver, CallStart};
-pub use pinned::Limits;
+pub use error::{ContextError, Error, Limits};
+pub use hooks::{CallObserver, CallStart, SelectionHook};
 pub use request::{ContextRequest, ContextRequestAdapter};
-pub use service::{CupelLayer, CupelService};
-pub use streaming::{Snapshot, StreamReport};
-pub use turn_report::TurnReport;
-pub use waiting::{AsyncJudge, WaitingJudge};
+pub use selection::{Selection, Sent};
+pub use selector::{Selected, Selector};
+pub use service::{
+    CupelLayer, CupelService, ResponseFuture, ResponseMode, ResponseOnly, WithReport,
+};
 pub use window::{DEFAULT_OUTPUT_TOKENS, ModelLookup, ModelWindow, WindowLimits};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ContextAdapter, Origin, Placed, Split};
+use super::{ContextAdapter, Edits, Origin, Placed, Split, Strategy};
 use crate::error::CupelError;
 use crate::gather::BoxError;
 use crate::model::{ContextItem, ContextKind, Fold};
@@ -161,28 +161,25 @@ fn fold(members: &[ContextItem]) -> Result<ContextItem, CupelError> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ContextRequestAdapter;
 
-impl<T: Send> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
+impl<T: Send + 'static> ContextAdapter<ContextRequest<T>> for ContextRequestAdapter {
     type Rest = ContextRequest<T>;
 
-    fn split(&self, mut request: ContextRequest<T>) -> Result<Split<Self::Rest>, BoxError> {
+    fn split(
+        &self,
+        mut request: ContextRequest<T>,
+        _: Strategy,
+    ) -> Result<Split<Self::Rest>, BoxError> {
         let question = request.asked();
         let candidates = request.units.iter_mut().filter_map(Unit::candidate).collect();
         let mut split = Split::new(candidates, request.fixed_tokens, request);
         split.question = question;
+        split.recounts_sources = false;
         Ok(split)
     }
 
-    fn recounts_source_items(&self) -> bool {
-        false
-    }
-
-    fn join(
-        &self,
-        mut rest: Self::Rest,
-        placed: Vec<Placed>,
-    ) -> Result<ContextRequest<T>, BoxError> {
+    fn join(&self, mut rest: Self::Rest, edits: &mut Edits) -> Result<ContextRequest<T>, BoxError> {
         let mut units = std::mem::take(&mut rest.units);
-        rest.units = placed
+        rest.units = std::mem::take(&mut edits.placed)
             .into_iter()
             .map(|Placed { item, origin }| match origin {
                 Origin::Request(index) => match units.get_mut(index) {

@@ -28,7 +28,7 @@ pub(super) fn record_model(span: &Span, model: &str) {
 }
 
 /// Tells in one line what the call came to.
-pub(super) fn tell_selected(selection: &Selection, candidates: usize) {
+pub(super) fn tell_selected(selection: &Selection) {
     selected(|| {
         let Selection { sent, fixed_tokens, budget, gather, .. } = selection;
         let ended = |late: bool| {
@@ -36,7 +36,7 @@ pub(super) fn tell_selected(selection: &Selection, candidates: usize) {
             outcomes.filter(|outcome| outcome.is_failure() && outcome.is_error() != late).count()
         };
         Summary {
-            candidates,
+            candidates: sent.items + sent.left_out,
             included: sent.items,
             tokens: sent.tokens.saturating_add(*fixed_tokens),
             max_tokens: budget.max_tokens().saturating_add(*fixed_tokens),

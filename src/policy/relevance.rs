@@ -7,7 +7,7 @@ use crate::diagnostics::SelectionReport;
 use crate::error::{ConfigError, CupelError};
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
-use crate::relevance::{Judge, Judged, Question, RelevanceReport};
+use crate::relevance::{Judge, JudgeTask, Judged, Question, RelevanceReport};
 use crate::scorer::Scorer;
 use crate::slicer::Slicer;
 
@@ -151,8 +151,10 @@ impl Policy {
             let report = RelevanceReport::default();
             return JudgedItems { items, pipeline: self.to_pipeline(), report };
         };
+        let write = |_, item: &ContextItem, out: &mut String| out.push_str(item.content());
+        let verdict = JudgeTask::of_items(question.clone(), &items, write).run(&*relevance.judge);
         let Judged { report, .. } =
-            Judged::of(&*relevance.judge, relevance.blend, question, &mut items, |_| None);
+            Judged::of(relevance.judge.name(), relevance.blend, verdict, &mut items);
         let pipeline =
             if report.asked { relevance.pipeline(&self.pipeline) } else { self.to_pipeline() };
         JudgedItems { items, pipeline, report }

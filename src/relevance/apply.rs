@@ -1,8 +1,7 @@
 //! Gives items the hints of a judge, and says how that went.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use super::{Candidate, Hint, Judge, Question, Verdict};
+use super::{Candidate, Hint, Verdict};
+use crate::caught::caught;
 use crate::model::{ContextItem, ContextKind};
 
 /// What became of a question.
@@ -33,28 +32,18 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Judges items, with the whole text of each, and gives them their hints.
+    /// Gives items the hints of a verdict on them, one for each in their order.
     ///
     /// A hint that an item came with stays, or is mixed with `blend` of the judge's. A judge that
-    /// panics costs its call the relevance and nothing else.
-    pub(crate) fn of<'t>(
-        judge: &dyn Judge,
+    /// failed costs its call the relevance and nothing else.
+    pub(crate) fn of(
+        judge: &str,
         blend: f64,
-        question: &Question,
+        verdict: Result<Option<Verdict>, String>,
         items: &mut [ContextItem],
-        texts: impl Fn(usize) -> Option<&'t str>,
     ) -> Self {
-        let verdict = {
-            let mut candidates: Vec<Candidate<'_>> = Vec::with_capacity(items.len());
-            for (index, item) in items.iter().enumerate() {
-                let text = texts(index).unwrap_or_else(|| item.content());
-                let place = is_said(item).then_some(index);
-                candidates.push(Candidate { text, tokens: item.tokens(), place });
-            }
-            caught(|| judge.judge(question, &candidates))
-        };
         let mut judged = Self { blend, ..Self::default() };
-        judge.name().clone_into(&mut judged.report.judge);
+        judge.clone_into(&mut judged.report.judge);
         match verdict {
             Ok(Some(verdict)) if verdict.hints.len() == items.len() => {
                 judged.report.asked = true;
@@ -81,7 +70,8 @@ impl Judged {
         let candidate = Candidate::new(item.content(), item.tokens());
         match caught(|| verdict.further(&candidate)) {
             Ok(hint) => self.give(item, hint),
-            Err(problem) => self.report.problem = Some(problem),
+            // Its message may quote a text, so it is not repeated.
+            Err(_) => self.report.problem = Some("panicked".to_owned()),
         }
     }
 
@@ -110,9 +100,4 @@ impl Judged {
 /// Whether an item is a part of the conversation, so that its neighbours are about the same thing.
 pub(crate) fn is_said(item: &ContextItem) -> bool {
     *item.kind() == ContextKind::message() || *item.kind() == ContextKind::tool_output()
-}
-
-/// Runs somebody else's code. What its panic says may quote a text, so it is not repeated.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| "panicked".to_owned())
 }

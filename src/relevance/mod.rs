@@ -38,6 +38,7 @@ mod judge_fn;
 mod language;
 mod lexical;
 mod question;
+mod task;
 mod vectors;
 
 pub use crate::model::Hint;
@@ -49,4 +50,5 @@ pub use judge_fn::{JudgeFn, judge_fn};
 pub use language::Language;
 pub use lexical::{Corpus, Lexical};
 pub use question::Question;
+pub use task::JudgeTask;
 pub use vectors::{Vectors, cosine};

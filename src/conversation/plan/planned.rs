@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::cache::{Expected, NewestFirst};
 use super::excerpt::Excerpt;
-use super::expect::Expected;
-use super::judged::Later;
-use super::newest::NewestFirst;
-use crate::relevance::Hint;
+use crate::caught::caught;
+use crate::relevance::{Candidate, Hint, Verdict};
 
 /// The part of a plan that a candidate is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,8 +66,7 @@ impl std::fmt::Display for Part {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Planned {
-    /// The part of each candidate of the conversation, in their order. An adapter may add those of
-    /// candidates that it offers besides, and their tokens and hints.
+    /// The part of each candidate, in their order: units of messages, then documents.
     pub parts: Vec<Part>,
     /// What each of them takes in the request: as a message, or quoted.
     pub tokens: Vec<i64>,
@@ -89,16 +87,45 @@ pub struct Planned {
     pub newest_first: Option<NewestFirst>,
     /// How relevant each candidate before the cut is.
     pub hints: Vec<Option<Hint>>,
-    pub(super) later: Later,
+    pub(super) verdict: SharedVerdict,
     /// The longest result that is quoted whole.
     pub(super) quoted: i64,
 }
 
 impl Planned {
-    /// What is sent whatever is recalled, in tokens.
+    /// Tokens that are sent whatever is recalled.
     #[must_use]
     pub fn pinned_tokens(&self) -> i64 {
-        let sent = self.parts.iter().zip(&self.tokens).filter(|(part, _)| part.is_sent());
-        sent.map(|(_, tokens)| *tokens).fold(0, i64::saturating_add)
+        self.sent_tokens().fold(0, i64::saturating_add)
+    }
+
+    /// Tokens that are sent of each candidate as messages of its own.
+    pub(super) fn sent_tokens(&self) -> impl Iterator<Item = i64> {
+        let parts = self.parts.iter().zip(&self.tokens);
+        parts.map(|(part, tokens)| if part.is_sent() { *tokens } else { 0 })
+    }
+
+    /// Whether a judge has said how relevant the messages before the cut are.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.verdict.0.is_some()
+    }
+
+    /// Relevance of an item that a source brings; none when nobody can say.
+    #[must_use]
+    pub fn hint(&self, text: &str, tokens: i64) -> Option<Hint> {
+        let verdict = self.verdict.0.as_ref()?;
+        let candidate = Candidate::new(text, tokens);
+        let hint = caught(|| verdict.further(&candidate)).ok()?;
+        (0.0..=1.0).contains(&hint.value()).then_some(hint)
+    }
+}
+
+/// The judge's verdict, which judges what sources bring. Plans are equal when their decisions are.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedVerdict(pub(super) Option<Verdict>);
+
+impl PartialEq for SharedVerdict {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }

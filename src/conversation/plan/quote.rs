@@ -87,16 +87,14 @@ impl Quotation {
         self.text
     }
 
-    /// What a message takes when it is quoted.
-    pub(super) fn message_tokens(
-        index: usize,
-        role: Role,
-        text: &str,
-        counter: &dyn TokenCounter,
-    ) -> i64 {
-        let mut quotation = Self { text: String::new() };
-        quotation.message(index, role, text);
-        counter.count(&quotation.text).max(0).saturating_add(1)
+    /// A quotation that is only counted.
+    pub(super) fn unframed() -> Self {
+        Self { text: String::new() }
+    }
+
+    /// Tokens of an unframed quotation, one for the seam included; 0 when it is empty.
+    pub(super) fn tokens(&self, counter: &dyn TokenCounter) -> i64 {
+        if self.text.is_empty() { 0 } else { counter.count(&self.text).max(0).saturating_add(1) }
     }
 
     /// The tokens of the frame around what is quoted.
@@ -109,9 +107,9 @@ impl Quotation {
     /// At most what a source's item takes when it is quoted.
     #[must_use]
     pub fn source_tokens(name: &str, text: &str, counter: &dyn TokenCounter) -> i64 {
-        let mut quotation = Self { text: String::new() };
+        let mut quotation = Self::unframed();
         quotation.source(name, text);
-        counter.count(&quotation.text).max(0).saturating_add(1)
+        quotation.tokens(counter)
     }
 }
 

@@ -1,4 +1,4 @@
-//! One call's judge that is waited for: what it is asked, and what waits for its answers.
+//! State of one call's async judge: the texts it is asked about, and the items that wait for it.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -11,9 +11,13 @@ use futures::future::BoxFuture;
 use tokio::time::{Instant, Sleep};
 use tracing::Span;
 
-use super::waiting::WaitingJudge;
-use crate::gather::{BoxError, JudgeReport, SourceOutcome, caught, judge_span, new_timer};
+use super::async_judge::WaitingJudge;
+use super::report::{JudgeReport, SourceOutcome};
+use super::run::new_timer;
+use super::{BoxError, spans};
+use crate::caught::caught;
 use crate::model::ContextItem;
+use crate::relevance::apply::is_said;
 use crate::relevance::blend::mixed;
 use crate::relevance::{Candidate, Question};
 
@@ -21,12 +25,12 @@ use crate::relevance::{Candidate, Question};
 ///
 /// Items leave in the order in which they came: one that is not asked about waits behind those that
 /// are, so each list keeps its order.
-pub(super) struct Beside {
+pub(crate) struct JudgeQueue {
     settings: WaitingJudge,
     /// The judge's share in the hint of an item that came with one.
     blend: f64,
     question: Question,
-    held: VecDeque<Held>,
+    held: VecDeque<HeldItem>,
     /// What is being asked about: so many of the held ones, and the judge at work.
     batch: Option<(usize, Answers)>,
     deadline: Duration,
@@ -40,30 +44,30 @@ pub(super) struct Beside {
 
 type Answers = BoxFuture<'static, Result<Vec<f64>, BoxError>>;
 
-struct Held {
+struct HeldItem {
     /// 0 for the request's own candidates, then the sources.
     list: usize,
     item: ContextItem,
     came_with: Option<f64>,
-    asked: Option<Asked>,
+    asked: Option<JudgeText>,
 }
 
-/// What the judge sees of an item.
+/// Text of an item, as the judge sees it.
 #[derive(Clone)]
-pub(super) struct Asked {
-    pub(super) text: Arc<str>,
-    pub(super) tokens: i64,
-    pub(super) place: Option<usize>,
+pub(crate) struct JudgeText {
+    pub(crate) text: Arc<str>,
+    pub(crate) tokens: i64,
+    pub(crate) place: Option<usize>,
 }
 
-impl Asked {
+impl JudgeText {
     fn candidate(&self) -> Candidate<'_> {
         Candidate { text: &self.text, tokens: self.tokens, place: self.place }
     }
 }
 
-impl Beside {
-    pub(super) fn new(
+impl JudgeQueue {
+    pub(crate) fn new(
         settings: &WaitingJudge,
         blend: f64,
         question: Question,
@@ -86,12 +90,12 @@ impl Beside {
     }
 
     /// Whether anything waits.
-    pub(super) fn is_holding(&self) -> bool {
+    pub(crate) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
     /// Whether an item is asked about: it competes, and has a hint that the answer can change.
-    pub(super) fn wants(&self, item: &ContextItem, came_with: Option<f64>) -> bool {
+    pub(crate) fn wants(&self, item: &ContextItem, came_with: Option<f64>) -> bool {
         let is_own = came_with.is_none_or(|hint| !hint.is_finite());
         !self.over
             && !item.pinned()
@@ -99,25 +103,49 @@ impl Beside {
             && (is_own || self.blend > 0.0)
     }
 
+    /// Asks about the request's own candidates. Returns those that need not wait.
+    pub(crate) fn hold_own(
+        &mut self,
+        own: Vec<ContextItem>,
+        came_with: &[Option<f64>],
+        text: impl Fn(usize, &ContextItem) -> Arc<str>,
+    ) -> Vec<ContextItem> {
+        let mut free = Vec::new();
+        for (index, item) in own.into_iter().enumerate() {
+            let came_with = came_with.get(index).copied().flatten();
+            let wanted = self.wants(&item, came_with);
+            if !wanted && !self.is_holding() {
+                free.push(item);
+                continue;
+            }
+            let asked = wanted.then(|| {
+                let place = is_said(&item).then_some(index);
+                JudgeText { text: text(index, &item), tokens: item.tokens(), place }
+            });
+            self.hold(0, item, came_with, asked);
+        }
+        free
+    }
+
     /// Keeps an item back.
-    pub(super) fn hold(
+    pub(crate) fn hold(
         &mut self,
         list: usize,
         item: ContextItem,
         came_with: Option<f64>,
-        asked: Option<Asked>,
+        asked: Option<JudgeText>,
     ) {
-        self.held.push_back(Held { list, item, came_with, asked });
+        self.held.push_back(HeldItem { list, item, came_with, asked });
     }
 
     /// Goes as far as it can, and lets go of what need not wait any more. Ready when nothing waits.
-    pub(super) fn poll(
+    pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         release: &mut dyn FnMut(usize, ContextItem),
     ) -> Poll<()> {
         let started = *self.started.get_or_insert_with(|| {
-            self.span = judge_span(&self.report.name);
+            self.span = spans::judge(&self.report.name);
             Instant::now()
         });
         let span = self.span.clone();
@@ -149,7 +177,7 @@ impl Beside {
             }
             self.report.elapsed = started.elapsed();
         }
-        for Held { list, item, .. } in self.held.drain(..) {
+        for HeldItem { list, item, .. } in self.held.drain(..) {
             release(list, item);
         }
         Poll::Ready(())
@@ -157,11 +185,12 @@ impl Beside {
 
     /// Asks about all that waits. The judge itself runs when it is polled.
     fn ask(&mut self) -> (usize, Answers) {
-        let texts: Vec<Asked> = self.held.iter().filter_map(|held| held.asked.clone()).collect();
+        let texts: Vec<JudgeText> =
+            self.held.iter().filter_map(|held| held.asked.clone()).collect();
         self.report.texts += texts.len();
         let (judge, question) = (Arc::clone(&self.settings.judge), self.question.clone());
         let answers = Box::pin(async move {
-            let candidates: Vec<Candidate<'_>> = texts.iter().map(Asked::candidate).collect();
+            let candidates: Vec<Candidate<'_>> = texts.iter().map(JudgeText::candidate).collect();
             judge.judge(&question, &candidates).await
         });
         (self.held.len(), answers)
@@ -217,7 +246,7 @@ impl Beside {
     }
 
     /// How it has gone, when it is over or nobody waits for it any more.
-    pub(super) fn into_report(mut self) -> JudgeReport {
+    pub(crate) fn into_report(mut self) -> JudgeReport {
         if self.is_holding() {
             self.end(SourceOutcome::Abandoned);
         }
@@ -232,7 +261,7 @@ fn discard(answers: Answers) {
 }
 
 /// Mixes an answer into the hint that the policy's judge gave.
-fn give(held: &mut Held, answer: f64, weight: f64, blend: f64) {
+fn give(held: &mut HeldItem, answer: f64, weight: f64, blend: f64) {
     let Some(hint) = held.item.future_relevance_hint() else { return };
     let value = match held.came_with.filter(|hint| hint.is_finite()) {
         None => mixed(hint, answer, weight),

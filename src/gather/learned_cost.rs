@@ -1,25 +1,25 @@
-//! How long selections take, as far as the calls before have shown.
+//! Time that candidates took in the calls before.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a candidate costs, by the calls before.
+/// Time that a candidate took in the calls before.
 ///
-/// The pipeline can say what its own parts cost. A scorer of somebody else's may take a hundred
-/// times as long, and need not know.
+/// The pipeline can say what its own parts cost. A user's scorer or judge may take a hundred times as
+/// long, and need not know.
 #[derive(Debug, Default)]
-pub(super) struct Cost {
-    /// What a candidate of the last two calls took, in nanoseconds; 0 is not known.
+pub(crate) struct LearnedCost {
+    /// Nanoseconds a candidate of the last two calls took; 0 is not known.
     recent: [AtomicU64; 2],
 }
 
-impl Cost {
-    /// Of fewer candidates nothing is learned from a short call: most of it is not theirs.
+impl LearnedCost {
+    /// Ignore short runs with fewer candidates: overhead dominates their timing.
     const FEWEST: usize = 64;
     const SHORT: Duration = Duration::from_millis(1);
 
-    /// Takes note of how long it took to select from so many candidates.
-    pub(super) fn note(&self, candidates: usize, elapsed: Duration) {
+    /// Notes how long so many candidates took.
+    pub(crate) fn note(&self, candidates: usize, elapsed: Duration) {
         if candidates == 0 || (candidates < Self::FEWEST && elapsed < Self::SHORT) {
             return;
         }
@@ -30,10 +30,10 @@ impl Cost {
         before.store(last.swap(each, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// How many nanoseconds selecting from so many candidates will take; 0 when it is not known.
+    /// Nanoseconds that so many candidates will take; 0 when it is not known.
     ///
     /// The lesser of what two calls have shown: one may have been interrupted by something else.
-    pub(super) fn of(&self, candidates: usize) -> u64 {
+    pub(crate) fn of(&self, candidates: usize) -> u64 {
         let known = self.recent.iter().map(|each| each.load(Ordering::Relaxed));
         let least = known.filter(|each| *each > 0).min().unwrap_or(0);
         least.saturating_mul(candidates as u64)

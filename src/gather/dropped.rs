@@ -4,23 +4,12 @@ use std::collections::BTreeMap;
 
 use foldhash::HashMap;
 
+use super::report::DroppedCounts;
 use crate::diagnostics::{ExcludedItem, SelectionReport};
 use crate::model::{ContextItem, ExclusionReason};
 use crate::order;
 use crate::pipeline::Explain;
 use crate::slicer::{Sequence, StreamItem};
-
-/// How many items a selection made while gathering left out, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct DroppedCounts {
-    /// Items that did not fit the budget.
-    pub over_budget: usize,
-    /// Items with the content of another one that scored better.
-    pub duplicates: usize,
-    /// Items with a negative token count.
-    pub negative_tokens: usize,
-}
 
 /// Ascending from the best item to the worst.
 type Rank = (u64, Sequence);
@@ -30,7 +19,7 @@ fn rank(score: f64, sequence: Sequence) -> Rank {
 }
 
 /// The best dropped items; memory for no more of them than the sample.
-pub(super) struct DroppedItems {
+pub(crate) struct DroppedItems {
     limit: usize,
     /// The worst of the sample is the last.
     sample: BTreeMap<Rank, StreamItem<ContextItem>>,
@@ -42,7 +31,7 @@ pub(super) struct DroppedItems {
 }
 
 impl DroppedItems {
-    pub(super) fn new(limit: usize, deduplicating: bool) -> Self {
+    pub(crate) fn new(limit: usize, deduplicating: bool) -> Self {
         Self {
             limit,
             sample: BTreeMap::new(),
@@ -53,7 +42,7 @@ impl DroppedItems {
     }
 
     /// Takes note of an item that competes for a place.
-    pub(super) fn scored(&mut self, sequence: Sequence, score: f64, item: &ContextItem) {
+    pub(crate) fn scored(&mut self, sequence: Sequence, score: f64, item: &ContextItem) {
         self.scored += 1;
         if let Some(best) = &mut self.best {
             let rank = rank(score, sequence);
@@ -63,7 +52,7 @@ impl DroppedItems {
     }
 
     /// Takes an item that is out for good.
-    pub(super) fn add(&mut self, dropped: StreamItem<ContextItem>) {
+    pub(crate) fn add(&mut self, dropped: StreamItem<ContextItem>) {
         self.negative_tokens += usize::from(dropped.tokens < 0);
         if self.limit > 0 {
             self.sample.insert(rank(dropped.score, dropped.sequence), dropped);
@@ -74,7 +63,7 @@ impl DroppedItems {
     }
 
     /// What was left out, when so many items that were scored are selected.
-    pub(super) fn counts(&self, selected: usize) -> DroppedCounts {
+    pub(crate) fn counts(&self, selected: usize) -> DroppedCounts {
         let unique = self.best.as_ref().map_or(self.scored, HashMap::len);
         DroppedCounts {
             over_budget: unique.saturating_sub(selected),
@@ -84,7 +73,7 @@ impl DroppedItems {
     }
 
     /// Adds the sample to a report, with the reasons a batch would give.
-    pub(super) fn explain_into(
+    pub(crate) fn explain_into(
         self,
         report: &mut SelectionReport,
         explain: &Explain<'_>,

@@ -1,8 +1,8 @@
-//! What a plan did with one call.
+//! The plan of one call, as reports show it.
 
-use crate::conversation::bare_text;
-use crate::conversation::plan::{Broke, NewestFirst, Part, Planned, Prices};
-use crate::model::{ContextItem, ContextKind};
+use super::cache::{Broke, NewestFirst, Prices};
+use super::planned::{Part, Planned};
+use crate::model::ContextItem;
 
 /// The plan of one call: how it was cut, what was recalled, and what a prompt cache may know of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub struct TurnReport {
     /// What newest-first trimming would have sent, where the plan is asked to
     /// [compare](crate::model::TurnPlan::compare).
     pub newest_first: Option<NewestFirst>,
-    parts: Vec<(ContextItem, Part)>,
+    units: Vec<ReportedUnit>,
     same_recall: bool,
     written_up_to: Option<i64>,
     /// Tokens beside the conversation: tools and formats.
@@ -40,23 +40,36 @@ pub struct TurnReport {
     recalled: Vec<ContextItem>,
 }
 
-/// Items of a request, each with the part of it that it stands in.
-type Parts<'a> = Vec<&'a (ContextItem, Part)>;
+/// A candidate of the request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ReportedUnit {
+    pub(crate) item: ContextItem,
+    pub(crate) part: Part,
+    /// Hash of who says what in it, wherever it stands.
+    pub(crate) key: u64,
+    pub(crate) is_document: bool,
+}
+
+impl ReportedUnit {
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.key == other.key && self.is_document == other.is_document
+    }
+}
 
 impl TurnReport {
-    pub(super) fn new(planned: &Planned, parts: Vec<(ContextItem, Part)>, window: i64) -> Self {
+    pub(crate) fn new(planned: &Planned, excerpts: usize) -> Self {
         Self {
             whole: planned.whole,
             share: planned.share,
             recalled_tokens: 0,
-            excerpts: planned.excerpts.len(),
+            excerpts,
             cached_tokens: planned.expected.cached_tokens,
             new_tokens: 0,
             written_tokens: 0,
             broke: planned.expected.broke,
-            window,
+            window: 0,
             newest_first: planned.newest_first,
-            parts,
+            units: Vec::new(),
             same_recall: planned.expected.same_recall,
             written_up_to: planned.expected.written_up_to,
             fixed_tokens: 0,
@@ -64,7 +77,7 @@ impl TurnReport {
         }
     }
 
-    pub(super) fn finish(
+    pub(crate) fn finish(
         mut self,
         sent: i64,
         fixed: i64,
@@ -79,6 +92,12 @@ impl TurnReport {
         }
         self.split(sent);
         self
+    }
+
+    /// Adds the candidates with their parts, for those who asked for a report, and the window.
+    pub(crate) fn complete(&mut self, units: Vec<ReportedUnit>, window: i64) {
+        self.units = units;
+        self.window = window;
     }
 
     /// Says what of so many tokens is new, and what of that is taken up.
@@ -105,7 +124,7 @@ impl TurnReport {
     /// whose adapter shows only their beginning, that and their size.
     #[must_use]
     pub fn following(mut self, before: &Self) -> Self {
-        if self.broke == Some(Broke::Unknown) || self.parts.is_empty() || before.parts.is_empty() {
+        if self.broke == Some(Broke::Unknown) || self.units.is_empty() || before.units.is_empty() {
             return self;
         }
         let sent = self.cached_tokens.saturating_add(self.new_tokens);
@@ -122,47 +141,46 @@ impl TurnReport {
         self
     }
 
-    /// What was sent of the request, or could have been, in its order: documents stand before the
-    /// conversation.
-    fn in_order(&self) -> (Parts<'_>, Parts<'_>) {
-        self.parts.iter().partition(|(item, _)| *item.kind() == ContextKind::document())
+    /// Units of the request in its order: documents stand before the conversation.
+    fn in_order(&self) -> (Vec<&ReportedUnit>, Vec<&ReportedUnit>) {
+        self.units.iter().partition(|unit| unit.is_document)
     }
 
     /// Whether the conversation is that of another call, and goes on behind its end.
     fn continues(&self, before: &Self) -> bool {
         let ((_, now), (_, then)) = (self.in_order(), before.in_order());
-        let same = now.iter().zip(&then).filter(|(now, then)| says_the_same(&now.0, &then.0));
+        let same = now.iter().zip(&then).filter(|(now, then)| now.says_the_same(then));
         same.count() == then.len()
     }
 
     /// Tokens that stand at the beginning of both requests; and whether that is all of the other, up
     /// to what it had recalled.
     fn shared_with(&self, before: &Self) -> (i64, bool) {
-        let sent = |report: &Self| {
+        fn sent(report: &TurnReport) -> Vec<&ReportedUnit> {
             let (documents, conversation) = report.in_order();
             let all = documents.into_iter().chain(conversation);
-            all.filter(|(_, part)| part.is_sent()).cloned().collect::<Vec<_>>()
-        };
+            all.filter(|unit| unit.part.is_sent()).collect()
+        }
         let (now, then) = (sent(self), sent(before));
         let mut shared = self.fixed_tokens;
         let same_recall = self.recalled_tokens == before.recalled_tokens
             && self.recalled.len() == before.recalled.len()
             && self.recalled.iter().zip(&before.recalled).all(|(a, b)| a.content() == b.content());
-        for (at, (item, part)) in then.iter().enumerate() {
+        for (at, then) in then.into_iter().enumerate() {
             let same = now
                 .get(at)
-                .filter(|(other, _)| says_the_same(other, item) && other.tokens() == item.tokens());
-            let Some((_, part_now)) = same else { return (shared, false) };
-            let asked = *part == Part::Question || *part_now == Part::Question;
+                .filter(|now| now.says_the_same(then) && now.item.tokens() == then.item.tokens());
+            let Some(now) = same else { return (shared, false) };
+            let asked = then.part == Part::Question || now.part == Part::Question;
             let recalls = self.recalled_tokens > 0 || before.recalled_tokens > 0;
             if asked && recalls {
                 // What is recalled is the first part of the question.
-                if !(same_recall && part == part_now) {
+                if !(same_recall && then.part == now.part) {
                     return (shared, true);
                 }
                 shared = shared.saturating_add(self.recalled_tokens);
             }
-            shared = shared.saturating_add(item.tokens());
+            shared = shared.saturating_add(then.item.tokens());
         }
         (shared, true)
     }
@@ -170,23 +188,18 @@ impl TurnReport {
     /// The part of the plan that an item of the report was in; none for what sources gave.
     #[must_use]
     pub fn part_of(&self, item: &ContextItem) -> Option<Part> {
-        let found = self.parts.iter().find(|(known, _)| ContextItem::same(known, item));
-        found.map(|(_, part)| *part)
+        let found = self.units.iter().find(|unit| ContextItem::same(&unit.item, item));
+        found.map(|unit| unit.part)
     }
 
     /// Whether an item of the report is sent as a message of its own.
-    pub(super) fn is_sent(&self, item: &ContextItem) -> bool {
+    pub(crate) fn is_sent(&self, item: &ContextItem) -> bool {
         self.part_of(item).is_some_and(Part::is_sent)
     }
 
     /// Every candidate of the request with its part, in the order of the conversation. Empty when
     /// nobody asked for a report.
     pub fn parts(&self) -> impl Iterator<Item = (&ContextItem, Part)> {
-        self.parts.iter().map(|(item, part)| (item, *part))
+        self.units.iter().map(|unit| (&unit.item, unit.part))
     }
-}
-
-/// Whether two candidates are the same messages, wherever they stand.
-fn says_the_same(one: &ContextItem, other: &ContextItem) -> bool {
-    one.content() == other.content() || bare_text(one.content()) == bare_text(other.content())
 }

@@ -3,15 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::ContextError;
-use super::call::tell;
-use super::cost::Cost;
-use super::dropped::{DroppedCounts, DroppedItems};
-use super::observe::Watchers;
-use super::pinned::Explanation;
-use super::select::{Chosen, SourceNotes};
-use crate::diagnostics::TraceCollector as _;
-use crate::gather::{Pace, PinRoom, SourceFacts, TimeSlice, origin};
+use super::candidates::{PinRoom, SourceFacts, origin};
+use super::chosen::{Chosen, NotSelected, SourceNotes};
+use super::dropped::DroppedItems;
+use super::learned_cost::LearnedCost;
+use super::report::StreamReport;
+use super::time_slice::{Pace, TimeSlice};
+use crate::diagnostics::{TraceCollector as _, Watchers, tell};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
@@ -30,30 +28,20 @@ pub struct Snapshot {
     pub arrived: usize,
 }
 
-pub(super) type ProgressHook = Arc<dyn Fn(&Snapshot) + Send + Sync>;
+pub(crate) type ProgressHook = Arc<dyn Fn(&Snapshot) + Send + Sync>;
 
 /// How a layer selects while it gathers.
 #[derive(Clone)]
-pub(super) struct StreamingMode {
-    pub(super) dropped_sample: usize,
-    pub(super) on_progress: Option<ProgressHook>,
+pub(crate) struct StreamingMode {
+    pub(crate) dropped_sample: usize,
+    pub(crate) on_progress: Option<ProgressHook>,
 }
 
 impl StreamingMode {
     /// Whether somebody wants to see the selection grow.
-    pub(super) fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(&self) -> bool {
         self.on_progress.is_some()
     }
-}
-
-/// What arrived and what was left out, for a selection that was made while gathering.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct StreamReport {
-    /// How many candidates arrived, the request's own among them.
-    pub arrived: usize,
-    /// How many were left out, and why; the report lists the best of them.
-    pub dropped: DroppedCounts,
 }
 
 /// Items whose scores take no longer than this, in nanoseconds, are looked at when they arrive.
@@ -66,7 +54,7 @@ const MOST_WAITING: usize = 16_384;
 ///
 /// An item's [`Sequence`] says which list it is of, and where it stands there; list 0 is the
 /// request, the sources follow.
-pub(super) struct Streaming {
+pub(crate) struct Streaming {
     pipeline: Pipeline,
     /// With its clock stopped, so that an item does not lose because it came late.
     scorer: Arc<dyn Scorer>,
@@ -81,7 +69,7 @@ pub(super) struct Streaming {
     /// Items that have not been looked at.
     waiting: VecDeque<(Sequence, ContextItem)>,
     pace: Pace,
-    cost: Arc<Cost>,
+    cost: Arc<LearnedCost>,
     pinned: Vec<(Sequence, ContextItem)>,
     /// Pins of optional sources, which stay only if they fit beside all others.
     optional_pins: Vec<(Sequence, ContextItem)>,
@@ -93,12 +81,12 @@ pub(super) struct Streaming {
 }
 
 impl Streaming {
-    pub(super) fn new(
+    pub(crate) fn new(
         pipeline: &Pipeline,
         mode: &StreamingMode,
         facts: Arc<[SourceFacts]>,
         budget: ContextBudget,
-        cost: Arc<Cost>,
+        cost: Arc<LearnedCost>,
         wants_report: bool,
         copies_of_any_size: bool,
     ) -> Self {
@@ -136,7 +124,7 @@ impl Streaming {
     }
 
     /// Takes items of a list, in their order.
-    pub(super) fn take_all(&mut self, list: usize, items: Vec<ContextItem>) {
+    pub(crate) fn take_all(&mut self, list: usize, items: Vec<ContextItem>) {
         let Some(length) = self.lengths.get_mut(list) else {
             return;
         };
@@ -154,12 +142,12 @@ impl Streaming {
     }
 
     /// How many items there still is something to do about.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.slice.live_len()
     }
 
     /// Looks at items that wait, for about a millisecond; says whether there were any.
-    pub(super) fn score_some(&mut self) -> bool {
+    pub(crate) fn score_some(&mut self) -> bool {
         let before = self.waiting.len();
         let mut slice = TimeSlice::begin(self.pace);
         while let Some((sequence, item)) = self.waiting.pop_front() {
@@ -262,7 +250,7 @@ impl Streaming {
     }
 
     /// Whether nothing that the open sources can still yield would change the selection.
-    pub(super) fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
+    pub(crate) fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
         let open = self.promises.iter().enumerate().filter(|(source, _)| is_open(*source));
         self.waiting.is_empty()
             && self.optional_pins.is_empty()
@@ -292,11 +280,7 @@ impl Streaming {
     }
 
     /// Places what is selected and explains what is not.
-    pub(super) fn finish(
-        mut self,
-        mut watchers: Watchers,
-        explanation: Explanation,
-    ) -> Result<Chosen, ContextError> {
+    pub(crate) fn finish(mut self, mut watchers: Watchers) -> Result<Chosen, NotSelected> {
         while let Some((sequence, item)) = self.waiting.pop_front() {
             self.take(sequence, item);
         }
@@ -328,7 +312,12 @@ impl Streaming {
         let positions = self
             .pipeline
             .place_selected(&items, &scores, &arrival, arrived, &budget, &mut watchers)
-            .map_err(|error| explanation.of(error, &items))?;
+            .map_err(|error| {
+                NotSelected::new(error, &items, |position| {
+                    let sequence = sequences.get(position)?;
+                    (sequence.stream == 0).then_some(sequence.position as usize)
+                })
+            })?;
         let counts = dropped.counts(positions.len().saturating_sub(pins));
         let wants_report = watchers.want_report();
         let explain_scores = watchers.wants_score_parts();

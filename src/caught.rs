@@ -1,4 +1,4 @@
-//! Panics in code that users wrote.
+//! Panics in code that users wrote, caught.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,11 +1,81 @@
-//! A selection of the layer as something to look at.
+//! What one call selected, from what, and why.
 
 use foldhash::HashMap;
 
-use super::{Selection, StreamReport, TurnReport};
-use crate::conversation::plan::Prices;
+use crate::conversation::plan::{Prices, TurnReport};
+use crate::diagnostics::SelectionReport;
 use crate::explain::{Explanation, SourceTiming};
-use crate::gather::{JudgeReport, SourceOutcome, SourceReport};
+use crate::gather::{GatherReport, JudgeReport, SourceOutcome, SourceReport, StreamReport};
+use crate::model::{ContextBudget, Placed};
+
+/// What one call selected, from what, and why.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Selection {
+    /// Every candidate with its reason.
+    pub report: SelectionReport,
+    /// How each source went.
+    pub gather: GatherReport,
+    /// The budget the selection had: the provider's, less the fixed tokens.
+    pub budget: ContextBudget,
+    /// Tokens that were not up for selection.
+    pub fixed_tokens: i64,
+    /// How many parts of the request were [refused](super::Refused) or
+    /// [withdrawn](super::ContextAdapter::withdrawn); the report lists them among the excluded
+    /// ones.
+    pub refused: usize,
+    /// What is in the request that is sent.
+    pub sent: Sent,
+    /// What is sent beside the selection and could not be counted, in words: the request may be
+    /// larger than the budget by as much.
+    pub uncounted: Vec<String>,
+    /// Set when the turn was [planned](crate::conversation::plan).
+    pub plan: Option<Box<TurnReport>>,
+    /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
+    /// the best ones, and the totals count everything. None when everything had arrived before.
+    pub stream: Option<StreamReport>,
+}
+
+/// What is in a request, counted when it was built. It is there without a report as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Sent {
+    /// How many items the request has.
+    pub items: usize,
+    /// Their tokens, and those of the frame around what a plan quotes; the fixed tokens come on top.
+    pub tokens: i64,
+    /// How many candidates it does not have: left out, refused, or selected and then withdrawn.
+    pub left_out: usize,
+}
+
+impl Sent {
+    /// Counts what is placed of `candidates`, the refused ones among them.
+    pub(super) fn count(placed: &[Placed], candidates: usize) -> Self {
+        let tokens = placed.iter().map(|placed| placed.item.tokens());
+        Self {
+            items: placed.len(),
+            tokens: tokens.fold(0, i64::saturating_add),
+            left_out: candidates.saturating_sub(placed.len()),
+        }
+    }
+}
+
+impl Selection {
+    /// Stands where a selection will be.
+    pub(super) fn empty() -> Self {
+        Self {
+            report: SelectionReport::default(),
+            gather: GatherReport::default(),
+            budget: ContextBudget::bare(0, 0),
+            fixed_tokens: 0,
+            refused: 0,
+            sent: Sent::default(),
+            uncounted: Vec::new(),
+            plan: None,
+            stream: None,
+        }
+    }
+}
 
 impl Selection {
     /// The selection as something to look at: as text, or as a page.
@@ -107,41 +177,4 @@ fn timing(source: &SourceReport) -> SourceTiming {
         details.push(format!("{} pins lifted", source.pins_lifted));
     }
     if details.is_empty() { timing } else { timing.detail(details.join("; ")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::conversation::plan::{Part, Plain, Turn};
-    use crate::conversation::{Conversation, Message, Role, Rules};
-    use crate::diagnostics::{IncludedItem, InclusionReason, SelectionReport};
-    use crate::model::{ContextItem, TurnPlan};
-    use crate::tokens::HeuristicCounter;
-
-    #[test]
-    fn a_planned_call_says_its_parts_and_what_a_cache_may_know() {
-        let messages = vec![Message::new(Role::User, "And what was answer 3?", 10)];
-        let texts = Plain::new(&messages, &HeuristicCounter);
-        let mut conversation = Conversation::new(messages.clone(), &Rules::new()).unwrap();
-        let plan = TurnPlan::new();
-        let planned = conversation.plan(&Turn::new(&plan, 4_000), &texts).unwrap();
-        let items = ["instructions", "question", "of a source"]
-            .map(|text| ContextItem::new(text, 10).unwrap());
-        let [head, question, _] = &items;
-        let parts = vec![(head.clone(), Part::Head), (question.clone(), Part::Question)];
-        let included =
-            items.iter().map(|item| IncludedItem::new(item.clone(), 1.0, InclusionReason::Pinned));
-        let report = SelectionReport::new(Vec::new(), included.collect(), Vec::new(), Vec::new());
-        let plan = TurnReport::new(planned, parts, 4_000).finish(30, 0, 0, Vec::new());
-        let selection = Selection { report, plan: Some(Box::new(plan)), ..Selection::empty() };
-
-        let explanation = selection.explain();
-        let part = |entry: &IncludedItem| entry.details.as_ref().and_then(|d| d.part.clone());
-        let shown: Vec<_> = explanation.report.included.iter().map(part).collect();
-        assert_eq!(shown, [Some("head".to_owned()), Some("question".to_owned()), None]);
-        let cache = explanation.cache.as_ref().unwrap();
-        assert_eq!(cache.cached_tokens + cache.new_tokens, 30);
-        let text = explanation.text().brief().to_string();
-        assert!(text.contains("from the cache:"), "{text}");
-    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::gather::BoxError;
+use super::BoxError;
 use crate::names::short_type_name;
 use crate::relevance::{Candidate, DEFAULT_BLEND_WEIGHT, Question};
 
@@ -109,9 +109,9 @@ impl fmt::Debug for dyn AsyncJudge {
 ///
 /// A judge that is late, fails, panics or answers wrongly costs its call that part and nothing else:
 /// what it has not judged keeps the hint of the policy's judge, and
-/// [`GatherReport::judge`](crate::gather::GatherReport::judge) says what happened.
+/// [`GatherReport::judge`](super::GatherReport::judge) says what happened.
 ///
-/// When [selecting while gathering](super::CupelLayerBuilder::select_while_gathering), what arrives
+/// When [selecting while gathering](crate::layer::CupelLayerBuilder::select_while_gathering), what arrives
 /// waits for the judge before it is scored, in batches: everything that came while the batch before
 /// was being judged. What is selected is what a batch with the same hints would have selected.
 ///
@@ -144,9 +144,9 @@ impl fmt::Debug for dyn AsyncJudge {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct WaitingJudge {
-    pub(super) judge: Arc<dyn AsyncJudge>,
-    pub(super) weight: f64,
-    pub(super) deadline: Duration,
+    pub(crate) judge: Arc<dyn AsyncJudge>,
+    pub(crate) weight: f64,
+    pub(crate) deadline: Duration,
     steps: Option<u32>,
 }
 
@@ -174,7 +174,7 @@ impl WaitingJudge {
 
     /// Sets how long its answers are waited for, from the beginning of gathering on, all batches
     /// together; half a second unless set, and never longer than the
-    /// [gather deadline](super::CupelLayerBuilder::gather_deadline).
+    /// [gather deadline](crate::layer::CupelLayerBuilder::gather_deadline).
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
@@ -189,7 +189,7 @@ impl WaitingJudge {
     }
 
     /// What is wrong with the settings.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let name = self.judge.name();
         if name.trim().is_empty() {
             return Err("the waiting judge has no name; give it one".to_owned());
@@ -214,7 +214,7 @@ impl WaitingJudge {
     }
 
     /// An answer as it is used; none when it is not believed.
-    pub(super) fn believed(&self, answer: f64) -> Option<f64> {
+    pub(crate) fn believed(&self, answer: f64) -> Option<f64> {
         let answer = (0.0..=1.0).contains(&answer).then_some(answer)?;
         Some(match self.steps {
             Some(steps) => (answer * f64::from(steps)).round() / f64::from(steps),

@@ -1,0 +1,203 @@
+//! What an adapter writes into its request: the edits that a selection comes to.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher};
+
+use super::plan::{Excerpt, Expected, Part, Planned, ReportedUnit, TurnReport};
+use super::texts::Texts;
+use super::units::{Arranged, Conversation};
+use super::{Message, Role};
+use crate::model::{ContextBudget, ContextItem, Origin, Placed};
+
+/// A selection as changes to a request.
+///
+/// An adapter of plain items writes [`placed`](Self::placed). An adapter of a conversation keeps the
+/// messages in [`kept`](Self::kept), replaces results by [`excerpts`](Self::excerpts), and puts the
+/// [`quotation`](Self::quotation) before the user's last words.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Edits {
+    /// Selected items that are written as they are, in the placer's order. For a conversation: what
+    /// sources gave and the plan does not quote.
+    pub placed: Vec<Placed>,
+    /// Indexes of the messages that stay, ascending. All others are dropped.
+    pub kept: Vec<usize>,
+    /// Numbers of the request's documents that stay where they are, ascending.
+    pub documents: Vec<usize>,
+    /// Texts in the place of tools' results, by message and by the result's number in it.
+    pub excerpts: BTreeMap<(usize, usize), Excerpt>,
+    /// Text before everything that the user says in a message.
+    pub quotation: Option<QuotationEdit>,
+    /// The plan that was followed, where the turn was planned. An adapter lowers
+    /// [`Planned::expected`] to what its API's prompt cache can know.
+    pub plan: Option<Planned>,
+    /// Tokens beside the conversation: tools and formats.
+    pub fixed_tokens: i64,
+    /// Whether the layer has sources.
+    pub has_sources: bool,
+    conversation: Option<Conversation>,
+}
+
+/// Text that becomes the first part of a user's message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QuotationEdit {
+    /// Index of the message.
+    pub message: usize,
+    /// The text.
+    pub text: String,
+    /// Its tokens, with those of the part that holds it.
+    pub tokens: i64,
+}
+
+impl Edits {
+    /// Edits of a request that was taken apart into items.
+    #[must_use]
+    pub fn of_items(placed: Vec<Placed>) -> Self {
+        Self { placed, ..Self::default() }
+    }
+
+    /// The messages of the conversation as they were read.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        self.conversation.as_ref().map_or(&[], |conversation| conversation.messages())
+    }
+
+    /// Indexes of the messages that a candidate stands for.
+    #[must_use]
+    pub fn messages_of(&self, candidate: usize) -> &[usize] {
+        let conversation = self.conversation.as_ref();
+        conversation.map_or(&[], |conversation| conversation.messages_of(candidate))
+    }
+
+    /// Role of a message.
+    #[must_use]
+    pub fn role_of(&self, message: usize) -> Option<Role> {
+        self.messages().get(message).map(|message| message.role)
+    }
+
+    /// Whether the plan cut the conversation, so that marks of a prompt cache are worth setting.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| !plan.whole)
+    }
+
+    /// Whether any message is dropped or changed.
+    #[must_use]
+    pub fn changes_messages(&self) -> bool {
+        self.kept.len() < self.messages().len()
+            || !self.excerpts.is_empty()
+            || self.quotation.is_some()
+    }
+
+    /// The expectation of the prompt cache, to be lowered.
+    pub fn expected_mut(&mut self) -> Option<&mut Expected> {
+        self.plan.as_mut().map(|plan| &mut plan.expected)
+    }
+}
+
+impl Conversation {
+    /// The edits that a selection comes to.
+    pub(crate) fn edits(
+        self,
+        placed: Vec<Placed>,
+        plan: Option<Planned>,
+        texts: &dyn Texts,
+    ) -> Edits {
+        let Some(mut plan) = plan else {
+            let Arranged { kept, documents, retrieved, .. } = self.arrange(placed);
+            let conversation = Some(self);
+            return Edits { placed: retrieved, kept, documents, conversation, ..Edits::default() };
+        };
+        let is_sent = |unit: usize| plan.parts.get(unit).is_none_or(|part| part.is_sent());
+        let mut arranged = self.arrange_by(placed, is_sent);
+        let first = plan.parts.len().saturating_sub(self.documents.len());
+        let (kept, quoted): (Vec<usize>, Vec<usize>) =
+            arranged.documents.drain(..).partition(|document| is_sent(first + document));
+        let text = self.quotation(&plan, &arranged, &quoted, texts);
+        let quotation = plan.question.zip(text).map(|(message, text)| {
+            let tokens = self.counter.count(&text).max(0).saturating_add(self.part.tokens());
+            QuotationEdit { message, text, tokens }
+        });
+        Edits {
+            placed: Vec::new(),
+            kept: arranged.kept,
+            documents: kept,
+            excerpts: std::mem::take(&mut plan.excerpts),
+            quotation,
+            plan: Some(plan),
+            conversation: Some(self),
+            ..Edits::default()
+        }
+    }
+
+    /// The candidates with their parts, for a report.
+    pub(crate) fn reported_units(
+        &self,
+        items: &[ContextItem],
+        parts: &[Part],
+        texts: &dyn Texts,
+    ) -> Vec<ReportedUnit> {
+        let units = items.iter().zip(parts).enumerate().map(|(unit, (item, part))| ReportedUnit {
+            item: item.clone(),
+            part: *part,
+            key: self.key(unit, item, texts),
+            is_document: self.messages_of(unit).is_empty(),
+        });
+        units.collect()
+    }
+
+    /// Hash of who says what in a candidate.
+    fn key(&self, candidate: usize, item: &ContextItem, texts: &dyn Texts) -> u64 {
+        let members = self.messages_of(candidate);
+        if members.is_empty() {
+            return item.content_hash();
+        }
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        for index in members {
+            let Some(message) = self.messages.get(*index) else { continue };
+            hasher.write(message.role.name().as_bytes());
+            hasher.write(texts.message(*index, message).as_bytes());
+            hasher.write_i64(message.tokens);
+        }
+        hasher.finish()
+    }
+}
+
+impl Planned {
+    /// Gives the request's candidates their tokens, pins and hints, and says what the selection may take.
+    pub(crate) fn prepare(&self, own: &mut [ContextItem], budget: &ContextBudget) -> ContextBudget {
+        let parts = self.parts.iter().zip(&self.tokens).zip(&self.hints);
+        for (item, ((part, tokens), hint)) in own.iter_mut().zip(parts) {
+            item.set_tokens(*tokens);
+            item.set_pinned(part.is_sent());
+            if let Some(hint) = hint.as_ref().filter(|_| item.future_relevance_hint().is_none()) {
+                item.set_hint(hint.clone());
+            }
+        }
+        let pinned = own.iter().filter(|item| item.pinned()).map(ContextItem::tokens);
+        let pinned = pinned.fold(0, i64::saturating_add);
+        let target = pinned.saturating_add(self.share.saturating_sub(self.frame));
+        // Where pins do not fit, the pipeline says so.
+        let target = target.clamp(0, budget.target_tokens());
+        ContextBudget::trusted(budget.max_tokens(), target, budget.output_reserve())
+    }
+
+    /// Whether a selected item is quoted.
+    pub(crate) fn is_recalled(&self, placed: &Placed) -> bool {
+        match placed.origin {
+            Origin::Request(unit) => self.parts.get(unit).is_none_or(|part| *part == Part::Earlier),
+            Origin::Source { .. } => true,
+        }
+    }
+}
+
+impl TurnReport {
+    /// A report on what was sent: so many tokens beside the fixed ones, and these items recalled.
+    pub(crate) fn of(edits: &Edits, sent: i64, recalled: Vec<ContextItem>) -> Option<Self> {
+        let quoted = edits.quotation.as_ref().map_or(0, |quotation| quotation.tokens);
+        let report = Self::new(edits.plan.as_ref()?, edits.excerpts.len());
+        let fixed = edits.fixed_tokens;
+        Some(report.finish(sent.saturating_add(fixed), fixed, quoted, recalled))
+    }
+}

@@ -1,0 +1,47 @@
+//! Settings and room of one turn.
+
+use crate::model::TurnPlan;
+
+/// Settings and room of one turn.
+#[derive(Debug, Clone)]
+#[must_use]
+#[non_exhaustive]
+pub struct Turn<'a> {
+    /// The settings.
+    pub plan: &'a TurnPlan,
+    /// The model's window, on which the grid, the shares and the lengths of excerpts depend.
+    pub window: i64,
+    /// What of it the conversation and what is recalled may take.
+    pub room: i64,
+    /// What is sent besides: tools and formats.
+    pub fixed_tokens: i64,
+    /// Whether there are sources: what they bring needs room in any request.
+    pub has_sources: bool,
+    /// Whether the request stands for more than it holds, so that nothing is known of its prefix.
+    pub remote: bool,
+}
+
+impl<'a> Turn<'a> {
+    /// A window that is all the conversation's.
+    pub fn new(plan: &'a TurnPlan, window: i64) -> Self {
+        Self { plan, window, room: window, fixed_tokens: 0, has_sources: false, remote: false }
+    }
+
+    /// Sets what of the window the conversation may take.
+    pub fn room(mut self, tokens: i64) -> Self {
+        self.room = tokens;
+        self
+    }
+
+    /// Sets what is sent besides.
+    pub fn fixed_tokens(mut self, tokens: i64) -> Self {
+        self.fixed_tokens = tokens;
+        self
+    }
+
+    /// Says that there are sources.
+    pub fn has_sources(mut self, there_are: bool) -> Self {
+        self.has_sources = there_are;
+        self
+    }
+}

@@ -1,0 +1,89 @@
+//! What a selection came to, made at the end or while items arrived.
+
+use super::report::StreamReport;
+use crate::diagnostics::{ExcludedItem, SelectionReport};
+use crate::error::CupelError;
+use crate::model::{ContextItem, ExclusionReason, Placed, Refused};
+
+/// What was selected, and what there is to say about it.
+#[derive(Default)]
+pub(crate) struct Chosen {
+    /// In presentation order.
+    pub(crate) placed: Vec<Placed>,
+    /// Empty when nobody wants it.
+    pub(crate) report: SelectionReport,
+    pub(crate) stream: Option<StreamReport>,
+    /// One entry a source.
+    pub(crate) sources: Vec<SourceNotes>,
+    /// Number of items there were to select from.
+    pub(crate) candidates: usize,
+}
+
+/// What selecting has found out about a source.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SourceNotes {
+    pub(crate) pins_lifted: usize,
+    pub(crate) broke_promise: bool,
+}
+
+/// An error of the pipeline, with the largest pinned items if these do not fit.
+pub(crate) struct NotSelected {
+    pub(crate) error: CupelError,
+    /// Each with its index among the request's own candidates, if it is one.
+    pub(crate) largest: Vec<(Option<usize>, ContextItem)>,
+}
+
+impl NotSelected {
+    /// `own` says which of the request's own candidates an item is, by its position in `items`.
+    pub(crate) fn new(
+        error: CupelError,
+        items: &[ContextItem],
+        own: impl Fn(usize) -> Option<usize>,
+    ) -> Self {
+        let mut largest = Vec::new();
+        if matches!(error, CupelError::PinnedExceedsBudget { .. }) {
+            let pinned = items.iter().enumerate().filter(|(_, item)| item.pinned());
+            let mut pinned: Vec<(usize, &ContextItem)> = pinned.collect();
+            pinned.sort_by_key(|(_, item)| std::cmp::Reverse(item.tokens()));
+            let three = pinned.into_iter().take(3);
+            largest.extend(three.map(|(position, item)| (own(position), item.clone())));
+        }
+        Self { error, largest }
+    }
+}
+
+impl Chosen {
+    /// Lists what was never up for selection among the excluded items.
+    pub(crate) fn add_refused(&mut self, refused: Vec<Refused>) {
+        self.report.total_candidates += refused.len();
+        for Refused { item, .. } in &refused {
+            self.report.total_tokens_considered =
+                self.report.total_tokens_considered.saturating_add(item.tokens());
+        }
+        self.report.exclude(refused.into_iter().map(|Refused { item, why }| {
+            let reason = ExclusionReason::Filtered { filter_name: why };
+            ExcludedItem::new(item, 0.0, reason)
+        }));
+    }
+
+    /// Takes out what was selected and cannot be sent: positions in `placed`, ascending, and why.
+    pub(crate) fn withdraw(&mut self, withdrawn: Vec<(usize, String)>) {
+        let mut excluded = Vec::with_capacity(withdrawn.len());
+        for (position, why) in withdrawn.into_iter().rev() {
+            if position < self.placed.len() {
+                self.placed.remove(position);
+            }
+            // A report lists the selection in the order in which it is placed.
+            if position < self.report.included.len() {
+                let included = self.report.included.remove(position);
+                let reason = ExclusionReason::Filtered { filter_name: why };
+                let mut out = ExcludedItem::new(included.item, included.score, reason);
+                out.details = included.details;
+                excluded.push(out);
+            }
+        }
+        if !excluded.is_empty() {
+            self.report.exclude(excluded);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Selects from everything that has arrived.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::diagnostics::{NullTraceCollector, TraceCollector, Watchers};
+use crate::gather::{
+    Arrivals, Candidates, Chosen, LearnedCost, NotSelected, SourceFacts, SourceNotes,
+};
+use crate::model::{ContextBudget, Refused};
+use crate::pipeline::Pipeline;
+
+/// A selection to be made, here or on the blocking pool.
+pub(super) struct Job {
+    pub(super) pipeline: Pipeline,
+    pub(super) facts: Arc<[SourceFacts]>,
+    pub(super) arrivals: Arrivals,
+    pub(super) budget: ContextBudget,
+    pub(super) refused: Vec<Refused>,
+    pub(super) watchers: Watchers,
+    pub(super) cost: Arc<LearnedCost>,
+}
+
+/// Steps for building a candidate, and dropping it again.
+const STEPS_PER_CANDIDATE: u64 = 36;
+
+/// Steps for listing a candidate in a report.
+const STEPS_PER_REPORTED: u64 = 150;
+
+impl Job {
+    /// Duration of the selection in steps of about a nanosecond: what its parts say, or what the calls
+    /// before have shown, whichever is more.
+    pub(super) fn steps(&self) -> u64 {
+        let Self { pipeline, arrivals, budget, .. } = self;
+        let candidates = arrivals.len();
+        let slicing = pipeline.slicer().steps(candidates, budget.target_tokens());
+        let declared = arrivals
+            .lists()
+            .map(|items| pipeline.scorer().steps(items))
+            .fold(slicing, u64::saturating_add);
+        let reporting = if self.watchers.wants_items() { STEPS_PER_REPORTED } else { 0 };
+        let listing = (candidates as u64).saturating_mul(STEPS_PER_CANDIDATE + reporting);
+        declared.saturating_add(listing).max(self.cost.of(candidates))
+    }
+
+    pub(super) fn run(self) -> Result<Chosen, NotSelected> {
+        let (begun, count) = (Instant::now(), self.arrivals.len());
+        let Self { pipeline, facts, arrivals, budget, refused, mut watchers, cost } = self;
+        let wants_report = watchers.want_report();
+        let relevance = arrivals.relevance().filter(|_| wants_report).cloned();
+        let mut chosen = match arrivals.streaming {
+            Some(streaming) => streaming.finish(watchers)?,
+            None => {
+                let own = arrivals.own.len();
+                let mut candidates = Candidates::merge(arrivals.own, arrivals.sources);
+                let lifted = match facts.is_empty() {
+                    true => Vec::new(),
+                    false => candidates.lift_pins(&facts, &budget, pipeline.overflow_strategy()),
+                };
+                let items = &candidates.items;
+                let positions = if watchers.is_empty() {
+                    pipeline.run_positions(items, &budget, &mut NullTraceCollector)
+                } else {
+                    pipeline.run_positions(items, &budget, &mut watchers)
+                };
+                let own = |position: usize| (position < own).then_some(position);
+                let positions = positions.map_err(|error| NotSelected::new(error, items, own))?;
+                let notes = |pins_lifted| SourceNotes { pins_lifted, broke_promise: false };
+                Chosen {
+                    candidates: items.len(),
+                    placed: candidates.into_placed(&positions, &facts),
+                    report: watchers.into_report(),
+                    stream: None,
+                    sources: lifted.into_iter().map(notes).collect(),
+                }
+            }
+        };
+        chosen.report.relevance = relevance;
+        if wants_report && !refused.is_empty() {
+            chosen.add_refused(refused);
+        }
+        cost.note(count, begun.elapsed());
+        Ok(chosen)
+    }
+}

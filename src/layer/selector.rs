@@ -1,0 +1,289 @@
+//! One call from top to bottom: budget, read, plan, judge, gather, select, write, report.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tracing::Instrument as _;
+
+use super::batch::Job;
+use super::blocking;
+use super::call::{CallIntake, Shared, TurnFacts, Written, guarded};
+use super::call_log::CallLog;
+use super::room::CallRoom;
+use super::{ContextAdapter, ContextError, Selection, Sent, Split};
+use crate::conversation::withdrawn;
+use crate::gather::{Arrivals, Chosen, Gather};
+use crate::model::ContextItem;
+use crate::relevance::Judged;
+
+/// Selects the context of requests. [`CupelLayer`](super::CupelLayer) is built around one, and
+/// [`CupelLayer::selector`](super::CupelLayer::selector) gives it. Cheap to clone.
+///
+/// ```
+/// use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
+/// use cupel::{ContextBudget, ContextItem, Policy};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let selector = CupelLayer::builder()
+///     .adapter(ContextRequestAdapter)
+///     .policy(Policy::chat())
+///     .budget(ContextBudget::builder(10).build()?)
+///     .build()?
+///     .selector();
+/// let request = ContextRequest::new("model-name")
+///     .item(ContextItem::new("The key is under the mat.", 7)?)
+///     .item(ContextItem::new("Nice weather today.", 5)?)
+///     .question("Where is the key?");
+/// let (request, selection) = selector.select(request).await?.into_parts();
+/// assert_eq!(request.items().next().unwrap().content(), "The key is under the mat.");
+/// assert_eq!(selection.sent.left_out, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+pub struct Selector<Req, A> {
+    shared: Arc<Shared<Req, A>>,
+}
+
+/// A trimmed request and its selection.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Selected<Req> {
+    /// The request that is to be sent.
+    pub request: Req,
+    /// What was selected, from what, and why.
+    pub selection: Selection,
+}
+
+impl<Req> Selected<Req> {
+    /// The request and its selection.
+    pub fn into_parts(self) -> (Req, Selection) {
+        (self.request, self.selection)
+    }
+}
+
+/// The future of a selection.
+pub(super) type SelectFuture<Req> =
+    Pin<Box<dyn Future<Output = Result<Selected<Req>, ContextError>> + Send>>;
+
+impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
+    /// Selects the context of a request: the trimmed request, and why it is what it is.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] when no context can be selected.
+    pub async fn select(&self, request: Req) -> Result<Selected<Req>, ContextError> {
+        self.start(request, true).await
+    }
+
+    /// Starts a selection. Its span begins here, inside the caller's.
+    pub(super) fn start(&self, request: Req, wants_report: bool) -> SelectFuture<Req> {
+        let log = CallLog::begin(&self.shared.hooks, wants_report);
+        let span = log.span().clone();
+        Box::pin(run(Arc::clone(&self.shared), request, log).instrument(span))
+    }
+}
+
+async fn run<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
+    shared: Arc<Shared<Req, A>>,
+    request: Req,
+    mut log: CallLog,
+) -> Result<Selected<Req>, ContextError> {
+    let mut selection = Selection::empty();
+    match steps(&shared, request, &mut log, &mut selection).await {
+        Ok(request) => {
+            log.selected(&shared.hooks, &mut selection);
+            Ok(Selected { request, selection })
+        }
+        Err(error) => {
+            log.failed(&shared.hooks, &error, &selection.gather);
+            Err(error)
+        }
+    }
+}
+
+/// The call itself.
+async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
+    shared: &Arc<Shared<Req, A>>,
+    request: Req,
+    log: &mut CallLog,
+    selection: &mut Selection,
+) -> Result<Req, ContextError> {
+    // Budget: what the request and the answer may take together.
+    let reading = guarded(|| {
+        let facts = shared.adapter.facts(&request);
+        log.note_model(facts.model);
+        Ok(facts.steps)
+    });
+    log.observe(&shared.hooks);
+    let reading = reading?;
+    let budget = || shared.budget.budget_and_origin(&request).map_err(ContextError::Budget);
+    let (window, origin) = guarded(budget)?;
+    // Opening a source runs none of it, and the adapter is about to consume the request.
+    let open = || Box::new(Gather::open(&shared.sources, &request, shared.gather_deadline));
+    let gather = (!shared.sources.is_empty()).then(open);
+
+    // Read: the request becomes candidates and a rest.
+    let Split {
+        candidates,
+        mut conversation,
+        fixed_tokens,
+        mut rest,
+        source_frame_tokens,
+        recounts_sources,
+        refused,
+        needs,
+        uncounted,
+        question,
+    } = shared.read(request, reading).await?;
+    let mut room = CallRoom::new(window, origin);
+    let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
+    CallRoom::check([("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)])?;
+    selection.budget = room.take_off(fixed_tokens)?;
+    selection.refused = refused.len();
+    selection.uncounted = uncounted;
+    let mut arrivals = Arrivals::new(candidates, shared.sources.len());
+    let came_with: Vec<Option<f64>> = match shared.waiting {
+        Some(_) => arrivals.own.iter().map(ContextItem::future_relevance_hint).collect(),
+        None => Vec::new(),
+    };
+
+    // Plan: for a conversation, what is sent whatever is recalled.
+    let mut planned = None;
+    let mut units = Vec::new();
+    let mut limit = selection.budget.clone();
+    if let Some(talk) = conversation.take_if(|_| shared.planning.is_some()) {
+        let turn = TurnFacts {
+            window: room.window(),
+            room: selection.budget.effective(0).target_tokens(),
+            fixed_tokens,
+            remote: !selection.uncounted.is_empty(),
+        };
+        let plan;
+        (rest, conversation, plan) = shared.plan(rest, talk, turn, reading).await?;
+        if let (Some(plan), Some(talk)) = (plan, &conversation) {
+            limit = plan.prepare(&mut arrivals.own, &selection.budget);
+            if log.wants_report() {
+                let texts = shared.adapter.texts(&rest);
+                units = talk.reported_units(&arrivals.own, &plan.parts, &*texts);
+            }
+            planned = Some(plan);
+        }
+    }
+
+    // Judge: without a plan, how close the candidates are to the question.
+    let question = guarded(|| match &conversation {
+        Some(_) if !shared.needs_question(planned.is_some()) => Ok(None),
+        Some(talk) => Ok(talk.question(&*shared.adapter.texts(&rest))),
+        None => Ok(question),
+    })?;
+    if planned.is_none() {
+        selection.budget = room.take_off(frame_tokens)?;
+        limit = selection.budget.clone();
+        if let (Some(judging), Some(question)) = (&shared.judging, &question) {
+            let talk = conversation.as_deref();
+            let task = guarded(|| Ok(shared.task(question, &arrivals.own, talk, &rest)))?;
+            let verdict = shared.judge(task).await;
+            let (judge, blend) = (judging.relevance.judge(), judging.relevance.blended());
+            let judged = Judged::of(judge.name(), blend, verdict, &mut arrivals.own);
+            arrivals.judged = Some(Box::new(judged));
+        }
+    }
+    selection.fixed_tokens = room.fixed_tokens();
+
+    // Gather: the sources deliver; an async judge runs beside them.
+    if let Some(mut queue) = shared.judge_queue(planned.as_ref(), &arrivals, question) {
+        let texts = shared.adapter.texts(&rest);
+        let text = |index: usize, item: &ContextItem| match &conversation {
+            Some(talk) => {
+                let mut text = String::new();
+                talk.write_candidate(index, &*texts, &mut text);
+                text.into()
+            }
+            None => item.shared_content(),
+        };
+        guarded(|| {
+            arrivals.own = queue.hold_own(std::mem::take(&mut arrivals.own), &came_with, text);
+            Ok(())
+        })?;
+        arrivals.queue = Some(Box::new(queue));
+    }
+    let intake = CallIntake {
+        shared,
+        rest: &mut rest,
+        planned: planned.as_ref(),
+        conversation: conversation.as_deref(),
+        limit: &limit,
+        wants_report: log.wants_report(),
+        recounts: recounts_sources,
+    };
+    shared.gather(gather, &mut arrivals, intake, selection).await?;
+
+    // Select: the pipeline picks what fits.
+    let job = Job {
+        pipeline: shared.pipeline_for(arrivals.is_asked(), planned.is_some()).clone(),
+        facts: Arc::clone(&shared.facts),
+        arrivals,
+        budget: limit,
+        refused,
+        watchers: log.watchers(shared.explain_scores),
+        cost: Arc::clone(&shared.cost),
+    };
+    let chosen = blocking::run(job.steps(), shared.blocking_threshold, move || job.run()).await;
+    let chosen = chosen.map_err(|message| ContextError::Panicked { message })?;
+    let mut chosen = chosen.map_err(|error| room.explain(error, conversation.as_deref()))?;
+
+    // Write: the adapter puts the selection back. What it refused counts as a candidate.
+    let candidates = chosen.candidates + selection.refused;
+    if planned.is_none() {
+        let withdrawn = withdrawn(&needs, &chosen.placed);
+        selection.refused += withdrawn.len();
+        chosen.withdraw(withdrawn);
+    }
+    let Chosen { placed, report, stream, sources, .. } = chosen;
+    selection.sent = Sent::count(&placed, candidates);
+    selection.report = report;
+    selection.stream = stream;
+    for (report, notes) in selection.gather.sources.iter_mut().zip(sources) {
+        report.pins_lifted = notes.pins_lifted;
+        report.broke_promise = notes.broke_promise;
+    }
+    let written = Written { conversation, planned, placed };
+    let request = guarded(|| shared.write(rest, written, selection))?;
+    if let Some(plan) = &mut selection.plan {
+        plan.complete(units, room.window());
+    }
+    Ok(request)
+}
+
+impl<Req, A> Selector<Req, A> {
+    pub(super) fn new(shared: Shared<Req, A>) -> Self {
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub(super) fn is_ready_after_gathering(&self) -> bool {
+        self.shared.ready_after_gathering
+    }
+
+    pub(super) fn debug(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name)
+            .field("pipeline", &self.shared.pipeline)
+            .field("sources", &self.shared.sources)
+            .field("gather_deadline", &self.shared.gather_deadline)
+            .field("ready_after_gathering", &self.shared.ready_after_gathering)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<Req, A> Clone for Selector<Req, A> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<Req, A> fmt::Debug for Selector<Req, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.debug(f, "Selector")
+    }
+}
