@@ -3,8 +3,6 @@
 #![cfg(feature = "layer")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-#[path = "gather/channel.rs"]
-mod channel;
 #[path = "layer/common.rs"]
 mod common;
 #[path = "gather/conversation.rs"]

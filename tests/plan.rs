@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use cupel::conversation::Role;
-use cupel::conversation::plan::{Excerpt, Part, Plain, Planned, Quotation, Turn};
+use cupel::conversation::plan::{Excerpt, Part, Planned, Quotation, Turn};
 use cupel::model::{Grid, TurnPlan};
 use cupel::tokens::{HeuristicCounter, TokenCounter, counter_fn};
 use proptest::prelude::*;
@@ -75,12 +75,11 @@ fn plans_are_shared_between_threads() {
     assert_shared::<Excerpt>();
     assert_shared::<Part>();
     assert_shared::<Turn<'static>>();
-    assert_shared::<Plain<'static>>();
 }
 
 #[test]
 fn what_is_quoted_needs_nothing() {
-    use cupel::conversation::{Conversation, Message, Rules};
+    use cupel::conversation::{Conversation, Message, MessageTexts, Rules};
     use cupel::model::{Origin, Placed};
 
     let mut messages = vec![
@@ -94,14 +93,13 @@ fn what_is_quoted_needs_nothing() {
     });
     messages.extend(talk);
     messages.push(Message::new(Role::User, "What is blue?", 10));
-    let mut conversation = Conversation::new(messages.clone(), &Rules::new()).unwrap();
+    let conversation = Conversation::new(messages, &Rules::new()).unwrap();
     let item = conversation.candidates()[2].clone();
     let placed = [Placed { item, origin: Origin::Request(2) }];
     assert_eq!(conversation.withdrawn(&placed).len(), 1, "it is sent with its thoughts only");
     let plan = TurnPlan::new().recall(0.3);
-    let texts = Plain::new(&messages, &HeuristicCounter);
-    let planned = conversation.plan(&Turn::new(&plan, 400), &texts).unwrap();
+    let planned = conversation.plan(&Turn::new(&plan, 400), None, &MessageTexts).unwrap();
     assert_eq!(planned.parts[2], Part::Earlier);
-    assert!(conversation.withdrawn(&placed).is_empty());
-    assert!(conversation.quote(&placed, &texts).unwrap().contains("The second is blue."));
+    let edits = conversation.edits(placed.to_vec(), Some(planned), &MessageTexts);
+    assert!(edits.quotation.unwrap().text.contains("The second is blue."));
 }

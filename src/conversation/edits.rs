@@ -98,19 +98,17 @@ impl Edits {
 
 impl Conversation {
     /// The edits that a selection comes to.
-    pub(crate) fn edits(
-        self,
-        placed: Vec<Placed>,
-        plan: Option<Planned>,
-        texts: &dyn Texts,
-    ) -> Edits {
+    #[must_use]
+    pub fn edits(self, placed: Vec<Placed>, plan: Option<Planned>, texts: &dyn Texts) -> Edits {
         let Some(mut plan) = plan else {
-            let Arranged { kept, documents, retrieved, .. } = self.arrange(placed);
+            let Arranged { kept, mut documents, retrieved, .. } = self.arrange(placed);
+            documents.sort_unstable();
             let conversation = Some(self);
             return Edits { placed: retrieved, kept, documents, conversation, ..Edits::default() };
         };
         let is_sent = |unit: usize| plan.parts.get(unit).is_none_or(|part| part.is_sent());
         let mut arranged = self.arrange_by(placed, is_sent);
+        arranged.documents.sort_unstable();
         let first = plan.parts.len().saturating_sub(self.documents.len());
         let (kept, quoted): (Vec<usize>, Vec<usize>) =
             arranged.documents.drain(..).partition(|document| is_sent(first + document));

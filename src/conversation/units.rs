@@ -89,7 +89,7 @@ pub struct Arranged {
     pub kept: Vec<usize>,
     /// Indexes of the messages that a [plan](super::plan) quotes, in the order of the conversation.
     pub recalled: Vec<usize>,
-    /// Numbers of the request's documents, ascending.
+    /// Numbers of the request's documents, in the placer's order.
     pub documents: Vec<usize>,
     /// Items of sources, in the placer's order.
     pub retrieved: Vec<Placed>,
@@ -359,7 +359,6 @@ impl Conversation {
         }
         arranged.kept.sort_unstable();
         arranged.recalled.sort_unstable();
-        arranged.documents.sort_unstable();
         arranged
     }
 }

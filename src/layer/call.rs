@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use super::blocking::NotRun;
+use super::call_log::CallLog;
 use super::{
-    BudgetProvider, ContextAdapter, ContextError, Selection, SelectionHook, Split, Strategy,
-    blocking,
+    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, Selection, SelectionHook, Split,
+    Strategy, blocking,
 };
 use crate::caught::caught;
 use crate::conversation::plan::{Planned, Quotation, Turn, TurnReport};
@@ -59,6 +61,16 @@ pub(super) struct Planning {
     pub(super) pipeline: Pipeline,
 }
 
+/// A call before anything of it has been waited for.
+pub(super) struct OpenedCall {
+    /// Nanoseconds that reading the request takes, about.
+    pub(super) reading: u64,
+    pub(super) budget: ContextBudget,
+    pub(super) origin: BudgetOrigin,
+    /// The sources, unless there are none.
+    pub(super) gather: Option<Box<Gather>>,
+}
+
 /// Numbers that a turn is planned with.
 #[derive(Clone, Copy)]
 pub(super) struct TurnFacts {
@@ -69,6 +81,22 @@ pub(super) struct TurnFacts {
 }
 
 impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
+    /// Asks for the budget, and opens the sources.
+    pub(super) fn open(
+        &self,
+        request: &Req,
+        log: &mut CallLog,
+    ) -> Result<OpenedCall, ContextError> {
+        let facts = self.adapter.facts(request);
+        log.note_model(facts.model);
+        let reading = facts.steps;
+        let budget = self.budget.budget_and_origin(request);
+        let (budget, origin) = budget.map_err(ContextError::Budget)?;
+        let open = || Box::new(Gather::open(&self.sources, request, self.gather_deadline));
+        let gather = (!self.sources.is_empty()).then(open);
+        Ok(OpenedCall { reading, budget, origin, gather })
+    }
+
     /// Takes a request apart, on the blocking pool if that takes long.
     pub(super) async fn read(
         self: &Arc<Self>,
@@ -79,8 +107,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let shared = Arc::clone(self);
         let work = move || shared.adapter.split(request, strategy);
         let split = blocking::run(steps, self.blocking_threshold, work).await;
-        let split = split.map_err(|message| ContextError::Panicked { message })?;
-        split.map_err(ContextError::Adapter)
+        split?.map_err(ContextError::Adapter)
     }
 
     /// Plans a turn: decides what is sent, has the rest judged, and finishes with the verdict.
@@ -90,8 +117,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         talk: Box<Conversation>,
         facts: TurnFacts,
         steps: u64,
-    ) -> Result<(A::Rest, Option<Box<Conversation>>, Option<Planned>), ContextError> {
-        let panicked = |message| ContextError::Panicked { message };
+    ) -> Result<(A::Rest, Option<Box<Conversation>>, Option<Box<Planned>>), ContextError> {
         let (shared, threshold) = (Arc::clone(self), self.blocking_threshold);
         let decide = move || {
             let texts = shared.adapter.texts(&rest);
@@ -107,8 +133,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             drop(texts);
             (rest, talk, draft, task)
         };
-        let (rest, talk, draft, task) =
-            blocking::run(steps, threshold, decide).await.map_err(panicked)?;
+        let (rest, talk, draft, task) = blocking::run(steps, threshold, decide).await?;
         let Some(draft) = draft else { return Ok((rest, Some(talk), None)) };
         let verdict = match task {
             Some(task) => self.judge(task).await.ok().flatten(),
@@ -119,9 +144,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             let texts = shared.adapter.texts(&rest);
             let planned = draft.finish(verdict, &talk, &*texts);
             drop(texts);
-            (rest, Some(talk), Some(planned))
+            (rest, Some(talk), Some(Box::new(planned)))
         };
-        blocking::run(steps, threshold, finish).await.map_err(panicked)
+        Ok(blocking::run(steps, threshold, finish).await?)
     }
 
     /// Whether a judge asks for the question of a turn, planned or not.
@@ -161,7 +186,10 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             verdict
         };
         let verdict = blocking::run(steps, self.blocking_threshold, work).await;
-        verdict.unwrap_or_else(|_| Err("panicked".to_owned()))
+        verdict.unwrap_or_else(|not_run| match not_run {
+            NotRun::Panicked(_) => Err("panicked".to_owned()),
+            NotRun::Cancelled => Err("was cancelled".to_owned()),
+        })
     }
 
     /// The async judge, if the policy's own judge has found something to go by.
@@ -241,7 +269,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let recalled = placed.iter().filter(is_recalled).map(|placed| placed.item.clone());
         let recalled: Vec<ContextItem> = recalled.collect();
         let mut edits = match conversation {
-            Some(talk) => talk.edits(placed, planned, &*self.adapter.texts(&rest)),
+            Some(talk) => {
+                talk.edits(placed, planned.map(|planned| *planned), &*self.adapter.texts(&rest))
+            }
             None => Edits::of_items(placed),
         };
         edits.fixed_tokens = selection.fixed_tokens;
@@ -259,7 +289,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
 /// What the adapter is to write.
 pub(super) struct Written {
     pub(super) conversation: Option<Box<Conversation>>,
-    pub(super) planned: Option<Planned>,
+    pub(super) planned: Option<Box<Planned>>,
     pub(super) placed: Vec<Placed>,
 }
 

@@ -9,12 +9,12 @@ use tracing::Instrument as _;
 
 use super::batch::Job;
 use super::blocking;
-use super::call::{CallIntake, Shared, TurnFacts, Written, guarded};
+use super::call::{CallIntake, OpenedCall, Shared, TurnFacts, Written, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, Selection, Sent, Split};
 use crate::conversation::withdrawn;
-use crate::gather::{Arrivals, Chosen, Gather};
+use crate::gather::{Arrivals, Chosen};
 use crate::model::ContextItem;
 use crate::relevance::Judged;
 
@@ -53,13 +53,13 @@ pub struct Selected<Req> {
     /// The request that is to be sent.
     pub request: Req,
     /// What was selected, from what, and why.
-    pub selection: Selection,
+    pub selection: Box<Selection>,
 }
 
 impl<Req> Selected<Req> {
     /// The request and its selection.
     pub fn into_parts(self) -> (Req, Selection) {
-        (self.request, self.selection)
+        (self.request, *self.selection)
     }
 }
 
@@ -77,21 +77,26 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
         self.start(request, true).await
     }
 
-    /// Starts a selection. Its span begins here, inside the caller's.
+    /// Starts a selection. Its span begins here, inside the caller's, and its sources are opened, which
+    /// runs none of them: they see the world as it is when the call is made.
     pub(super) fn start(&self, request: Req, wants_report: bool) -> SelectFuture<Req> {
-        let log = CallLog::begin(&self.shared.hooks, wants_report);
+        let shared = Arc::clone(&self.shared);
+        let mut log = CallLog::begin(&shared.hooks, wants_report);
         let span = log.span().clone();
-        Box::pin(run(Arc::clone(&self.shared), request, log).instrument(span))
+        let opened = span.in_scope(|| guarded(|| shared.open(&request, &mut log)));
+        Box::pin(run(shared, request, opened, log).instrument(span))
     }
 }
 
 async fn run<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     shared: Arc<Shared<Req, A>>,
     request: Req,
+    opened: Result<OpenedCall, ContextError>,
     mut log: CallLog,
 ) -> Result<Selected<Req>, ContextError> {
-    let mut selection = Selection::empty();
-    match steps(&shared, request, &mut log, &mut selection).await {
+    log.observe(&shared.hooks);
+    let mut selection = Box::new(Selection::empty());
+    match steps(&shared, request, opened, &mut log, &mut selection).await {
         Ok(request) => {
             log.selected(&shared.hooks, &mut selection);
             Ok(Selected { request, selection })
@@ -107,22 +112,12 @@ async fn run<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     shared: &Arc<Shared<Req, A>>,
     request: Req,
+    opened: Result<OpenedCall, ContextError>,
     log: &mut CallLog,
     selection: &mut Selection,
 ) -> Result<Req, ContextError> {
     // Budget: what the request and the answer may take together.
-    let reading = guarded(|| {
-        let facts = shared.adapter.facts(&request);
-        log.note_model(facts.model);
-        Ok(facts.steps)
-    });
-    log.observe(&shared.hooks);
-    let reading = reading?;
-    let budget = || shared.budget.budget_and_origin(&request).map_err(ContextError::Budget);
-    let (window, origin) = guarded(budget)?;
-    // Opening a source runs none of it, and the adapter is about to consume the request.
-    let open = || Box::new(Gather::open(&shared.sources, &request, shared.gather_deadline));
-    let gather = (!shared.sources.is_empty()).then(open);
+    let OpenedCall { reading, budget, origin, gather } = opened?;
 
     // Read: the request becomes candidates and a rest.
     let Split {
@@ -137,7 +132,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         uncounted,
         question,
     } = shared.read(request, reading).await?;
-    let mut room = CallRoom::new(window, origin);
+    let mut room = CallRoom::new(budget, origin);
     let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
     CallRoom::check([("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)])?;
     selection.budget = room.take_off(fixed_tokens)?;
@@ -161,7 +156,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
             remote: !selection.uncounted.is_empty(),
         };
         let plan;
-        (rest, conversation, plan) = shared.plan(rest, talk, turn, reading).await?;
+        (rest, conversation, plan) = Box::pin(shared.plan(rest, talk, turn, reading)).await?;
         if let (Some(plan), Some(talk)) = (plan, &conversation) {
             limit = plan.prepare(&mut arrivals.own, &selection.budget);
             if log.wants_report() {
@@ -193,7 +188,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     selection.fixed_tokens = room.fixed_tokens();
 
     // Gather: the sources deliver; an async judge runs beside them.
-    if let Some(mut queue) = shared.judge_queue(planned.as_ref(), &arrivals, question) {
+    if let Some(mut queue) = shared.judge_queue(planned.as_deref(), &arrivals, question) {
         let texts = shared.adapter.texts(&rest);
         let text = |index: usize, item: &ContextItem| match &conversation {
             Some(talk) => {
@@ -212,7 +207,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let intake = CallIntake {
         shared,
         rest: &mut rest,
-        planned: planned.as_ref(),
+        planned: planned.as_deref(),
         conversation: conversation.as_deref(),
         limit: &limit,
         wants_report: log.wants_report(),
@@ -221,7 +216,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     shared.gather(gather, &mut arrivals, intake, selection).await?;
 
     // Select: the pipeline picks what fits.
-    let job = Job {
+    let job = Box::new(Job {
         pipeline: shared.pipeline_for(arrivals.is_asked(), planned.is_some()).clone(),
         facts: Arc::clone(&shared.facts),
         arrivals,
@@ -229,10 +224,9 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         refused,
         watchers: log.watchers(shared.explain_scores),
         cost: Arc::clone(&shared.cost),
-    };
+    });
     let chosen = blocking::run(job.steps(), shared.blocking_threshold, move || job.run()).await;
-    let chosen = chosen.map_err(|message| ContextError::Panicked { message })?;
-    let mut chosen = chosen.map_err(|error| room.explain(error, conversation.as_deref()))?;
+    let mut chosen = chosen?.map_err(|error| room.explain(error, conversation.as_deref()))?;
 
     // Write: the adapter puts the selection back. What it refused counts as a candidate.
     let candidates = chosen.candidates + selection.refused;

@@ -231,8 +231,8 @@ enum State<S: Service<Req>, Req> {
     /// Nothing has been sent. None while it is polled, and when it has panicked.
     Selecting(Option<(S, SelectFuture<Req>)>),
     /// The service is not ready yet.
-    Waiting(Option<(S, Box<Selected<Req>>)>),
-    Calling(#[pin] S::Future, Option<Selection>),
+    Waiting(Option<(S, Selected<Req>)>),
+    Calling(#[pin] S::Future, Option<Box<Selection>>),
     Over,
 }
 
@@ -253,7 +253,7 @@ impl<S: Service<Req>, Req, M: ResponseMode> Future for ResponseFuture<S, Req, M>
                         }
                         Poll::Ready(Ok(selected)) => {
                             drop(select); // and its span with it: the call is made beside it
-                            let waiting = Some((service, Box::new(selected)));
+                            let waiting = Some((service, selected));
                             this.state.set(State::Waiting(waiting));
                         }
                         Poll::Ready(Err(error)) => {
@@ -274,13 +274,14 @@ impl<S: Service<Req>, Req, M: ResponseMode> Future for ResponseFuture<S, Req, M>
                             }
                         }
                     }
-                    let (request, selection) = selected.into_parts();
+                    let Selected { request, selection } = selected;
                     let response = service.call(request);
                     this.state.set(State::Calling(response, Some(selection)));
                 }
                 StateProjection::Calling(response, selection) => {
                     let response = ready!(response.poll(cx));
-                    let selection = selection.take().unwrap_or_else(Selection::empty);
+                    let selection =
+                        selection.take().map_or_else(Selection::empty, |selection| *selection);
                     this.state.set(State::Over);
                     let respond = |response| M::respond(response, selection);
                     return Poll::Ready(response.map(respond).map_err(Error::Inner));

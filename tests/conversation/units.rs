@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cupel::conversation::{Attributes, Conversation, Rules};
+use cupel::conversation::{Attributes, Conversation, Message, Rules};
 use cupel::model::{Origin, Placed};
 use cupel::{ContextItem, ContextKind, ContextSource};
 
@@ -78,15 +78,16 @@ fn other_candidates_and_retrieved_items_keep_the_placers_order() {
     .map(|origin| Placed { item: item.clone(), origin });
     let arranged = conversation.arrange(placed.to_vec());
     assert_eq!(arranged.kept, [0, 1]);
-    assert_eq!(arranged.others, [1, 0]);
+    assert_eq!(arranged.documents, [1, 0]);
     assert_eq!(arranged.retrieved, [Placed { item, origin: source }]);
 }
 
 #[test]
 fn texts_can_be_written_when_they_are_needed() {
-    let messages = [user("not looked at"), assistant("call").calls("a"), tool("", "a")];
-    let write = |index: usize, content: &mut String| content.push_str(&"x".repeat(index + 1));
-    let mut conversation = Conversation::with_texts(&messages, &Rules::new(), write).unwrap();
+    let messages = vec![user("not looked at"), assistant("call").calls("a"), tool("", "a")];
+    let write =
+        |index: usize, _: &Message, content: &mut String| content.push_str(&"x".repeat(index + 1));
+    let mut conversation = Conversation::with_texts(messages, &Rules::new(), write).unwrap();
     let candidates = conversation.take_candidates();
     assert_eq!(contents(&candidates), ["[0] user: x", "[1] assistant: xx\n[2] tool: xxx"]);
     assert!(conversation.candidates().is_empty());

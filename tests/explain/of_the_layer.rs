@@ -8,7 +8,7 @@ use cupel::explain::{Explanation, Page, Section, SourceTiming, Text};
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, Selection};
 use cupel::{ContextBudget, ContextItem, Policy};
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 fn hit(text: &str, tokens: i64, hint: f64) -> ContextItem {
     ContextItem::builder(text, tokens).future_relevance_hint(hint).build().unwrap()
@@ -43,11 +43,11 @@ async fn select(streaming: bool, explain: bool) -> Selection {
         .build()
         .unwrap();
     let model = service_fn(|_: ContextRequest<()>| async { Ok::<_, Infallible>(()) });
-    let service = layer.layer(model);
+    let service = layer.with_report().layer(model);
     let question = ContextItem::builder("question", 5).pinned(true).build().unwrap();
     let mut service = service;
     let call = service.ready().await.unwrap();
-    call.call_with_report(ContextRequest::new(()).item(question)).await.unwrap().1
+    call.call(ContextRequest::new(()).item(question)).await.unwrap().1
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use cupel::ContextItem;
-use cupel::gather::{Source, SourceOutcome, TurnChannel};
+use cupel::gather::{Source, SourceOutcome};
 use futures::stream::{self, StreamExt};
 use tokio::time::{Instant, advance, sleep, sleep_until};
 
@@ -153,12 +153,17 @@ async fn a_source_that_is_always_ready_ends_at_the_limit_of_items_without_a_cloc
 async fn full_channels(count: usize) -> Vec<Source<Request>> {
     let mut sources = Vec::new();
     for name in FULL.into_iter().take(count) {
-        let channel = TurnChannel::new(20_000);
-        let turn = channel.turn(());
+        let (sender, receiver) = tokio::sync::mpsc::channel(20_000);
         for _ in 0..20_000 {
-            turn.send(item("again", 1)).await.unwrap();
+            sender.send(item("again", 1)).await.unwrap();
         }
-        let source = channel.source(name, |_: &Request| ());
+        let receiver = std::sync::Mutex::new(Some(receiver));
+        let source = Source::stream(name, move |_: &Request| {
+            let mut receiver = receiver.lock().unwrap().take().unwrap();
+            stream::poll_fn(move |cx| {
+                receiver.poll_recv(cx).map(|item| item.map(Ok::<_, Infallible>))
+            })
+        });
         sources.push(source.limit(usize::MAX).optional());
     }
     sources

@@ -5,12 +5,12 @@ use std::error::Error as _;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use cupel::ContextItem;
 use cupel::gather::{BoxError, Source};
-use cupel::layer::{ContextAdapter, ContextError, CupelLayer, Error, Placed, Split};
-use futures::future::BoxFuture;
+use cupel::layer::{
+    ContextAdapter, ContextError, CupelLayer, Edits, Error, RequestFacts, Split, Strategy,
+};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::common::{Recorder, budget, item, pipeline};
@@ -54,7 +54,7 @@ fn words(text: &str) -> i64 {
 impl ContextAdapter<Prompt> for Lines {
     type Rest = Prompt;
 
-    fn split(&self, mut prompt: Prompt) -> Result<Split<Prompt>, BoxError> {
+    fn split(&self, mut prompt: Prompt, _: Strategy) -> Result<Split<Prompt>, BoxError> {
         if prompt.refuse == "split" {
             return Err(Refused("split").into());
         }
@@ -66,11 +66,11 @@ impl ContextAdapter<Prompt> for Lines {
         Ok(Split::new(candidates, words(&prompt.instructions), prompt))
     }
 
-    fn join(&self, mut rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {
+    fn join(&self, mut rest: Prompt, edits: &mut Edits) -> Result<Prompt, BoxError> {
         if rest.refuse == "join" {
             return Err(Refused("join").into());
         }
-        rest.lines = placed.iter().map(|placed| placed.item.content().to_owned()).collect();
+        rest.lines = edits.placed.iter().map(|placed| placed.item.content().to_owned()).collect();
         Ok(rest)
     }
 }
@@ -168,36 +168,32 @@ async fn a_request_that_cannot_be_put_together_is_not_sent() {
     assert!(hook.selections.lock().unwrap().is_empty());
 }
 
-/// Has work that takes a minute before a request can be taken apart.
-struct Slow;
+/// Takes long to read a request, and remembers on which thread it did.
+#[derive(Default)]
+struct Slow(std::sync::Mutex<Option<std::thread::ThreadId>>);
 
 impl ContextAdapter<Prompt> for Slow {
     type Rest = Prompt;
 
-    fn before_split(&self, _: &Prompt) -> Option<BoxFuture<'static, ()>> {
-        Some(Box::pin(tokio::time::sleep(Duration::from_secs(60))))
+    fn facts<'a>(&'a self, _: &'a Prompt) -> RequestFacts<'a> {
+        RequestFacts::default().steps(60_000_000_000)
     }
 
-    fn split(&self, prompt: Prompt) -> Result<Split<Prompt>, BoxError> {
-        Lines.split(prompt)
+    fn split(&self, prompt: Prompt, strategy: Strategy) -> Result<Split<Prompt>, BoxError> {
+        *self.0.lock().unwrap() = Some(std::thread::current().id());
+        Lines.split(prompt, strategy)
     }
 
-    fn join(&self, rest: Prompt, placed: Vec<Placed>) -> Result<Prompt, BoxError> {
-        Lines.join(rest, placed)
+    fn join(&self, rest: Prompt, edits: &mut Edits) -> Result<Prompt, BoxError> {
+        Lines.join(rest, edits)
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_adapters_work_before_the_split_is_waited_for_and_time_outs_hold_meanwhile() {
-    let layer = CupelLayer::builder()
-        .adapter(Arc::new(Slow))
-        .pipeline(pipeline())
-        .budget(budget(100))
-        .build()
-        .unwrap();
-    let service = layer.layer(service_fn(|prompt: Prompt| ready(Ok::<_, Infallible>(prompt))));
-    let call = service.clone().oneshot(prompt(&["one"]));
-    assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
-    let sent = service.oneshot(prompt(&["one"])).await.unwrap();
+#[tokio::test]
+async fn a_request_that_takes_long_to_read_is_read_on_the_blocking_pool() {
+    let adapter = Arc::new(Slow::default());
+    let sent = send(Arc::clone(&adapter), 100, prompt(&["one"])).await.unwrap();
     assert_eq!(sent.lines, ["one"]);
+    let read_by = adapter.0.lock().unwrap().take();
+    assert!(read_by.is_some_and(|thread| thread != std::thread::current().id()));
 }

@@ -6,10 +6,10 @@ use std::future::{Ready, ready};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use cupel::gather::{ConversationStore, GatherReport, Source, Turn, TurnChannel};
+use cupel::gather::{ConversationStore, GatherReport, Source};
 use cupel::layer::{
     BuildError, ContextError, ContextRequest, ContextRequestAdapter, CupelLayer, CupelService,
-    Error, ReportedFuture, ResponseFuture, Selection,
+    Error, ResponseFuture, Selection, Selector, WithReport,
 };
 use tower::{Layer, Service, ServiceExt};
 
@@ -26,12 +26,12 @@ fn the_parts_are_send_sync_and_clone() {
     cloned::<CupelService<Echo, Request, ContextRequestAdapter>>();
     cloned::<Source<Request>>();
     cloned::<ConversationStore<u64>>();
-    cloned::<Turn>();
-    cloned::<TurnChannel<u64>>();
     cloned::<GatherReport>();
     cloned::<Selection>();
-    sent::<ResponseFuture<Echo, Request, ContextRequestAdapter>>();
-    sent::<ReportedFuture<Echo, Request, ContextRequestAdapter>>();
+    cloned::<Selector<Request, ContextRequestAdapter>>();
+    cloned::<CupelLayer<Request, ContextRequestAdapter, WithReport>>();
+    sent::<ResponseFuture<Echo, Request>>();
+    sent::<ResponseFuture<Echo, Request, WithReport>>();
 }
 
 #[test]

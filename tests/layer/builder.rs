@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use cupel::gather::Source;
-use cupel::layer::{
-    BuildError, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, ServiceBuilderExt as _,
-};
+use cupel::layer::{BuildError, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
 use cupel::{ContextItem, Policy};
 use tower::{ServiceBuilder, ServiceExt};
 
@@ -102,7 +100,7 @@ async fn settings_before_the_adapter_are_kept() {
         .adapter(ContextRequestAdapter)
         .build()
         .unwrap();
-    let service = ServiceBuilder::new().cupel(layer).service(Echo::default());
+    let service = ServiceBuilder::new().layer(layer).service(Echo::default());
     assert_eq!(service.oneshot(request().item(item("long", 2))).await.unwrap(), ["note"]);
 }
 

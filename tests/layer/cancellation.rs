@@ -78,14 +78,15 @@ async fn started<F: Future>(mut call: Pin<Box<F>>) -> Pin<Box<F>> {
 #[tokio::test(start_paused = true)]
 async fn dropping_a_call_drops_its_sources_at_once() {
     let alive = Alive::default();
-    let mut service =
-        layer_with(alive.endless()).source(alive.busy()).build().unwrap().layer(Echo::default());
+    let layer = layer_with(alive.endless()).source(alive.busy()).build().unwrap();
+    let mut service = layer.clone().layer(Echo::default());
     let call = started(Box::pin(service.ready().await.unwrap().call(request()))).await;
     assert_eq!(alive.count(), 4);
     drop(call);
     assert_eq!(alive.count(), 0);
 
-    let reported = service.ready().await.unwrap().call_with_report(request());
+    let mut service = layer.with_report().layer(Echo::default());
+    let reported = service.ready().await.unwrap().call(request());
     let reported = started(Box::pin(reported)).await;
     assert_eq!(alive.count(), 4);
     drop(reported);

@@ -121,8 +121,8 @@ pub(crate) async fn report(
     layer: CupelLayerBuilder<Request, ContextRequestAdapter>,
     request: Request,
 ) -> Reported {
-    let mut service = layer.build().unwrap().layer(Echo::default());
-    in_time(service.ready().await?.call_with_report(request)).await
+    let mut service = layer.build().unwrap().with_report().layer(Echo::default());
+    in_time(service.ready().await?.call(request)).await
 }
 
 /// Fails instead of hanging: an hour passes at once on a clock that stands still.

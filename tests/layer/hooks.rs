@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use cupel::gather::{Source, SourceOutcome};
 use cupel::layer::{ContextError, Selection, SelectionHook};
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::common::{
     Echo, Recorder, Request, budget, call, context_error, item, layer, layer_with, pinned,
@@ -131,18 +131,17 @@ async fn a_hook_can_tell_failures_apart() {
 async fn the_report_beside_the_response_is_the_one_the_hook_was_told() {
     let hook = Recorder::default();
     let layer = layer_with([rag()]).budget(budget(20)).hook(hook.clone()).build().unwrap();
-    let mut service = layer.layer(Echo::default());
+    let mut service = layer.with_report().layer(Echo::default());
     let asked = request().item(item("question", 4));
-    let (response, selection) =
-        service.ready().await.unwrap().call_with_report(asked).await.unwrap();
+    let (response, selection) = service.ready().await.unwrap().call(asked).await.unwrap();
     assert_eq!(response, ["passage", "question"]);
     assert_eq!(*hook.selections.lock().unwrap(), [selection]);
 }
 
 #[tokio::test]
 async fn the_report_beside_the_response_needs_no_hook() {
-    let mut service = layer_with([rag()]).build().unwrap().layer(Echo::default());
-    let (_, selection) = service.ready().await.unwrap().call_with_report(request()).await.unwrap();
+    let mut service = layer_with([rag()]).build().unwrap().with_report().layer(Echo::default());
+    let (_, selection) = service.ready().await.unwrap().call(request()).await.unwrap();
     assert_eq!(selection.report.included.len(), 2);
     assert_eq!(selection.gather.sources.len(), 1);
     assert_eq!(selection.report.events.len(), 5);
@@ -150,12 +149,12 @@ async fn the_report_beside_the_response_needs_no_hook() {
 
 #[tokio::test]
 async fn a_call_with_report_fails_like_a_call() {
-    let mut service = layer_with([broken()]).build().unwrap().layer(Echo::default());
-    let error = context_error(service.ready().await.unwrap().call_with_report(request()).await);
+    let mut service = layer_with([broken()]).build().unwrap().with_report().layer(Echo::default());
+    let error = context_error(service.ready().await.unwrap().call(request()).await);
     assert_eq!(error.to_string(), "required source \"broken\" failed: no index");
 
     let model = service_fn(|_: Request| ready(Err::<(), _>("busy")));
-    let mut service = layer().build().unwrap().layer(model);
-    let error = service.ready().await.unwrap().call_with_report(request()).await.unwrap_err();
+    let mut service = layer().build().unwrap().with_report().layer(model);
+    let error = service.ready().await.unwrap().call(request()).await.unwrap_err();
     assert_eq!(error.into_inner(), Some("busy"));
 }

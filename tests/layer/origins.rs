@@ -5,7 +5,9 @@ use std::future::ready;
 use std::sync::Arc;
 
 use cupel::gather::{BoxError, Source};
-use cupel::layer::{ContextAdapter, CupelLayer, CupelLayerBuilder, Origin, Placed, Split};
+use cupel::layer::{
+    ContextAdapter, CupelLayer, CupelLayerBuilder, Edits, Origin, Placed, Split, Strategy,
+};
 use cupel::{ChronologicalPlacer, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -23,12 +25,12 @@ struct Tracing;
 impl ContextAdapter<Traced> for Tracing {
     type Rest = ();
 
-    fn split(&self, request: Traced) -> Result<Split<()>, BoxError> {
+    fn split(&self, request: Traced, _: Strategy) -> Result<Split<()>, BoxError> {
         Ok(Split::new(request.candidates, 0, ()))
     }
 
-    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Traced, BoxError> {
-        Ok(Traced { placed, ..Traced::default() })
+    fn join(&self, (): (), edits: &mut Edits) -> Result<Traced, BoxError> {
+        Ok(Traced { placed: std::mem::take(&mut edits.placed), ..Traced::default() })
     }
 }
 

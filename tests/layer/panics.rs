@@ -4,10 +4,11 @@ use std::panic::panic_any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cupel::conversation::{MessageTexts, Texts};
 use cupel::gather::{BoxError, GatherReport, Source};
 use cupel::layer::{
     CallObserver, CallStart, ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer,
-    Error, Placed, Selection, SelectionHook, Split,
+    Edits, Error, RequestFacts, Selection, SelectionHook, Split, Strategy,
 };
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline,
@@ -33,21 +34,26 @@ struct Trapped;
 impl ContextAdapter<Request> for Trapped {
     type Rest = (Request, Fragile);
 
-    fn split(&self, request: Request) -> Result<Split<Self::Rest>, BoxError> {
+    fn split(&self, request: Request, _: Strategy) -> Result<Split<Self::Rest>, BoxError> {
         assert!(!panics(&request, "split"), "split");
         let fragile = Fragile(panics(&request, "drop"));
-        let split = ContextRequestAdapter.split(request)?;
+        let split = ContextRequestAdapter.split(request, Strategy::Scored)?;
         Ok(Split::new(split.candidates, split.fixed_tokens, (split.rest, fragile)))
     }
 
-    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Request, BoxError> {
-        assert!(!placed.iter().any(|placed| placed.item.content() == "join"), "join");
-        ContextRequestAdapter.join(rest.0, placed)
+    fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<Request, BoxError> {
+        assert!(!edits.placed.iter().any(|placed| placed.item.content() == "join"), "join");
+        ContextRequestAdapter.join(rest.0, edits)
     }
 
-    fn withdrawn(&self, _: &Self::Rest, placed: &[Placed]) -> Vec<(usize, String)> {
-        assert!(!placed.iter().any(|placed| placed.item.content() == "withdrawn"), "withdrawn");
-        Vec::new()
+    fn facts<'a>(&'a self, request: &'a Request) -> RequestFacts<'a> {
+        assert!(!panics(request, "facts"), "facts");
+        RequestFacts::default()
+    }
+
+    fn texts<'a>(&'a self, rest: &'a Self::Rest) -> Box<dyn Texts + 'a> {
+        assert!(rest.0.payload != "texts", "texts");
+        Box::new(MessageTexts)
     }
 
     fn source_item_tokens(&self, _: &Self::Rest, item: &ContextItem) -> i64 {
@@ -112,7 +118,7 @@ async fn whatever_panics_the_call_fails_with_it_and_the_next_one_does_not() {
         ("payload", "no message"),
         ("slice", "slice"),
         ("place", "place"),
-        ("withdrawn", "withdrawn"),
+        ("facts", "facts"),
         ("join", "join"),
         ("drop", "drop"),
     ];

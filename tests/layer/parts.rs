@@ -6,7 +6,8 @@ use std::future::ready;
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextAdapter, ContextError, CupelLayer, CupelLayerBuilder, Error, Placed, Refused, Split,
+    ContextAdapter, ContextError, CupelLayer, CupelLayerBuilder, Edits, Error, Refused, Split,
+    Strategy,
 };
 use cupel::{ContextItem, ExclusionReason};
 use tower::{Layer, ServiceExt, service_fn};
@@ -22,7 +23,7 @@ struct Page {
 impl ContextAdapter<Vec<String>> for Page {
     type Rest = ();
 
-    fn split(&self, request: Vec<String>) -> Result<Split<()>, BoxError> {
+    fn split(&self, request: Vec<String>, _: Strategy) -> Result<Split<()>, BoxError> {
         let candidates = request
             .iter()
             .map(|line| ContextItem::new(line.as_str(), 1))
@@ -34,8 +35,8 @@ impl ContextAdapter<Vec<String>> for Page {
         Ok(split)
     }
 
-    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Vec<String>, BoxError> {
-        Ok(placed.iter().map(|placed| placed.item.content().to_owned()).collect())
+    fn join(&self, (): (), edits: &mut Edits) -> Result<Vec<String>, BoxError> {
+        Ok(edits.placed.iter().map(|placed| placed.item.content().to_owned()).collect())
     }
 
     fn source_item_tokens(&self, (): &(), item: &ContextItem) -> i64 {
@@ -122,20 +123,14 @@ struct Together;
 impl ContextAdapter<Vec<ContextItem>> for Together {
     type Rest = ();
 
-    fn split(&self, items: Vec<ContextItem>) -> Result<Split<()>, BoxError> {
-        Ok(Split::new(items, 0, ()))
+    fn split(&self, items: Vec<ContextItem>, _: Strategy) -> Result<Split<()>, BoxError> {
+        let mut split = Split::new(items, 0, ());
+        split.needs.insert(1, 0);
+        Ok(split)
     }
 
-    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Vec<ContextItem>, BoxError> {
-        Ok(placed.into_iter().map(|placed| placed.item).collect())
-    }
-
-    fn withdrawn(&self, (): &(), placed: &[Placed]) -> Vec<(usize, String)> {
-        let at = |name: &str| placed.iter().position(|placed| placed.item.content() == name);
-        match (at("a"), at("b")) {
-            (None, Some(b)) => vec![(b, "without a".to_owned())],
-            _ => Vec::new(),
-        }
+    fn join(&self, (): (), edits: &mut Edits) -> Result<Vec<ContextItem>, BoxError> {
+        Ok(edits.placed.drain(..).map(|placed| placed.item).collect())
     }
 }
 

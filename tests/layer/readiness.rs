@@ -47,7 +47,8 @@ async fn the_service_that_was_polled_is_the_one_that_is_called() {
     for _ in 0..3 {
         service.ready().await.unwrap().call(request()).await.unwrap();
     }
-    let (response, _) = service.ready().await.unwrap().call_with_report(request()).await.unwrap();
+    let mut service = layer().build().unwrap().with_report().layer(MustBePolled { polled: false });
+    let (response, _) = service.ready().await.unwrap().call(request()).await.unwrap();
     assert_eq!(response, ());
 }
 

@@ -9,7 +9,7 @@ use cupel::gather::Source;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::common::{Request, item, layer, layer_with, ms, request};
 
@@ -57,9 +57,8 @@ macro_rules! answering_with {
 #[tokio::test]
 async fn a_channel_as_a_response_stays_open() {
     let (chunks, receiver) = mpsc::channel(1);
-    let mut service = layer().build().unwrap().layer(answering_with!(receiver));
-    let (mut body, selection) =
-        service.ready().await.unwrap().call_with_report(request()).await.unwrap();
+    let mut service = layer().build().unwrap().with_report().layer(answering_with!(receiver));
+    let (mut body, selection) = service.ready().await.unwrap().call(request()).await.unwrap();
     assert!(selection.report.included.is_empty());
     assert!(body.try_recv().is_err());
     chunks.send("first").await.unwrap();

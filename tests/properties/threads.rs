@@ -91,7 +91,7 @@ fn public_types_are_send_and_sync() {
 fn the_layer_and_its_sources_are_send_and_sync() {
     use cupel::gather::{
         CandidateSource, ConversationStore, FailurePolicy, GatherReport, Source, SourceOutcome,
-        SourceReport, Turn, TurnChannel, TurnOver,
+        SourceReport,
     };
     use cupel::layer::{
         BudgetProvider, BuildError, ContextError, ContextRequest, ContextRequestAdapter,
@@ -102,9 +102,6 @@ fn the_layer_and_its_sources_are_send_and_sync() {
     type Service = tower::util::BoxCloneSyncService<Request, (), std::io::Error>;
 
     send_and_sync::<dyn CandidateSource<Request>>();
-    send_and_sync::<Turn>();
-    send_and_sync::<TurnChannel>();
-    send_and_sync::<TurnOver>();
     send_and_sync::<ConversationStore>();
     send_and_sync::<FailurePolicy>();
     send_and_sync::<GatherReport>();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, CupelService};
+use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, CupelService, WithReport};
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Hint, Judge, Lexical, Question, Verdict};
 use cupel::{BestFirstSlice, ContextBudget, ContextItem, Policy, ReflexiveScorer, Selection};
@@ -16,7 +16,8 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 
 type Request = ContextRequest<()>;
 type Sent = std::future::Ready<Result<Vec<String>, Infallible>>;
-type Model = CupelService<ServiceFn<fn(Request) -> Sent>, Request, ContextRequestAdapter>;
+type Model =
+    CupelService<ServiceFn<fn(Request) -> Sent>, Request, ContextRequestAdapter, WithReport>;
 
 /// A layer with a judge, in front of a model that says what it was sent.
 fn model(judge: impl Judge + 'static) -> Model {
@@ -27,7 +28,7 @@ fn model(judge: impl Judge + 'static) -> Model {
         .budget(ContextBudget::builder(40).build().unwrap())
         .build()
         .unwrap();
-    layer.layer(service_fn(|request: Request| {
+    layer.with_report().layer(service_fn(|request: Request| {
         std::future::ready(Ok(request.items().map(|item| item.content().to_owned()).collect()))
     }))
 }
@@ -43,7 +44,7 @@ fn talk(name: &str, messages: usize) -> Request {
 }
 
 async fn call(model: &mut Model, request: Request) -> (Vec<String>, Selection) {
-    model.ready().await.unwrap().call_with_report(request).await.unwrap()
+    model.ready().await.unwrap().call(request).await.unwrap()
 }
 
 /// A runtime whose only thread for blocking work is busy until the sender is dropped: what a call
@@ -66,7 +67,7 @@ fn many_new_messages_are_judged_off_the_executor_and_known_ones_at_once() {
     runtime.block_on(async {
         let mut model = model(Lexical::new());
         let talk = talk("Ada", 1_000);
-        let mut first = Box::pin(model.ready().await.unwrap().call_with_report(talk.clone()));
+        let mut first = Box::pin(model.ready().await.unwrap().call(talk.clone()));
         assert!(poll_immediate(&mut first).await.is_none(), "judged on the caller's task");
         drop(release);
         let (sent, selection) = first.await.unwrap();
@@ -74,7 +75,7 @@ fn many_new_messages_are_judged_off_the_executor_and_known_ones_at_once() {
         assert_eq!(selection.report.relevance.as_ref().unwrap().judged, 1_000);
 
         let (busy, release) = hold_the_blocking_thread();
-        let mut second = Box::pin(model.ready().await.unwrap().call_with_report(talk));
+        let mut second = Box::pin(model.ready().await.unwrap().call(talk));
         let again = poll_immediate(&mut second).await.expect("known messages are judged at once");
         assert_eq!(again.unwrap().0, sent);
         drop(release);
@@ -177,8 +178,13 @@ fn a_judge_that_is_cancelled_costs_its_call_the_relevance() {
     // A runtime that shuts down takes no work any more.
     let _entered = handle.enter();
     let mut model = model(Told::long(first_is_best));
-    let asked = model.call_with_report(talk("Finn", 30));
-    let (sent, selection) = futures::executor::block_on(asked).unwrap();
+    let asked = model.call(talk("Finn", 30));
+    let mut context = std::task::Context::from_waker(futures::task::noop_waker_ref());
+    let std::task::Poll::Ready(Ok((sent, selection))) =
+        std::pin::pin!(asked).as_mut().poll(&mut context)
+    else {
+        panic!("the call is not over");
+    };
     assert!(!sent.is_empty());
     let problem = selection.report.relevance.unwrap().problem;
     assert_eq!(problem.as_deref(), Some("was cancelled"));
@@ -205,7 +211,7 @@ fn without_a_runtime_the_judge_is_asked_at_once() {
     let mut context = std::task::Context::from_waker(futures::task::noop_waker_ref());
     let mut model = model(Told::long(first_is_best));
     let call = std::pin::pin!(model.call(talk("Hugo", 30)));
-    let std::task::Poll::Ready(Ok(sent)) = call.poll(&mut context) else {
+    let std::task::Poll::Ready(Ok((sent, _))) = call.poll(&mut context) else {
         panic!("the call is not over");
     };
     assert!(sent.contains(&"The parcel of Hugo went to Lyon.".to_owned()), "{sent:?}");

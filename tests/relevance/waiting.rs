@@ -132,8 +132,9 @@ async fn send(layer: Builder, request: Request) -> (Vec<String>, Selection) {
         let texts = request.items().map(|item| item.content().to_owned());
         Ok::<_, Infallible>(texts.collect::<Vec<_>>())
     });
-    let mut model = ServiceBuilder::new().layer(layer.build().unwrap()).service(model);
-    model.ready().await.unwrap().call_with_report(request).await.unwrap()
+    let mut model =
+        ServiceBuilder::new().layer(layer.build().unwrap().with_report()).service(model);
+    model.ready().await.unwrap().call(request).await.unwrap()
 }
 
 fn judge_of(selection: &Selection) -> &JudgeReport {

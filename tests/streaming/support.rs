@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Error,
-    Placed, Selection, Split,
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Edits,
+    Error, Selection, Split, Strategy,
 };
 use cupel::{ContextBudget, ContextItem, ContextKind, Policy};
 use futures::StreamExt;
-use tower::{ServiceBuilder, ServiceExt, service_fn};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 pub(crate) type Request = ContextRequest<()>;
 pub(crate) type Builder = CupelLayerBuilder<Request, ContextRequestAdapter>;
@@ -42,22 +42,20 @@ pub(crate) struct Recounting(pub(crate) i64);
 impl ContextAdapter<Request> for Recounting {
     type Rest = Request;
 
-    fn split(&self, request: Request) -> Result<Split<Request>, BoxError> {
-        ContextRequestAdapter.split(request)
+    fn split(&self, request: Request, _: Strategy) -> Result<Split<Request>, BoxError> {
+        let mut split = ContextRequestAdapter.split(request, Strategy::Scored)?;
+        split.recounts_sources = self.0 != 0;
+        Ok(split)
     }
 
-    fn join(&self, rest: Request, placed: Vec<Placed>) -> Result<Request, BoxError> {
-        ContextRequestAdapter.join(rest, placed)
+    fn join(&self, rest: Request, edits: &mut Edits) -> Result<Request, BoxError> {
+        ContextRequestAdapter.join(rest, edits)
     }
 
     fn source_item_tokens(&self, _: &Request, item: &ContextItem) -> i64 {
         // Documents are wrapped in more than messages are.
         let times = if *item.kind() == ContextKind::document() { 2 } else { 1 };
         item.tokens() + times * self.0
-    }
-
-    fn recounts_source_items(&self) -> bool {
-        self.0 != 0
     }
 }
 
@@ -87,13 +85,14 @@ pub(crate) fn layer(budget: i64) -> Builder {
 }
 
 /// What was sent, and the selection behind it.
-pub(crate) async fn send<A: ContextAdapter<Request>>(
+pub(crate) async fn send<A: ContextAdapter<Request> + 'static>(
     builder: CupelLayerBuilder<Request, A>,
     request: Request,
 ) -> Result<(Vec<String>, Selection), Error<Infallible>> {
     let inner = service_fn(|request: Request| async move {
         Ok(request.items().map(|item| item.content().to_owned()).collect::<Vec<_>>())
     });
-    let mut service = ServiceBuilder::new().layer(builder.build().unwrap()).service(inner);
-    service.ready().await?.call_with_report(request).await
+    let mut service =
+        ServiceBuilder::new().layer(builder.build().unwrap().with_report()).service(inner);
+    service.ready().await?.call(request).await
 }

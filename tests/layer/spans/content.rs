@@ -12,7 +12,7 @@ use cupel::{
     ExclusionReason, Pipeline, Policy, ReflexiveScorer, ScoredItem, Sliced, Slicer,
 };
 use futures::stream;
-use tower::{Layer, ServiceExt};
+use tower::{Layer, Service, ServiceExt};
 
 use crate::common::{Echo, Request, budget, layer, layer_with, ms, request};
 use crate::recorder::Recorder;
@@ -183,8 +183,8 @@ async fn the_words_that_matched_are_in_the_report_and_in_no_span_or_event() {
         let asked = ContextRequest::new(MARKER)
             .with_items([found, large])
             .question(format!("Where is the {MARKER}?"));
-        let mut service = layer.layer(Echo::default());
-        let call = service.ready().await.unwrap().call_with_report(asked);
+        let mut service = layer.with_report().layer(Echo::default());
+        let call = service.ready().await.unwrap().call(asked);
         let (_, selection) = call.await.unwrap();
         let details = selection.report.included[0].item.matched_words();
         assert_eq!(details.collect::<Vec<_>>(), [MARKER]);

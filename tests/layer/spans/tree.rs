@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::future::ready;
 
 use cupel::gather::Source;
-use cupel::layer::{ContextAdapter, ContextRequestAdapter, CupelLayer, Placed, Split};
+use cupel::layer::{
+    ContextAdapter, ContextRequestAdapter, CupelLayer, Edits, RequestFacts, Split, Strategy,
+};
 use futures::stream;
 use tokio::time::sleep;
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
@@ -265,16 +267,17 @@ struct Slow;
 impl ContextAdapter<Request> for Slow {
     type Rest = <ContextRequestAdapter as ContextAdapter<Request>>::Rest;
 
-    fn model<'a>(&'a self, request: &'a Request) -> Option<&'a str> {
-        Some(request.payload)
+    fn facts<'a>(&'a self, request: &'a Request) -> RequestFacts<'a> {
+        RequestFacts::new(Some(request.payload))
     }
 
-    fn split(&self, request: Request) -> Result<Split<Self::Rest>, BoxError> {
-        tracing::info_span!("split").in_scope(|| ContextRequestAdapter.split(request))
+    fn split(&self, request: Request, _: Strategy) -> Result<Split<Self::Rest>, BoxError> {
+        tracing::info_span!("split")
+            .in_scope(|| ContextRequestAdapter.split(request, Strategy::Scored))
     }
 
-    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Request, BoxError> {
-        ContextRequestAdapter.join(rest, placed)
+    fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<Request, BoxError> {
+        ContextRequestAdapter.join(rest, edits)
     }
 }
 
