@@ -41,7 +41,7 @@ use docs_index::index::DocsIndex;
 use docs_index::{estimate_tokens, load};
 use futures::StreamExt;
 use table::Paint;
-use tower::{ServiceBuilder, ServiceExt};
+use tower::{Service, ServiceBuilder, ServiceExt};
 
 /// A real window would take hours to fill.
 const WINDOW: i64 = 4_000;
@@ -92,7 +92,7 @@ async fn run(mut view: View<impl Write>) -> Result<bool, BoxError> {
         .source(docs(index))
         .gather_deadline(PATIENCE)
         .build()?;
-    let mut agent = ServiceBuilder::new().layer(layer).service(StandIn);
+    let mut agent = ServiceBuilder::new().layer(layer.with_report()).service(StandIn);
 
     let mut history = History::new();
     let mut audit = Audit::new(WINDOW - OUTPUT);
@@ -104,7 +104,7 @@ async fn run(mut view: View<impl Write>) -> Result<bool, BoxError> {
         for call in 1..=CALLS_PER_TURN {
             let request = history.request().ok_or("a request without messages")?;
             let started = Instant::now();
-            let (heard, selection) = agent.ready().await?.call_with_report(request).await?;
+            let (heard, selection) = agent.ready().await?.call(request).await?;
             view.call(call, &selection, started.elapsed())?;
             audit.call(turn, history.messages(), &heard, &selection);
             match &heard.reply.says {

@@ -26,7 +26,7 @@ use docs_index::{estimate_tokens, load};
 use remotes::remote::{Fault, Log, Remote, Search};
 use remotes::view::{Outcome, View};
 use table::Paint;
-use tower::{ServiceBuilder, ServiceExt, service_fn};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 const QUESTION: &str = "What happens to a call when a source fails or misses its deadline?";
 
@@ -110,13 +110,13 @@ async fn call(
     let model = service_fn(|request: ContextRequest<Search>| async move {
         Ok::<_, Infallible>(request.items().count())
     });
-    let mut model = ServiceBuilder::new().layer(layer.build()?).service(model);
+    let mut model = ServiceBuilder::new().layer(layer.build()?.with_report()).service(model);
 
     let log = Arc::new(Log::start());
     let question =
         ContextItem::builder(QUESTION, estimate_tokens(QUESTION)).pinned(true).build()?;
     let search = Search { question: QUESTION.to_owned(), log: Arc::clone(&log) };
     let request = ContextRequest::new(search).item(question);
-    let (sent, selection) = model.ready().await?.call_with_report(request).await?;
+    let (sent, selection) = model.ready().await?.call(request).await?;
     Ok(Outcome { deadline, elapsed: log.elapsed(), sent, arrivals: log.arrivals(), selection })
 }

@@ -191,9 +191,14 @@ impl Planned {
 }
 
 impl TurnReport {
-    /// A report on what was sent: so many tokens beside the fixed ones, and these items recalled.
-    pub(crate) fn of(edits: &Edits, sent: i64, recalled: Vec<ContextItem>) -> Option<Self> {
-        let quoted = edits.quotation.as_ref().map_or(0, |quotation| quotation.tokens);
+    /// A report on what was sent: tokens beside the fixed ones, those of the quotation among them, and
+    /// the items that it quotes.
+    pub(crate) fn of(
+        edits: &Edits,
+        sent: i64,
+        quoted: i64,
+        recalled: Vec<ContextItem>,
+    ) -> Option<Self> {
         let report = Self::new(edits.plan.as_ref()?, edits.excerpts.len());
         let fixed = edits.fixed_tokens;
         Some(report.finish(sent.saturating_add(fixed), fixed, quoted, recalled))

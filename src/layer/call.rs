@@ -281,7 +281,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let sent = &mut selection.sent.tokens;
         *sent = sent.saturating_sub(bare).saturating_add(quoted);
         let request = self.adapter.join(rest, &mut edits).map_err(ContextError::Adapter)?;
-        selection.plan = TurnReport::of(&edits, *sent, recalled).map(Box::new);
+        selection.plan = TurnReport::of(&edits, *sent, quoted, recalled).map(Box::new);
         Ok(request)
     }
 }

@@ -2,14 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::layer::{CupelLayer, CupelService, Selection};
+use cupel::layer::{CupelLayer, Selection, Selector};
 use cupel::model::TurnPlan;
 use cupel::scorer::{AgeScorer, CompositeScorer, KindScorer, PriorityScorer};
 use cupel::{AgePlacer, ContextBudget, GreedySlice, OverflowStrategy, Policy};
 use cupel_json::{Endpoint, JsonBody, MessagesAdapter, OpenAiAdapter};
-use futures::future::{Ready, ready};
 use serde_json::Value;
-use tower::{Layer, Service, ServiceExt};
 
 use crate::messages;
 use crate::session::{Session, counter};
@@ -58,36 +56,16 @@ pub enum Protocol {
 }
 
 enum Sender {
-    Chat(CupelService<Echo, JsonBody, OpenAiAdapter>),
-    Messages(CupelService<Echo, JsonBody, MessagesAdapter>),
+    Chat(Selector<JsonBody, OpenAiAdapter>),
+    Messages(Selector<JsonBody, MessagesAdapter>),
 }
 
-/// A layer over something that only looks at what it is sent.
+/// A selector, and what it left unused.
 pub struct Layered {
     service: Sender,
     seen: Arc<Mutex<Option<i64>>>,
     model: &'static str,
     is_planned: bool,
-}
-
-#[derive(Clone)]
-struct Echo;
-
-impl Service<JsonBody> for Echo {
-    type Response = String;
-    type Error = std::convert::Infallible;
-    type Future = Ready<Result<String, Self::Error>>;
-
-    fn poll_ready(
-        &mut self,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Self::Error>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, body: JsonBody) -> Self::Future {
-        ready(Ok(body.json().to_owned()))
-    }
 }
 
 impl Layered {
@@ -129,26 +107,23 @@ impl Layered {
         let service = match protocol {
             Protocol::Chat => {
                 let adapter = OpenAiAdapter::new().counter(counter());
-                Sender::Chat(builder.adapter(adapter).build().unwrap().layer(Echo))
+                Sender::Chat(builder.adapter(adapter).build().unwrap().selector())
             }
             Protocol::Messages => {
                 let adapter = MessagesAdapter::new().counter(counter());
-                Sender::Messages(builder.adapter(adapter).build().unwrap().layer(Echo))
+                Sender::Messages(builder.adapter(adapter).build().unwrap().selector())
             }
         };
         Self { service, seen, model, is_planned }
     }
 
-    fn send(&mut self, body: JsonBody) -> Result<String, String> {
+    fn send(&self, body: JsonBody) -> Result<String, String> {
         futures::executor::block_on(async {
-            match &mut self.service {
-                Sender::Chat(service) => {
-                    service.ready().await.unwrap().call(body).await.map_err(|e| e.to_string())
-                }
-                Sender::Messages(service) => {
-                    service.ready().await.unwrap().call(body).await.map_err(|e| e.to_string())
-                }
-            }
+            let selected = match &self.service {
+                Sender::Chat(selector) => selector.select(body).await,
+                Sender::Messages(selector) => selector.select(body).await,
+            };
+            selected.map(|it| it.request.json().to_owned()).map_err(|error| error.to_string())
         })
     }
 

@@ -5,8 +5,8 @@
 //! `prompt_cache_breakpoint` on a part of a message sets others, of which the latest three are written
 //! and the latest 80 are looked at. Messages of the assistant carry none.
 
-use cupel::conversation::plan::{Expected, Planned};
-use cupel::conversation::{Conversation, Message};
+use cupel::conversation::plan::Expected;
+use cupel::conversation::{Edits, Message};
 
 use crate::marks::{Breakpoints, Place};
 use crate::models::CacheRule;
@@ -46,42 +46,37 @@ impl Markable {
     }
 
     /// Lowers what a plan expects of the cache to what breakpoints can bring.
-    pub(crate) fn expect(
-        &self,
-        planned: &mut Planned,
-        conversation: &Conversation,
-        read: &[Message],
-        fixed_tokens: i64,
-    ) {
-        if !self.applies {
-            return;
-        }
+    pub(crate) fn expect(&self, edits: &mut Edits) {
+        let Some(planned) = edits.plan.as_ref().filter(|_| self.applies) else { return };
         let units = planned.parts.iter().enumerate().filter(|(_, part)| part.is_sent());
         let units: Vec<usize> = units.map(|(unit, _)| unit).collect();
         let mut sent: Vec<usize> =
-            units.iter().flat_map(|unit| conversation.messages_of(*unit)).copied().collect();
+            units.iter().flat_map(|unit| edits.messages_of(*unit)).copied().collect();
         sent.sort_unstable();
         // What is sent as it came is not marked.
         let places = match planned.whole {
             true => Breakpoints::default(),
-            false => self.places(read, &sent),
+            false => self.places(edits.messages(), &sent),
         };
-        let Expected { cached_tokens, broke, same_recall, .. } = &mut planned.expected;
+        let Expected { mut cached_tokens, broke, mut same_recall, .. } = planned.expected;
         let end = if broke.is_some() { places.head } else { places.known.or(places.head) };
         let end = end.and_then(|end| sent.get(end).copied());
         let up_to = |end: usize| {
             let begun = units.iter().filter(|unit| {
-                conversation.messages_of(**unit).first().is_some_and(|first| *first <= end)
+                edits.messages_of(**unit).first().is_some_and(|first| *first <= end)
             });
             let tokens = begun.filter_map(|unit| planned.tokens.get(*unit));
-            tokens.copied().fold(fixed_tokens, i64::saturating_add)
+            tokens.copied().fold(edits.fixed_tokens, i64::saturating_add)
         };
-        let most = end.map_or(0, up_to);
-        *cached_tokens = (*cached_tokens).min(most);
-        *same_recall &= end.zip(planned.question).is_some_and(|(end, question)| end >= question);
-        if *cached_tokens < LEAST {
-            *cached_tokens = 0;
-            *same_recall = false;
+        cached_tokens = cached_tokens.min(end.map_or(0, up_to));
+        same_recall &= end.zip(planned.question).is_some_and(|(end, question)| end >= question);
+        if cached_tokens < LEAST {
+            cached_tokens = 0;
+            same_recall = false;
+        }
+        if let Some(expected) = edits.expected_mut() {
+            expected.cached_tokens = cached_tokens;
+            expected.same_recall = same_recall;
         }
     }
 }

@@ -39,16 +39,20 @@ mod count;
 mod marks;
 mod messages;
 mod models;
+mod openai;
 mod read;
 mod request;
 mod template;
-mod texts;
 mod window;
 
-pub use adapter::OpenAiAdapter;
+pub use adapter::JsonAdapter;
 pub use count::{Detail, ImageRule, ToolPrices, ToolRule};
-pub use messages::{BINDING_BETA, ClaudeModel, ClaudeModels, ClaudeWindow, MessagesAdapter};
-pub use models::{CacheRule, Model, Models, UnknownModel};
+pub use messages::{BINDING_BETA, MessagesAdapter, MessagesApi};
+pub use models::{
+    CacheRule, ClaudeModel, ClaudeModels, ClaudeWindow, Model, ModelFacts, ModelTable, Models,
+    UnknownModel,
+};
+pub use openai::{OpenAiAdapter, OpenAiApi};
 pub use read::{Endpoint, MessageView};
 #[cfg(feature = "async-openai")]
 pub use request::Streaming;

@@ -1,10 +1,6 @@
 //! How a model's window is looked up for a request.
 
-use cupel::gather::BoxError;
-use cupel::layer::{ModelLookup, WindowLimits};
-
 use crate::models::Models;
-use crate::request::Request;
 
 /// A budget by the request's model and output limit; [`OpenAiAdapter::window`] makes one.
 ///
@@ -26,19 +22,10 @@ use crate::request::Request;
 /// [`OpenAiAdapter::window`]: crate::OpenAiAdapter::window
 pub type ModelWindow = cupel::layer::ModelWindow<Models>;
 
-impl<R: Request> ModelLookup<R> for Models {
-    fn limits(&self, request: &R) -> Result<WindowLimits, BoxError> {
-        Ok(self.of_request(request.model())?.limits())
-    }
-
-    fn output_tokens(&self, request: &R) -> Result<Option<i64>, BoxError> {
-        request.output_tokens()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use cupel::ContextBudget;
+    use cupel::gather::BoxError;
     use cupel::layer::BudgetProvider;
     use cupel::tokens::Encoding;
 

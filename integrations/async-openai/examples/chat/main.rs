@@ -43,7 +43,7 @@ use cupel::conversation::Attributes;
 use cupel::layer::CupelLayer;
 use cupel::tokens::Encoding;
 use cupel_async_openai::{ChatService, Model, Models, OpenAiAdapter};
-use tower::{ServiceBuilder, ServiceExt};
+use tower::{Service, ServiceBuilder, ServiceExt};
 
 use local_server::LocalServer;
 
@@ -100,7 +100,8 @@ async fn run(out: &mut impl Write) -> Result<(), BoxError> {
         .adapter(adapter)
         .policy(Policy::chat())
         .build()?;
-    let mut chat = ServiceBuilder::new().layer(cupel).service(ChatService::new(client));
+    let mut chat =
+        ServiceBuilder::new().layer(cupel.with_report()).service(ChatService::new(client));
 
     let instructions = "You keep the stock of a workshop. Use the tools; never guess numbers.";
     let mut history: Vec<ChatCompletionRequestMessage> =
@@ -117,7 +118,7 @@ async fn run(out: &mut impl Write) -> Result<(), BoxError> {
                 max_completion_tokens: Some(OUTPUT),
                 ..Default::default()
             };
-            let call = chat.ready().await?.call_with_report(request);
+            let call = chat.ready().await?.call(request);
             let (answer, selection) = call.await?;
             view::selection(out, history.len(), &selection, &mut totals)?;
             let message = answer.choices.into_iter().next().ok_or("no answer")?.message;

@@ -62,7 +62,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(report.exit_code())
 }
 
-fn layer<R: Request>(
+fn layer<R: Request + 'static>(
     window: i64,
     counted: &Counted,
 ) -> Result<CupelLayer<R, OpenAiAdapter>, Box<dyn Error>> {

@@ -1,7 +1,6 @@
 //! The layer for `Client::with_http_service`: existing code keeps calling the client as it does.
 
 mod replay;
-mod send;
 
 use std::fmt;
 use std::future::Future;
@@ -10,13 +9,12 @@ use std::task::{Context, Poll};
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
-use cupel::layer::{ContextAdapter, CupelLayer, CupelService, Error};
+use cupel::layer::{ContextAdapter, CupelLayer, Selector};
 use cupel_json::{Endpoint, JsonBody};
 use futures::future::BoxFuture;
-use reqwest::{Method, Request, Response};
+use reqwest::header::{CONTENT_LENGTH, HeaderValue};
+use reqwest::{Body, Method, Request, Response};
 use tower::{Layer, Service, ServiceExt};
-
-use send::SendBody;
 
 /// Selects in the bodies of HTTP requests to Chat Completions and the Responses API.
 ///
@@ -77,25 +75,25 @@ impl<S: Clone, A> Layer<S> for HttpLayer<A> {
     type Service = HttpService<S, A>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        HttpService { selecting: self.cupel.layer(SendBody::new(inner.clone())), plain: inner }
+        HttpService { selector: self.cupel.selector(), inner }
     }
 }
 
 /// Selects in the right requests, then calls the wrapped HTTP service. See [`HttpLayer`].
 pub struct HttpService<S, A> {
-    selecting: CupelService<SendBody<S>, JsonBody, A>,
-    plain: S,
+    selector: Selector<JsonBody, A>,
+    inner: S,
 }
 
 impl<S: Clone, A> Clone for HttpService<S, A> {
     fn clone(&self) -> Self {
-        Self { selecting: self.selecting.clone(), plain: self.plain.clone() }
+        Self { selector: self.selector.clone(), inner: self.inner.clone() }
     }
 }
 
 impl<S, A> fmt::Debug for HttpService<S, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpService").field("selecting", &self.selecting).finish_non_exhaustive()
+        f.debug_struct("HttpService").field("selector", &self.selector).finish_non_exhaustive()
     }
 }
 
@@ -132,17 +130,19 @@ where
     }
 
     fn call(&mut self, factory: HttpRequestFactory) -> HttpFuture {
-        let Self { selecting, plain } = self.clone();
+        let Self { selector, inner } = self.clone();
         HttpFuture(Box::pin(async move {
-            let request = factory.build().await?;
-            let Some(body) = body_of(&request) else {
-                let factory = replay::first_then(request, factory);
-                return plain.oneshot(factory).await.map_err(Into::into);
+            let mut request = factory.build().await?;
+            let factory = match body_of(&request) {
+                None => replay::first_then(request, factory),
+                Some(body) => {
+                    let selected = selector.select(body).await;
+                    let selected = selected.map_err(|error| OpenAIError::Boxed(Box::new(error)))?;
+                    set_body(&mut request, selected.request.json());
+                    replay::always(request)
+                }
             };
-            selecting.oneshot(send::carried_by(body, request)).await.map_err(|error| match error {
-                Error::Inner(error) => error.into(),
-                Error::Context(error) => OpenAIError::Boxed(Box::new(error)),
-            })
+            inner.oneshot(factory).await.map_err(Into::into)
         }))
     }
 }
@@ -152,6 +152,14 @@ fn body_of(request: &Request) -> Option<JsonBody> {
     let endpoint = (request.method() == Method::POST).then(|| endpoint(request.url().path()))??;
     let json = std::str::from_utf8(request.body()?.as_bytes()?).ok()?;
     JsonBody::parse(endpoint, json)
+}
+
+fn set_body(request: &mut Request, json: &str) {
+    // Set by the transport, unless the caller has set it.
+    if let Some(header) = request.headers_mut().get_mut(CONTENT_LENGTH) {
+        *header = HeaderValue::from(json.len());
+    }
+    *request.body_mut() = Some(Body::from(json.as_bytes().to_vec()));
 }
 
 fn endpoint(path: &str) -> Option<Endpoint> {

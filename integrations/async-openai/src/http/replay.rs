@@ -7,11 +7,12 @@ use async_openai::middleware::HttpRequestFactory;
 use reqwest::Request;
 
 /// Gives copies of one request: every attempt of a retry layer below sends the same.
-pub(super) fn always(request: Option<Arc<Request>>) -> HttpRequestFactory {
+pub(super) fn always(request: Request) -> HttpRequestFactory {
+    let request = Arc::new(request);
     HttpRequestFactory::new(move || {
-        let copy = request.as_ref().and_then(|request| request.try_clone());
-        let missing = || OpenAIError::InvalidArgument("a body without its request".to_owned());
-        std::future::ready(copy.ok_or_else(missing))
+        // A request whose body is bytes can always be copied.
+        let streams = || OpenAIError::InvalidArgument("a body that is a stream".to_owned());
+        std::future::ready(request.try_clone().ok_or_else(streams))
     })
 }
 

@@ -1,7 +1,7 @@
 //! What sources give: one message, where and as the template says, in the placer's order.
 
 use cupel::gather::{BoxError, Source};
-use cupel::layer::ContextAdapter;
+use cupel::layer::{ContextAdapter, Strategy};
 use cupel::{ContextItem, Policy};
 use cupel_async_openai::{
     ChatService, ContextPosition, ContextRole, ContextTemplate, OpenAiAdapter, Request,
@@ -155,7 +155,11 @@ async fn what_is_written_around_items_is_paid_for() {
 fn header_and_footer_are_counted() {
     let frame = |template: ContextTemplate| {
         let request = chat(json!({"model": "gpt-4o", "messages": [user("u")]}));
-        adapter("gpt-4o").template(template).split(request).unwrap().source_frame_tokens
+        adapter("gpt-4o")
+            .template(template)
+            .split(request, Strategy::Scored)
+            .unwrap()
+            .source_frame_tokens
     };
     let plain = frame(ContextTemplate::new().header(""));
     assert_eq!(frame(ContextTemplate::new().header("one two three")), plain + 3);

@@ -2,7 +2,7 @@
 
 use cupel_async_openai::{Endpoint, JsonBody};
 use serde_json::{Value, json};
-use tower::{ServiceBuilder, ServiceExt, service_fn};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::arbitrary::{chat_tool, png, response_tool};
 use crate::local_server::tokens;
@@ -13,9 +13,9 @@ async fn counted(endpoint: Endpoint, request: &Value) -> i64 {
     let model = request["model"].as_str().unwrap();
     let layer = builder(adapter(model)).build().unwrap();
     let inner = service_fn(|_: JsonBody| async { Ok::<_, std::convert::Infallible>(()) });
-    let mut service = ServiceBuilder::new().layer(layer).service(inner);
+    let mut service = ServiceBuilder::new().layer(layer.with_report()).service(inner);
     let body = JsonBody::parse(endpoint, request.to_string()).unwrap();
-    let call = service.ready().await.unwrap().call_with_report(body);
+    let call = service.ready().await.unwrap().call(body);
     let ((), selection) = call.await.unwrap();
     assert!(selection.report.excluded.is_empty(), "all of it must be counted");
     let messages: i64 = selection.report.included.iter().map(|one| one.item.tokens()).sum();

@@ -7,7 +7,7 @@ use cupel::layer::Selection;
 use cupel::{ExcludedItem, ExclusionReason};
 use cupel_async_openai::{ChatService, OpenAiAdapter};
 use serde_json::{Value, json};
-use tower::{ServiceBuilder, ServiceExt};
+use tower::{Service, ServiceBuilder, ServiceExt};
 
 use crate::arbitrary::{chat_tool, png};
 use crate::support::{
@@ -19,9 +19,10 @@ use crate::support::{
 async fn send(adapter: OpenAiAdapter, request: Value) -> (Vec<String>, Selection) {
     let server = ok_server().await;
     let layer = builder(adapter).build().unwrap();
-    let mut service =
-        ServiceBuilder::new().layer(layer).service(ChatService::new(client(server.url())));
-    let call = service.ready().await.unwrap().call_with_report(chat(request));
+    let mut service = ServiceBuilder::new()
+        .layer(layer.with_report())
+        .service(ChatService::new(client(server.url())));
+    let call = service.ready().await.unwrap().call(chat(request));
     let (_, selection) = call.await.unwrap();
     (sent(&server), selection)
 }

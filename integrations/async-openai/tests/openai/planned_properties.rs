@@ -7,7 +7,7 @@ use cupel_async_openai::{
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tower::{ServiceBuilder, service_fn};
+use tower::{Service, ServiceBuilder, service_fn};
 
 use crate::arbitrary::{Case, cases, chat, chat_tool, response_tool, responses};
 use crate::chat_properties::{Outcome, documents, run};
@@ -78,9 +78,9 @@ fn typed_requests_of_chat_completions_are_never_refused() {
     run(96, cases(chat()), async |case, server| {
         let request = support::chat(request_of(case, true));
         let mut service = ServiceBuilder::new()
-            .layer(planned(case).build().unwrap())
+            .layer(planned(case).build().unwrap().with_report())
             .service(ChatService::new(client(server.url())));
-        check(case, true, server, service.call_with_report(request).await)
+        check(case, true, server, service.call(request).await)
     });
 }
 
@@ -89,9 +89,9 @@ fn typed_requests_of_the_responses_api_are_never_refused() {
     run(96, cases(responses()), async |case, server| {
         let request = support::response(request_of(case, false));
         let mut service = ServiceBuilder::new()
-            .layer(planned(case).build().unwrap())
+            .layer(planned(case).build().unwrap().with_report())
             .service(ResponsesService::new(client(server.url())));
-        check(case, false, server, service.call_with_report(request).await)
+        check(case, false, server, service.call(request).await)
     });
 }
 
@@ -105,10 +105,11 @@ fn the_same_body_gives_the_same_bytes_on_two_instances() {
             let echo = service_fn(|body: JsonBody| async move {
                 Ok::<_, std::convert::Infallible>(body.json().to_owned())
             });
-            let mut service =
-                ServiceBuilder::new().layer(planned(case).build().unwrap()).service(echo);
+            let mut service = ServiceBuilder::new()
+                .layer(planned(case).build().unwrap().with_report())
+                .service(echo);
             let body = JsonBody::parse(Endpoint::Chat, json.clone()).unwrap();
-            match service.call_with_report(body).await {
+            match service.call(body).await {
                 Ok((json, selection)) => {
                     whole = selection.plan.is_none_or(|plan| plan.whole);
                     bodies.push(json);

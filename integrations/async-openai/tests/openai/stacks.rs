@@ -55,9 +55,10 @@ async fn a_stack_can_be_boxed() {
 async fn the_selection_comes_back_beside_the_answer() {
     let server = ok_server().await;
     let layer = builder(adapter("gpt-4o")).build().unwrap();
-    let mut service =
-        ServiceBuilder::new().layer(layer).service(ChatService::new(client(server.url())));
-    let call = service.ready().await.unwrap().call_with_report(request());
+    let mut service = ServiceBuilder::new()
+        .layer(layer.with_report())
+        .service(ChatService::new(client(server.url())));
+    let call = service.ready().await.unwrap().call(request());
     let (answer, selection) = call.await.unwrap();
     assert_eq!(text_of(&answer), "ok");
     assert_eq!(selection.report.included.len(), 1);

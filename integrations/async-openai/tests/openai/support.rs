@@ -11,7 +11,7 @@ use cupel::layer::{CupelLayer, CupelLayerBuilder, Selection};
 use cupel::tokens::Encoding;
 use cupel_async_openai::{Endpoint, HttpLayer, JsonBody, Model, Models, OpenAiAdapter, Request};
 use serde_json::{Value, json};
-use tower::{ServiceBuilder, ServiceExt, service_fn};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::local_server::LocalServer;
 use crate::local_server::answer::Reply;
@@ -47,7 +47,9 @@ pub(crate) fn adapter(model: &str) -> OpenAiAdapter {
     OpenAiAdapter::new().models(models)
 }
 
-pub(crate) fn builder<R: Request>(adapter: OpenAiAdapter) -> CupelLayerBuilder<R, OpenAiAdapter> {
+pub(crate) fn builder<R: Request + 'static>(
+    adapter: OpenAiAdapter,
+) -> CupelLayerBuilder<R, OpenAiAdapter> {
     let budget = adapter.window().default_output(0);
     CupelLayer::builder().budget(budget).adapter(adapter).policy(Policy::chat().without_plan())
 }
@@ -117,9 +119,9 @@ pub(crate) async fn select(
     let inner = service_fn(|body: JsonBody| async move {
         Ok::<_, std::convert::Infallible>(body.json().to_owned())
     });
-    let mut service = ServiceBuilder::new().layer(layer).service(inner);
+    let mut service = ServiceBuilder::new().layer(layer.with_report()).service(inner);
     let body = JsonBody::parse(endpoint, request.to_string()).unwrap();
-    let call = service.ready().await.unwrap().call_with_report(body);
+    let call = service.ready().await.unwrap().call(body);
     let (sent, selection) = call.await.unwrap();
     let messages = messages_of(sent.as_bytes());
     (messages.iter().map(|one| serde_json::from_str(one).unwrap()).collect(), selection)

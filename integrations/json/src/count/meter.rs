@@ -36,6 +36,10 @@ impl Meter {
         &*self.counter
     }
 
+    pub(crate) fn shared_counter(&self) -> Arc<dyn TokenCounter> {
+        Arc::clone(&self.counter)
+    }
+
     pub(crate) fn image_rule(&self) -> ImageRule {
         self.model.image_rule()
     }

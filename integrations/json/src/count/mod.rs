@@ -1,6 +1,5 @@
 //! Counting what a request sends: text by the model's encoding, everything else by published rules.
 
-mod ahead;
 mod audio;
 mod file;
 mod image;
@@ -11,7 +10,6 @@ pub use cupel::tokens::ToolPrices;
 pub use image::{Detail, ImageRule};
 pub use tools::ToolRule;
 
-pub(crate) use ahead::note_long_texts;
 pub(crate) use file::pages;
 pub(crate) use image::image_size;
 pub(crate) use meter::{FORMAT, Meter};

@@ -15,7 +15,7 @@ pub const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 const BINDING: &str = r#""block_binding":{"prefix_mismatch_behavior":"drop_block"}"#;
 
 /// Asks for thoughts that no longer fit to be dropped, unless the caller has said what to do.
-pub(super) fn drop_stale(body: &mut JsonBody) -> Result<(), BoxError> {
+pub(super) fn drop_stale<T>(body: &mut JsonBody<T>) -> Result<(), BoxError> {
     match edited(body.json()) {
         Some(json) => body.replace_json(json),
         None => Ok(()),
@@ -38,7 +38,7 @@ fn edited(json: &str) -> Option<String> {
     Some(format!("{}{new}{}", json.get(..at)?, json.get(at..)?))
 }
 
-impl JsonBody {
+impl<T> JsonBody<T> {
     /// The value that has to be in the header `anthropic-beta` for this body, if any: those who send
     /// it add [it](BINDING_BETA) to what is there.
     #[must_use]

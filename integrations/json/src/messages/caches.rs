@@ -123,7 +123,7 @@ pub(super) fn mark(json: &str, drafts: &mut [Draft<'_>], opens: &[bool]) -> Opti
 }
 
 /// Marks the end of the instructions, or of the tools where there are none.
-pub(super) fn mark_head(body: &mut JsonBody, control: &str) -> Result<(), BoxError> {
+pub(super) fn mark_head<T>(body: &mut JsonBody<T>, control: &str) -> Result<(), BoxError> {
     match with_head_marked(body.json(), control) {
         Some(json) => body.replace_json(json),
         None => Ok(()),

@@ -1,22 +1,19 @@
 //! What the prompt cache is expected to know of a request, by Anthropic's rules.
 
-use cupel::conversation::plan::{Part, Planned};
+use cupel::conversation::Edits;
+use cupel::conversation::plan::Part;
 
 use super::caches::{LOOK_BACK, Marks};
-use super::models::ClaudeModel;
+use crate::models::ClaudeModel;
 use crate::read::Object;
 use crate::request::JsonBody;
 
 /// Lowers the expectation to what marks can bring: nothing is cached without one, nor below the
 /// model's least, and a mark finds only what was written within 20 blocks before it. `marked`:
 /// the request gets marks of ours.
-pub(super) fn by_marks(
-    planned: &mut Planned,
-    body: &JsonBody,
-    marked: bool,
-    fixed_tokens: i64,
-    model: ClaudeModel,
-) {
+pub(super) fn by_marks<T>(edits: &mut Edits, body: &JsonBody<T>, marked: bool, model: ClaudeModel) {
+    let fixed_tokens = edits.fixed_tokens;
+    let Some(planned) = &mut edits.plan else { return };
     let texts = body.message_texts();
     let request = Object::parse(body.json()).unwrap_or_default();
     let marks = Marks::read(&request, texts.iter().copied());

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use cupel::tokens::{FormatOverhead, TokenCounter, claude_counter};
 use serde_json::Value;
 
-use super::models::ClaudeModel;
 use crate::count::{image_size, pages};
+use crate::models::ClaudeModel;
 use crate::read::Object;
 
 const FORMAT: FormatOverhead = FormatOverhead::CLAUDE;
@@ -39,11 +39,6 @@ impl ClaudeMeter {
         Self { model, counter }
     }
 
-    pub(super) fn counter(&self) -> &dyn TokenCounter {
-        &*self.counter
-    }
-
-    /// The counter, for work elsewhere.
     pub(super) fn shared_counter(&self) -> Arc<dyn TokenCounter> {
         Arc::clone(&self.counter)
     }

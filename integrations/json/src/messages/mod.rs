@@ -7,12 +7,8 @@ mod draft;
 mod expect;
 mod head;
 mod meter;
-mod models;
 mod read;
 mod result;
-mod table;
-mod texts;
 
-pub use adapter::MessagesAdapter;
+pub use adapter::{MessagesAdapter, MessagesApi};
 pub use binding::BINDING_BETA;
-pub use models::{ClaudeModel, ClaudeModels, ClaudeWindow};

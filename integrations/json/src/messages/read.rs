@@ -106,6 +106,7 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
             let input = block.raw("input").map_or("{}", RawValue::get);
             entry.add_tokens(meter.text(&text("name")).saturating_add(meter.text(input)));
             entry.add_shown(&format!("{}({input})", text("name")));
+            entry.note_tool(&text("name"));
             if kind == "tool_use" {
                 match block.text("id") {
                     Some(id) => entry.message.calls.push(id.into_owned()),

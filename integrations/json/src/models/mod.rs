@@ -1,197 +1,97 @@
-//! What is known of each model: its window, its encoding, and how it counts images and tools.
+//! The models that are known, by name.
 
+pub(crate) mod claude;
+mod claude_table;
+mod openai;
 mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cupel::layer::WindowLimits;
-use cupel::tokens::{Encoding, ModelName};
+use cupel::gather::BoxError;
+use cupel::layer::{ModelLookup, WindowLimits};
 
-use crate::count::{ImageRule, ToolRule};
+use crate::request::Request;
+pub use claude::{ClaudeModel, ClaudeModels, ClaudeWindow};
+pub use openai::{CacheRule, Model, Models};
 
-/// The facts of one model that a budget needs.
-///
-/// ```
-/// use cupel::tokens::Encoding;
-/// use cupel_json::{ImageRule, Model};
-///
-/// let model = Model::new(32_768, Encoding::O200k)
-///     .max_input(28_672)
-///     .images(ImageRule::Tiles { base: 85, tile: 170 });
-/// assert_eq!(model.window(), 32_768);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Model {
-    limits: WindowLimits,
-    encoding: Encoding,
-    images: ImageRule,
-    tools: ToolRule,
-    cache: CacheRule,
+/// Facts of one vendor's models, and how their names are read.
+pub trait ModelFacts: Copy + Send + Sync + 'static {
+    /// The built-in models, by family.
+    const TABLE: &'static [(&'static str, Self)];
+    /// Code that adds a model, for errors: the table, and a model's facts.
+    const ADVICE: [&'static str; 2];
+
+    /// Window of the model.
+    fn limits(&self) -> WindowLimits;
+
+    /// Length of the match if a name is one of a family's; the longest decides.
+    fn fit(model: &str, family: &str) -> Option<usize>;
 }
 
-/// How a model's prompt cache finds what it has seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum CacheRule {
-    /// By any prefix, or nothing is known of it: requests get no breakpoints.
-    #[default]
-    Prefix,
-    /// Only at breakpoints, as OpenAI's models do from GPT-5.6 on: requests that a
-    /// [plan](cupel::conversation::plan) cuts get `prompt_cache_breakpoint` where the next one will
-    /// look.
-    Breakpoints,
+/// The models of one vendor that are known, by name: [`Models`] or [`ClaudeModels`].
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct ModelTable<M> {
+    added: BTreeMap<String, M>,
+    otherwise: Option<M>,
 }
 
-impl Model {
-    /// A model with this window for prompt and answer together. Images and tools are counted as
-    /// the encoding's best-known models count them.
-    #[must_use]
-    pub const fn new(window: i64, encoding: Encoding) -> Self {
-        let tools = match encoding {
-            Encoding::Cl100k => ToolRule::OLDER,
-            _ => ToolRule::CURRENT,
-        };
-        let images = ImageRule::Tiles { base: 85, tile: 170 };
-        let cache = CacheRule::Prefix;
-        Self { limits: WindowLimits::new(window), encoding, images, tools, cache }
-    }
-
-    /// Limits the prompt alone, where the window may not be used up by it.
-    #[must_use]
-    pub const fn max_input(mut self, tokens: i64) -> Self {
-        self.limits = self.limits.max_input(tokens);
-        self
-    }
-
-    /// Sets how images are counted.
-    #[must_use]
-    pub const fn images(mut self, rule: ImageRule) -> Self {
-        self.images = rule;
-        self
-    }
-
-    /// Sets how tools are counted.
-    #[must_use]
-    pub const fn tools(mut self, rule: ToolRule) -> Self {
-        self.tools = rule;
-        self
-    }
-
-    /// Sets how its prompt cache finds what it has seen; by any prefix unless set.
-    #[must_use]
-    pub const fn cache(mut self, rule: CacheRule) -> Self {
-        self.cache = rule;
-        self
-    }
-
-    /// Tokens for prompt and answer together.
-    #[must_use]
-    pub fn window(&self) -> i64 {
-        self.limits.window
-    }
-
-    /// What it takes.
-    #[must_use]
-    pub fn limits(&self) -> WindowLimits {
-        self.limits
-    }
-
-    /// The encoding of its text.
-    #[must_use]
-    pub fn encoding(&self) -> Encoding {
-        self.encoding
-    }
-
-    /// How it counts images.
-    #[must_use]
-    pub fn image_rule(&self) -> ImageRule {
-        self.images
-    }
-
-    /// How it counts tools.
-    #[must_use]
-    pub fn tool_rule(&self) -> ToolRule {
-        self.tools
-    }
-
-    /// How its prompt cache finds what it has seen.
-    #[must_use]
-    pub fn cache_rule(&self) -> CacheRule {
-        self.cache
+impl<M> Default for ModelTable<M> {
+    fn default() -> Self {
+        Self { added: BTreeMap::new(), otherwise: None }
     }
 }
 
-/// The models that are known, by name. Models can be added and changed.
-///
-/// A name also stands for its variants: `gpt-4o` for `gpt-4o-2024-08-06`. The longest name that
-/// fits decides. A leading `openai/` and the `ft:` form of fine-tuned models are understood.
-///
-/// ```
-/// use cupel::tokens::Encoding;
-/// use cupel_json::{Model, Models};
-///
-/// let models = Models::new().with("llama-local", Model::new(8_192, Encoding::Cl100k));
-/// assert_eq!(models.get("gpt-4o-2024-08-06")?.window(), 128_000);
-/// assert_eq!(models.get("llama-local")?.window(), 8_192);
-///
-/// let error = models.get("gpt-99").unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "nothing is known about model \"gpt-99\"; add it with \
-///      OpenAiAdapter::models(Models::new().with(\"gpt-99\", Model::new(window, encoding)))",
-/// );
-/// # Ok::<(), cupel_json::UnknownModel>(())
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct Models {
-    added: BTreeMap<String, Model>,
-    otherwise: Option<Model>,
-}
-
-impl Models {
+impl<M: ModelFacts> ModelTable<M> {
     /// The built-in table.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a model, or changes one of the table, with its variants. Variants that the table has
     /// under a longer name stay as they are: `gpt-4o` does not change `gpt-4o-mini`.
-    #[must_use]
-    pub fn with(mut self, name: impl Into<String>, model: Model) -> Self {
+    pub fn with(mut self, name: impl Into<String>, model: M) -> Self {
         self.added.insert(name.into(), model);
         self
     }
 
     /// Takes every unknown model for this one, instead of refusing it.
-    #[must_use]
-    pub fn otherwise(mut self, model: Model) -> Self {
+    pub fn otherwise(mut self, model: M) -> Self {
         self.otherwise = Some(model);
         self
     }
 
-    /// What is known of a model.
+    /// Facts of a model.
     ///
     /// # Errors
     ///
-    /// [`UnknownModel`] when it is nothing: a wrong window is worse than none.
-    pub fn get(&self, model: &str) -> Result<Model, UnknownModel> {
-        let name = ModelName::parse(model);
-        let added = self.added.iter().map(|(family, model)| (family.as_str(), *model));
+    /// [`UnknownModel`] when nothing is known of it: a wrong window is worse than none.
+    pub fn get(&self, model: &str) -> Result<M, UnknownModel> {
+        let added = self.added.iter().map(|(family, facts)| (family.as_str(), *facts));
         // Of two that are as long the last counts, so what was added goes after the table.
-        let known = table::MODELS.iter().copied().chain(added);
+        let known = M::TABLE.iter().copied().chain(added);
         known
-            .filter(|(family, _)| name.is_a(family))
-            .max_by_key(|(family, _)| family.strip_prefix("openai/").unwrap_or(family).len())
-            .map(|(_, model)| model)
+            .filter_map(|(family, facts)| Some((M::fit(model, family)?, facts)))
+            .max_by_key(|(length, _)| *length)
+            .map(|(_, facts)| facts)
             .or(self.otherwise)
-            .ok_or_else(|| UnknownModel { model: model.to_owned(), of_claude: false })
+            .ok_or_else(|| UnknownModel { model: model.to_owned(), advice: M::ADVICE })
     }
 
     /// As [`get`](Self::get), for a request that may not name its model.
-    pub(crate) fn of_request(&self, model: Option<&str>) -> Result<Model, UnknownModel> {
+    pub(crate) fn of_request(&self, model: Option<&str>) -> Result<M, UnknownModel> {
         self.get(model.unwrap_or_default())
+    }
+}
+
+impl<R: Request, M: ModelFacts> ModelLookup<R> for ModelTable<M> {
+    fn limits(&self, request: &R) -> Result<WindowLimits, BoxError> {
+        Ok(self.of_request(request.model())?.limits())
+    }
+
+    fn output_tokens(&self, request: &R) -> Result<Option<i64>, BoxError> {
+        request.output_tokens()
     }
 }
 
@@ -199,15 +99,10 @@ impl Models {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownModel {
     model: String,
-    /// Which table it is not in.
-    of_claude: bool,
+    advice: [&'static str; 2],
 }
 
 impl UnknownModel {
-    pub(crate) fn of_claude(model: &str) -> Self {
-        Self { model: model.to_owned(), of_claude: true }
-    }
-
     /// The model's name; empty when the request has none.
     #[must_use]
     pub fn model(&self) -> &str {
@@ -217,18 +112,14 @@ impl UnknownModel {
 
 impl fmt::Display for UnknownModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (models, facts) = match self.of_claude {
-            false => ("OpenAiAdapter::models(Models::new()", "Model::new(window, encoding)"),
-            true => ("MessagesAdapter::models(ClaudeModels::new()", "ClaudeModel::new(window)"),
-        };
-        if self.model.is_empty() {
+        let Self { model, advice: [models, facts] } = self;
+        if model.is_empty() {
             return write!(
                 f,
                 "the request names no model; name one, or say what to take it for with \
                  {models}.otherwise({facts}))"
             );
         }
-        let model = &self.model;
         write!(
             f,
             "nothing is known about model {model:?}; add it with {models}.with({model:?}, {facts}))"
@@ -237,52 +128,3 @@ impl fmt::Display for UnknownModel {
 }
 
 impl std::error::Error for UnknownModel {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_longest_name_decides() {
-        let models = Models::new();
-        let window = |name: &str| models.get(name).map(|model| model.window());
-        assert_eq!(window("gpt-4"), Ok(8_192));
-        assert_eq!(window("gpt-4-0613"), Ok(8_192));
-        assert_eq!(window("gpt-4-turbo-2024-04-09"), Ok(128_000));
-        assert_eq!(window("gpt-4-32k-0613"), Ok(32_768));
-        assert_eq!(window("gpt-4.1-mini-2025-04-14"), Ok(1_047_576));
-        assert_eq!(window("o3-mini"), Ok(200_000));
-        assert_eq!(window("openai/gpt-4o"), Ok(128_000));
-        assert_eq!(window("ft:gpt-3.5-turbo-0125:acme::8xYz"), Ok(16_385));
-        assert!(window("gpt-4x").is_err());
-        assert!(window("").is_err());
-    }
-
-    #[test]
-    fn the_table_knows_the_encoding_of_each_model_the_core_knows() {
-        for (name, model) in table::MODELS {
-            if let Ok(encoding) = Encoding::for_model(name) {
-                assert_eq!(model.encoding(), encoding, "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn an_added_model_replaces_its_like_in_the_table_and_a_fallback_comes_last() {
-        let small = Model::new(1_000, Encoding::O200k);
-        let models = Models::new().with("gpt-4o", small).otherwise(Model::new(7, Encoding::Cl100k));
-        for name in ["gpt-4o", "gpt-4o-2024-08-06", "openai/gpt-4o", "ft:gpt-4o:acme::1"] {
-            assert_eq!(models.get(name).unwrap().window(), 1_000, "{name}");
-        }
-        assert_eq!(models.get("gpt-4o-mini").unwrap().window(), 128_000);
-        let routed = Models::new().with("openai/gpt-4o", small);
-        assert_eq!(routed.get("openai/gpt-4o").unwrap().window(), 1_000);
-        assert_eq!(routed.get("openai/gpt-4o-mini").unwrap().window(), 128_000);
-        assert_eq!(routed.get("gpt-4o").unwrap().window(), 128_000);
-        assert_eq!(models.get("gpt-4.1").unwrap().window(), 1_047_576);
-        assert_eq!(models.get("something").unwrap().window(), 7);
-        assert_eq!(models.of_request(None).unwrap().window(), 7);
-        let tuned = Models::new().with("ft:gpt-4o:acme::1", small);
-        assert_eq!(tuned.get("ft:gpt-4o:acme::1").unwrap().window(), 1_000);
-    }
-}

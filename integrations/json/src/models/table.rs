@@ -7,7 +7,7 @@
 
 use cupel::tokens::Encoding::{Cl100k, O200k};
 
-use super::{CacheRule, Model};
+use super::openai::{CacheRule, Model};
 use crate::count::ImageRule;
 
 const fn tiles(base: i64, tile: i64) -> ImageRule {

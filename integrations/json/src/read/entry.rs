@@ -102,7 +102,21 @@ impl Entry {
         self.add_tokens(FORMAT.per_call.saturating_add(meter.text(name)));
         self.add_tokens(meter.text(arguments));
         self.add_shown(&format!("{name}({arguments})"));
+        self.note_tool(name);
     }
+
+    /// Notes the name of a tool that is called, for errors about room.
+    pub(crate) fn note_tool(&mut self, name: &str) {
+        if self.message.tool.is_none() && is_name(name) {
+            self.message.tool = Some(name.to_owned());
+        }
+    }
+}
+
+/// Whether it can be the name of a tool; anything else is text, which an error must not show.
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    (1..=64).contains(&text.len()) && text.bytes().all(is_part)
 }
 
 /// JSON without the contents of `data:` URLs, and how many there were.

@@ -1,6 +1,5 @@
 //! A request as the bytes that are sent: only the messages in it are ever edited.
 
-use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ use crate::template::ContextRole;
 /// assert_eq!(body.json(), json);
 /// ```
 #[derive(Clone)]
-pub struct JsonBody {
+pub struct JsonBody<T = ()> {
     endpoint: Endpoint,
     json: Arc<str>,
     /// Where the list of messages stands, or the text that stands for one.
@@ -34,13 +33,13 @@ pub struct JsonBody {
     model: Option<String>,
     /// The limit of the answer, and the field that sets it.
     output_tokens: Option<(&'static str, i64)>,
-    /// What it came in.
-    carrier: Option<Arc<dyn Any + Send + Sync>>,
+    /// What rides along with the body.
+    companion: T,
 }
 
-impl std::fmt::Debug for JsonBody {
+impl<T> std::fmt::Debug for JsonBody<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The carrier may hold an API key.
+        // The companion may hold an API key.
         f.debug_struct("JsonBody")
             .field("endpoint", &self.endpoint)
             .field("json", &self.json)
@@ -79,9 +78,11 @@ impl JsonBody {
         let model = body.text("model").map(Into::into);
         let output_tokens =
             limits.into_iter().find_map(|limit| body.integer(limit).map(|set| (limit, set)));
-        Some(Self { endpoint, input, messages, model, output_tokens, carrier: None, json })
+        Some(Self { endpoint, input, messages, model, output_tokens, companion: (), json })
     }
+}
 
+impl<T> JsonBody<T> {
     /// The API it is for.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
@@ -119,7 +120,8 @@ impl JsonBody {
         self.json
     }
 
-    /// Remembers what it came in, for whoever sends it: an HTTP request, say, or its headers.
+    /// Adds what rides along with the body, for sources, budgets and whoever sends it: an HTTP request,
+    /// say, or its headers.
     ///
     /// The selection leaves it alone, and it is not printed.
     ///
@@ -127,20 +129,24 @@ impl JsonBody {
     /// use cupel_json::{Endpoint, JsonBody};
     ///
     /// let json = r#"{"model": "gpt-4o", "messages": []}"#;
-    /// let body = JsonBody::parse(Endpoint::Chat, json).unwrap().carried_by("sk-1");
-    /// assert_eq!(body.carrier::<&str>(), Some(&"sk-1"));
+    /// let body = JsonBody::parse(Endpoint::Chat, json).unwrap().with_companion("sk-1");
+    /// assert_eq!(body.companion(), &"sk-1");
     /// assert!(!format!("{body:?}").contains("sk-1"));
     /// ```
     #[must_use]
-    pub fn carried_by(mut self, carrier: impl Any + Send + Sync) -> Self {
-        self.carrier = Some(Arc::new(carrier));
-        self
+    pub fn with_companion<U>(self, companion: U) -> JsonBody<U> {
+        let Self { endpoint, json, input, messages, model, output_tokens, .. } = self;
+        JsonBody { endpoint, json, input, messages, model, output_tokens, companion }
     }
 
-    /// What it came in, if that is of this type.
-    #[must_use]
-    pub fn carrier<T: Any>(&self) -> Option<&T> {
-        self.carrier.as_deref()?.downcast_ref()
+    /// What rides along with the body.
+    pub fn companion(&self) -> &T {
+        &self.companion
+    }
+
+    /// Takes out what rides along with the body.
+    pub fn into_companion(self) -> T {
+        self.companion
     }
 
     /// Tokens the caller has set aside for the answer.
@@ -161,18 +167,23 @@ impl JsonBody {
         self.messages.iter().map(|message| self.slice(&range(message))).collect()
     }
 
-    /// Puts these in the place of all messages; what it came in stays.
+    /// Puts these in the place of all messages; what rides along stays.
     pub(crate) fn replace_messages(&mut self, items: &str) -> Result<(), BoxError> {
         let before = self.json.get(..self.input.start).unwrap_or_default();
         let after = self.json.get(self.input.end..).unwrap_or_default();
         self.replace_json(format!("{before}[{items}]{after}"))
     }
 
-    /// Puts another text in the place of all of it; what it came in stays.
+    /// Puts another text in the place of all of it; what rides along stays.
     pub(crate) fn replace_json(&mut self, json: String) -> Result<(), BoxError> {
-        let carrier = self.carrier.take();
-        *self = Self::parse(self.endpoint, json).ok_or("the messages could not be put back")?;
-        self.carrier = carrier;
+        let edited = JsonBody::parse(self.endpoint, json);
+        let JsonBody { json, input, messages, model, output_tokens, .. } =
+            edited.ok_or("the messages could not be put back")?;
+        self.json = json;
+        self.input = input;
+        self.messages = messages;
+        self.model = model;
+        self.output_tokens = output_tokens;
         Ok(())
     }
 
@@ -191,7 +202,7 @@ impl JsonBody {
     }
 
     /// Calls `read` with a message's JSON, copied only where there is none yet.
-    fn read<T>(&self, message: &Message, read: impl FnOnce(&str) -> T) -> T {
+    fn read<U>(&self, message: &Message, read: impl FnOnce(&str) -> U) -> U {
         match message {
             Message::Item(range) => read(self.slice(range)),
             Message::Text(_) => read(&self.item(message)),
@@ -206,7 +217,7 @@ pub(crate) fn place(json: &str, value: &RawValue) -> Option<Range<usize>> {
     (json.get(start..end)? == value.get()).then_some(start..end)
 }
 
-impl Parts for JsonBody {
+impl<T: Send> Parts for JsonBody<T> {
     type Message = Message;
 
     fn endpoint(&self) -> Endpoint {
@@ -221,7 +232,11 @@ impl Parts for JsonBody {
         self.output_limit()
     }
 
-    fn take<T>(&mut self, read: impl FnOnce(&[&str]) -> T) -> Result<(Vec<Message>, T), BoxError> {
+    fn size(&self) -> usize {
+        self.json.len()
+    }
+
+    fn take<U>(&mut self, read: impl FnOnce(&[&str]) -> U) -> Result<(Vec<Message>, U), BoxError> {
         let messages = std::mem::take(&mut self.messages);
         let read = match messages.as_slice() {
             [text @ Message::Text(_)] => self.read(text, |json| read(&[json])),
@@ -237,7 +252,7 @@ impl Parts for JsonBody {
         Ok((messages, read))
     }
 
-    fn head<T>(&self, read: impl FnOnce(&Object<'_>) -> T) -> Result<T, BoxError> {
+    fn head<U>(&self, read: impl FnOnce(&Object<'_>) -> U) -> Result<U, BoxError> {
         Ok(read(&Object::parse(&self.json).unwrap_or_default()))
     }
 
@@ -259,7 +274,7 @@ impl Parts for JsonBody {
         self.replace_messages(&items)
     }
 
-    fn look_back<T>(&self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+    fn look_back<U>(&self, read: impl Fn(&str) -> Option<U>) -> Option<U> {
         self.messages.iter().rev().find_map(|message| self.read(message, &read))
     }
 }
@@ -285,13 +300,12 @@ mod tests {
     }
 
     #[test]
-    fn what_it_came_in_survives_an_edit_and_is_not_printed() {
+    fn a_companion_survives_an_edit_and_is_not_printed() {
         let body = JsonBody::parse(Endpoint::Chat, r#"{"messages":[7]}"#).unwrap();
-        let mut body = body.carried_by("Bearer sk-1".to_owned());
+        let mut body = body.with_companion("Bearer sk-1".to_owned());
         body.put(Vec::new(), true).unwrap();
         assert_eq!(body.json(), r#"{"messages":[]}"#);
-        assert_eq!(body.carrier::<String>().unwrap(), "Bearer sk-1");
-        assert!(body.carrier::<u8>().is_none());
+        assert_eq!(body.companion(), "Bearer sk-1");
         let printed = format!("{body:?}");
         assert!(printed.contains("messages") && !printed.contains("sk-1"), "{printed}");
     }

@@ -7,7 +7,7 @@ use async_openai::types::chat::{
 };
 use cupel::gather::BoxError;
 
-use super::typed::{edited, read_all, read_head, to_json};
+use super::typed::{edited, read_all, read_head, size, to_json};
 use super::{Parts, Piece};
 use crate::read::{Endpoint, Object};
 use crate::template::ContextRole;
@@ -28,6 +28,10 @@ impl Parts for CreateChatCompletionRequest {
         #[expect(deprecated)]
         let limit = self.max_completion_tokens.or(self.max_tokens);
         Ok(limit.map(i64::from))
+    }
+
+    fn size(&self) -> usize {
+        size(self)
     }
 
     fn take<T>(

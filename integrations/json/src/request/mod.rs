@@ -47,7 +47,7 @@ impl<R: Parts> Request for R {}
 /// How a request comes apart. Public in name only: it cannot be named from outside.
 pub trait Parts: Sized + Send {
     /// A message as it waits for the selection.
-    type Message: Send;
+    type Message: Send + 'static;
 
     fn endpoint(&self) -> Endpoint;
 
@@ -55,6 +55,9 @@ pub trait Parts: Sized + Send {
 
     /// Tokens the caller has set aside for the answer.
     fn output_tokens(&self) -> Result<Option<i64>, BoxError>;
+
+    /// Bytes of the request as JSON; a typed one is measured up to a mebibyte.
+    fn size(&self) -> usize;
 
     /// Takes the messages out; `read` sees their JSON.
     fn take<T>(

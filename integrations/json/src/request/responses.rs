@@ -5,7 +5,7 @@ use async_openai::types::responses::{
 };
 use cupel::gather::BoxError;
 
-use super::typed::{edited, read_all, read_head, to_json};
+use super::typed::{edited, read_all, read_head, size, to_json};
 use super::{Parts, Piece};
 use crate::read::{Endpoint, Object};
 use crate::template::ContextRole;
@@ -32,6 +32,10 @@ impl Parts for CreateResponse {
 
     fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
         Ok(self.max_output_tokens.map(i64::from))
+    }
+
+    fn size(&self) -> usize {
+        size(self)
     }
 
     fn take<T>(&mut self, read: impl FnOnce(&[&str]) -> T) -> Result<(Vec<Input>, T), BoxError> {

@@ -35,6 +35,10 @@ impl<R: Parts> Parts for Streaming<R> {
         self.0.output_tokens()
     }
 
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
     fn take<T>(
         &mut self,
         read: impl FnOnce(&[&str]) -> T,

@@ -5,6 +5,34 @@ use cupel::gather::BoxError;
 use super::Edit;
 use crate::read::{Endpoint, Object};
 
+/// Requests are measured up to this many bytes: more take long to read in any case.
+const MOST_MEASURED: usize = 1 << 20;
+
+/// Bytes of a typed request as JSON, as far as they are measured.
+pub(super) fn size(request: &impl serde::Serialize) -> usize {
+    struct Measure(usize);
+
+    impl std::io::Write for Measure {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            if self.0 > MOST_MEASURED {
+                Err(std::io::ErrorKind::WriteZero.into())
+            } else {
+                Ok(bytes.len())
+            }
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut measure = Measure(0);
+    // It fails only to stop.
+    let _ = serde_json::to_writer(&mut measure, request);
+    measure.0
+}
+
 /// Serializes a typed value to look at it.
 pub(super) fn to_json(value: &impl serde::Serialize) -> Result<String, BoxError> {
     serde_json::to_string(value).map_err(|error| format!("not serializable: {error}").into())

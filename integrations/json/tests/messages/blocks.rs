@@ -7,9 +7,8 @@ use cupel::conversation::Attributes;
 use cupel::layer::CupelLayer;
 use cupel_json::{Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
-use tower::Layer;
 
-use crate::support::{Echo, layer, models, planned, scored, send};
+use crate::support::{layer, models, planned, scored, send};
 
 /// The role, text and tokens of each message, and what could not be counted.
 fn read(messages: &Value) -> (Vec<(String, String, i64)>, Vec<String>) {
@@ -20,16 +19,16 @@ fn read(messages: &Value) -> (Vec<(String, String, i64)>, Vec<String>) {
         note.lock().unwrap().push(read);
         Attributes::new()
     });
-    let mut layer = CupelLayer::builder()
+    let layer = CupelLayer::builder()
         .budget(adapter.window())
         .adapter(adapter)
         .policy(Policy::chat())
         .build()
         .unwrap()
-        .layer(Echo);
+        .selector();
     let body = json!({"model": "test-900000", "max_tokens": 9, "messages": messages}).to_string();
     let body = JsonBody::parse(Endpoint::Messages, body).unwrap();
-    let (_, report) = futures::executor::block_on(layer.call_with_report(body)).unwrap();
+    let (_, report) = futures::executor::block_on(layer.select(body)).unwrap().into_parts();
     let read = seen.lock().unwrap().drain(..).collect();
     (read, report.uncounted)
 }

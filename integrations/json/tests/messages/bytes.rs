@@ -3,9 +3,8 @@
 use cupel::Policy;
 use cupel::layer::CupelLayer;
 use cupel_json::{Endpoint, JsonBody, MessagesAdapter, Request};
-use tower::Layer;
 
-use crate::support::{Echo, layer, models, send};
+use crate::support::{layer, models, send};
 
 const ODD: &str = r#"{ "max_tokens" : 1.0e2,"messages" : [ {"content":"Hi \u0041" , "role":"user","future":1.50},
  {"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"s=="},{"type":"from_tomorrow","x":[1,  2]} ]} ,
@@ -50,11 +49,11 @@ fn what_sources_give_is_the_first_text_of_the_users_turn() {
         .source(cupel::gather::Source::items("notes", [note]))
         .build()
         .unwrap()
-        .layer(Echo);
+        .selector();
     let sent = |messages: &str| {
         let body = format!(r#"{{"model":"test-9000","max_tokens":9,"messages":[{messages}]}}"#);
         let body = JsonBody::parse(Endpoint::Messages, body).unwrap();
-        let sent = futures::executor::block_on(layer.clone().call_with_report(body)).unwrap().0;
+        let sent = futures::executor::block_on(layer.select(body)).unwrap().request;
         serde_json::from_str::<serde_json::Value>(sent.json()).unwrap()
     };
     let alone = sent(r#"{"role":"user","content":"Where is it?"}"#);
@@ -87,6 +86,6 @@ fn the_question_is_the_users_last_words() {
 fn bodies_of_the_other_apis_are_turned_away() {
     let chat = r#"{"model":"test-9000","messages":[{"role":"user","content":"Hi"}]}"#;
     let body = JsonBody::parse(Endpoint::Chat, chat).unwrap();
-    let error = futures::executor::block_on(layer(9_000, Policy::chat()).call_with_report(body));
+    let error = futures::executor::block_on(layer(9_000, Policy::chat()).select(body));
     assert!(error.unwrap_err().to_string().contains("use OpenAiAdapter"));
 }

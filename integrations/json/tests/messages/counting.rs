@@ -52,7 +52,8 @@ fn a_long_text_is_estimated_where_it_holds_nobody_up() {
                 {"role": "user", "content": content}]);
             let body = json!({"model": "test-400000", "max_tokens": 9, "messages": messages});
             let body = JsonBody::parse(Endpoint::Messages, body.to_string()).unwrap();
-            Box::pin(layer.clone().call_with_report(body))
+            let layer = layer.clone();
+            Box::pin(async move { layer.select(body).await })
         };
         let short = call("word ".repeat(100)).now_or_never();
         assert!(short.is_some_and(|sent| sent.is_ok()), "a short text waits for nobody");

@@ -2,7 +2,7 @@
 
 use cupel::ContextItem;
 use cupel::conversation::plan::Part;
-use cupel::layer::{ContextAdapter, Selection};
+use cupel::layer::{ContextAdapter, Selection, Strategy};
 use cupel_json::{Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn sent(body: &Value) -> (Value, Selection) {
 fn counted(json: &Value) -> i64 {
     let adapter = MessagesAdapter::new().models(models(WINDOW));
     let body = JsonBody::parse(Endpoint::Messages, json.to_string()).unwrap();
-    let split = adapter.split(body).unwrap();
+    let split = adapter.split(body, Strategy::Scored).unwrap();
     let candidates = split.candidates.iter().map(ContextItem::tokens).sum::<i64>();
     split.fixed_tokens + candidates
 }

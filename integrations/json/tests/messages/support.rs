@@ -1,36 +1,15 @@
-//! A layer over something that only looks at what it is sent, and runs in Anthropic's format.
+//! A selector, and runs in Anthropic's format.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
-use std::future::{Ready, ready};
-use std::task::{Context, Poll};
 
 use cupel::Policy;
-use cupel::layer::{CupelLayer, CupelService, Selection};
+use cupel::layer::{CupelLayer, Selected, Selection, Selector};
 use cupel_json::{ClaudeModel, ClaudeModels, Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
-use tower::{Layer, Service};
 
 use crate::local_server::messages::thoughts;
 
-#[derive(Debug, Clone)]
-pub(crate) struct Echo;
-
-impl Service<JsonBody> for Echo {
-    type Response = JsonBody;
-    type Error = Infallible;
-    type Future = Ready<Result<JsonBody, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, body: JsonBody) -> Self::Future {
-        ready(Ok(body))
-    }
-}
-
-pub(crate) type Fitting = CupelService<Echo, JsonBody, MessagesAdapter>;
+pub(crate) type Fitting = Selector<JsonBody, MessagesAdapter>;
 
 /// The stand-in's models of this window.
 pub(crate) fn models(window: i64) -> ClaudeModels {
@@ -50,7 +29,7 @@ pub(crate) fn layer(window: i64, policy: Policy) -> Fitting {
         .policy(policy)
         .build()
         .unwrap();
-    layer.layer(Echo)
+    layer.selector()
 }
 
 /// Turns are planned.
@@ -66,8 +45,8 @@ pub(crate) fn scored() -> Policy {
 /// What is sent of a body, or why nothing is.
 pub(crate) fn send(layer: &Fitting, body: &str) -> Result<(JsonBody, Selection), String> {
     let body = JsonBody::parse(Endpoint::Messages, body).expect("a body with messages");
-    let call = layer.clone().call_with_report(body);
-    futures::executor::block_on(call).map_err(|error| error.to_string())
+    let selected = futures::executor::block_on(layer.select(body));
+    selected.map(Selected::into_parts).map_err(|error| error.to_string())
 }
 
 /// How a model thinks.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Placed,
-    Refused, Selection, Split,
+    ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Edits,
+    Refused, Selection, Split, Strategy,
 };
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Lexical, Question, Verdict};
@@ -78,21 +78,21 @@ enum Wordy {
 impl ContextAdapter<Marked> for Wordy {
     type Rest = <ContextRequestAdapter as ContextAdapter<Marked>>::Rest;
 
-    fn split(&self, request: Marked) -> Result<Split<Self::Rest>, BoxError> {
+    fn split(&self, request: Marked, strategy: Strategy) -> Result<Split<Self::Rest>, BoxError> {
         if matches!(self, Self::FailsToSplit) {
             return Err(MARKER.into());
         }
-        let mut split = ContextRequestAdapter.split(request)?;
+        let mut split = ContextRequestAdapter.split(request, strategy)?;
         let item = marked("refused", 1, 0.5, false);
         split.refused = vec![Refused { item, why: MARKER.to_owned() }];
         split.uncounted = vec![MARKER.to_owned()];
         Ok(split)
     }
 
-    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Marked, BoxError> {
+    fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<Marked, BoxError> {
         match self {
             Self::FailsToJoin => Err(MARKER.into()),
-            _ => ContextRequestAdapter.join(rest, placed),
+            _ => ContextRequestAdapter.join(rest, edits),
         }
     }
 }

@@ -5,13 +5,14 @@ use std::future::ready;
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextAdapter, CupelLayer, CupelLayerBuilder, Placed, Refused, Selection, Split,
+    ContextAdapter, CupelLayer, CupelLayerBuilder, Edits, Refused, RequestFacts, Selection, Split,
+    Strategy,
 };
 use cupel::{ContextBudget, ContextItem};
 use cupel_otel::{CupelOtel, CupelVerbosity};
 use opentelemetry::Value;
 use opentelemetry_sdk::trace::SpanData;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::otel::common::{
     Exported, VERBOSITIES, arriving, budget, candidates, document, ms, pipeline,
@@ -30,23 +31,22 @@ struct Fussy {
 impl ContextAdapter<Items> for Fussy {
     type Rest = ();
 
-    fn model<'a>(&'a self, _: &'a Items) -> Option<&'a str> {
-        Some("a-model")
+    fn facts<'a>(&'a self, _: &'a Items) -> RequestFacts<'a> {
+        RequestFacts::new(Some("a-model"))
     }
 
-    fn split(&self, mut items: Items) -> Result<Split<()>, BoxError> {
+    fn split(&self, mut items: Items, _: Strategy) -> Result<Split<()>, BoxError> {
         let first = if items.is_empty() { return Err("no items".into()) } else { items.remove(0) };
+        let last = items.iter().position(|item| item.content() == "b");
         let mut split = Split::new(items, 7, ());
+        // What it needs is never there.
+        split.needs.extend(last.map(|last| (last, usize::MAX)));
         split.refused = vec![Refused { item: first, why: "a secret reason".to_owned() }];
         Ok(split)
     }
 
-    fn withdrawn(&self, (): &(), placed: &[Placed]) -> Vec<(usize, String)> {
-        placed.len().checked_sub(1).map(|last| (last, "a secret".to_owned())).into_iter().collect()
-    }
-
-    fn join(&self, (): (), placed: Vec<Placed>) -> Result<Items, BoxError> {
-        let items = placed.into_iter().map(|placed| placed.item).collect();
+    fn join(&self, (): (), edits: &mut Edits) -> Result<Items, BoxError> {
+        let items = edits.placed.drain(..).map(|placed| placed.item).collect();
         if self.joins { Ok(items) } else { Err("cannot be joined".into()) }
     }
 }
@@ -192,11 +192,14 @@ async fn a_call_that_is_cut_off_is_measured_as_cancelled() {
 async fn the_report_agrees_with_the_counts() {
     for streaming in [false, true] {
         let model = service_fn(|request: Items| ready(Ok::<_, Infallible>(request)));
-        let mut service =
-            layer(true).select_while_gathering(streaming).build().unwrap().layer(model);
+        let mut service = layer(true)
+            .select_while_gathering(streaming)
+            .build()
+            .unwrap()
+            .with_report()
+            .layer(model);
         let service = ServiceExt::<Items>::ready(&mut service).await.unwrap();
-        let (sent, selection): (Items, Selection) =
-            service.call_with_report(asked()).await.unwrap();
+        let (sent, selection): (Items, Selection) = service.call(asked()).await.unwrap();
         assert_eq!(selection.sent.items, sent.len());
         assert_eq!(selection.sent.items, selection.report.included.len());
         let candidates = selection.report.total_candidates;

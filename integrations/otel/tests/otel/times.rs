@@ -5,12 +5,13 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, ContextRequestAdapter, CupelLayer, Placed, Split};
+use cupel::layer::{
+    ContextAdapter, ContextRequestAdapter, CupelLayer, Edits, RequestFacts, Split, Strategy,
+};
 use cupel::{ContextItem, Scorer};
 use cupel_otel::CupelVerbosity::{Full, StageOnly};
-use futures::future::BoxFuture;
 use opentelemetry_sdk::trace::SpanData;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::otel::common::{
     Exported, Request, STAGES, budget, candidates, layer, ms, pipeline, request, run, slow,
@@ -85,9 +86,9 @@ async fn durations_agree_with_the_report_of_the_call() {
         .build()
         .unwrap();
     let model = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
-    let mut service = layer.layer(model);
+    let mut service = layer.with_report().layer(model);
     let ready = service.ready().await.unwrap();
-    let (_, selection) = ready.call_with_report(request()).await.unwrap();
+    let (_, selection) = ready.call(request()).await.unwrap();
 
     for (event, stage) in selection.report.events.iter().zip(STAGES) {
         let report = Duration::from_secs_f64(event.duration_ms / 1_000.0);
@@ -110,23 +111,23 @@ async fn durations_agree_with_the_report_of_the_call() {
     assert!(pipeline.end_time <= call.end_time);
 }
 
-/// Takes its time to count, after it has taken its time to load what it counts with.
+/// Takes its time to read a request, on the blocking pool.
 struct SlowSplit;
 
 impl ContextAdapter<Request> for SlowSplit {
     type Rest = <ContextRequestAdapter as ContextAdapter<Request>>::Rest;
 
-    fn before_split(&self, _: &Request) -> Option<BoxFuture<'static, ()>> {
-        Some(Box::pin(tokio::time::sleep(ms(20))))
+    fn facts<'a>(&'a self, _: &'a Request) -> RequestFacts<'a> {
+        RequestFacts::default().steps(u64::MAX)
     }
 
-    fn split(&self, request: Request) -> Result<Split<Self::Rest>, BoxError> {
-        sleep(ms(20));
-        ContextRequestAdapter.split(request)
+    fn split(&self, request: Request, strategy: Strategy) -> Result<Split<Self::Rest>, BoxError> {
+        sleep(ms(40));
+        ContextRequestAdapter.split(request, strategy)
     }
 
-    fn join(&self, rest: Self::Rest, placed: Vec<Placed>) -> Result<Request, BoxError> {
-        ContextRequestAdapter.join(rest, placed)
+    fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<Request, BoxError> {
+        ContextRequestAdapter.join(rest, edits)
     }
 }
 

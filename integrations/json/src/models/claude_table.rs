@@ -5,7 +5,7 @@
 //! model is not listed there, that of the model before it. Bound thinking:
 //! <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>.
 
-use super::models::ClaudeModel;
+use super::claude::ClaudeModel;
 
 /// 200,000 tokens.
 const SHORT: ClaudeModel = ClaudeModel::new(200_000);

@@ -1,14 +1,10 @@
-//! What is known of each Claude model: its window, its tokenizer, its cache, its thinking.
+//! Facts of each Claude model: its window, its tokenizer, its cache, its thinking.
 
-use std::collections::BTreeMap;
-
-use cupel::gather::BoxError;
-use cupel::layer::{ModelLookup, WindowLimits};
+use cupel::layer::WindowLimits;
 use cupel::tokens::ClaudeTokenizer;
 
-use super::table;
-use crate::models::UnknownModel;
-use crate::request::JsonBody;
+use super::claude_table::MODELS;
+use super::{ModelFacts, ModelTable};
 
 /// The facts of one Claude model that a budget and a prompt cache need.
 ///
@@ -101,12 +97,12 @@ impl ClaudeModel {
     }
 
     /// The most that an image costs.
-    pub(super) fn image_tokens(&self) -> i64 {
+    pub(crate) fn image_tokens(&self) -> i64 {
         self.image_tokens
     }
 
     /// What a page of a PDF costs, its image and its text.
-    pub(super) fn page_tokens(&self) -> i64 {
+    pub(crate) fn page_tokens(&self) -> i64 {
         self.page_tokens
     }
 }
@@ -127,51 +123,20 @@ impl ClaudeModel {
 /// assert!(error.contains("MessagesAdapter::models(ClaudeModels::new().with(\"claude-99\""));
 /// # Ok::<(), cupel_json::UnknownModel>(())
 /// ```
-#[derive(Debug, Clone, Default)]
-#[must_use]
-pub struct ClaudeModels {
-    added: BTreeMap<String, ClaudeModel>,
-    otherwise: Option<ClaudeModel>,
-}
+pub type ClaudeModels = ModelTable<ClaudeModel>;
 
-impl ClaudeModels {
-    /// The built-in table.
-    pub fn new() -> Self {
-        Self::default()
+impl ModelFacts for ClaudeModel {
+    const TABLE: &'static [(&'static str, Self)] = MODELS;
+    const ADVICE: [&'static str; 2] =
+        ["MessagesAdapter::models(ClaudeModels::new()", "ClaudeModel::new(window)"];
+
+    fn limits(&self) -> WindowLimits {
+        WindowLimits::new(self.window)
     }
 
-    /// Adds a model, or changes one of the table, with its variants.
-    pub fn with(mut self, name: impl Into<String>, model: ClaudeModel) -> Self {
-        self.added.insert(name.into(), model);
-        self
-    }
-
-    /// Takes every unknown model for this one, instead of refusing it.
-    pub fn otherwise(mut self, model: ClaudeModel) -> Self {
-        self.otherwise = Some(model);
-        self
-    }
-
-    /// What is known of a model.
-    ///
-    /// # Errors
-    ///
-    /// [`UnknownModel`] when it is nothing: a wrong window is worse than none.
-    pub fn get(&self, model: &str) -> Result<ClaudeModel, UnknownModel> {
-        let plain = plain(model);
-        let added = self.added.iter().map(|(family, model)| (family.as_str(), *model));
-        let known = table::MODELS.iter().copied().chain(added);
-        let fits = |family: &str| is_a(&plain, family) || is_a(model, family);
-        known
-            .filter(|(family, _)| fits(family))
-            .max_by_key(|(family, _)| family.len())
-            .map(|(_, model)| model)
-            .or(self.otherwise)
-            .ok_or_else(|| UnknownModel::of_claude(model))
-    }
-
-    pub(super) fn of_request(&self, model: Option<&str>) -> Result<ClaudeModel, UnknownModel> {
-        self.get(model.unwrap_or_default())
+    fn fit(model: &str, family: &str) -> Option<usize> {
+        let fits = is_a(&plain(model), family) || is_a(model, family);
+        fits.then_some(family.len())
     }
 }
 
@@ -191,16 +156,6 @@ fn is_a(model: &str, family: &str) -> bool {
 ///
 /// [`MessagesAdapter::window`]: crate::MessagesAdapter::window
 pub type ClaudeWindow = cupel::layer::ModelWindow<ClaudeModels>;
-
-impl ModelLookup<JsonBody> for ClaudeModels {
-    fn limits(&self, request: &JsonBody) -> Result<WindowLimits, BoxError> {
-        Ok(WindowLimits::new(self.of_request(request.model())?.window()))
-    }
-
-    fn output_tokens(&self, request: &JsonBody) -> Result<Option<i64>, BoxError> {
-        request.output_limit()
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -223,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_table_says_of_tokenizers_what_the_versions_say() {
-        for (name, model) in table::MODELS {
+        for (name, model) in MODELS {
             let tokenizer = ClaudeTokenizer::of_model(name).unwrap();
             assert_eq!(model.text_percent(), tokenizer.text_percent(), "{name}");
             assert_eq!(model.image_tokens(), tokenizer.image_tokens(), "{name}");

@@ -1,0 +1,213 @@
+//! Messages of OpenAI's APIs to candidates and back.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cupel::ContextItem;
+use cupel::conversation::{Answers, Edits, PartTokens, Role, Texts};
+use cupel::gather::BoxError;
+use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
+use cupel::tokens::{Encoding, load_in_background, shared_counter};
+
+use crate::adapter::{FixedParts, JsonAdapter, SharedMeter, TemplateTexts, facts};
+use crate::breakpoints::{Markable, has_own_options};
+use crate::count::Meter;
+use crate::models::{CacheRule, Models};
+use crate::read::{Endpoint, Head};
+use crate::request::{Edit, Parts, Piece, Request};
+use crate::template::ContextPosition;
+use crate::window::ModelWindow;
+
+/// The adapter for all [requests](Request) of both APIs, typed and raw.
+///
+/// Each message is a candidate, or several that only make sense together: an assistant message
+/// with tool calls and the answers to them, reasoning with what the model went on to write. What it
+/// wrote after the result of a call is sent only with the reasoning before it.
+/// System and developer messages, the last user message and the newest unit are pinned. What the
+/// API would refuse is left out and reported. Messages keep their order. They are edited only where a
+/// [plan](cupel::conversation::plan), which `Policy::chat` has, puts an excerpt in the place of a long
+/// result, and in the user's last message, whose first part becomes what is recalled and what sources
+/// give; for models whose prompt cache [needs them](crate::CacheRule::Breakpoints), some also get
+/// breakpoints.
+///
+/// ```
+/// use cupel::Policy;
+/// use cupel::conversation::Attributes;
+/// use cupel::layer::CupelLayer;
+/// use cupel_json::{JsonBody, OpenAiAdapter};
+///
+/// let adapter = OpenAiAdapter::new()
+///     .attributes(|message| match message.name() {
+///         Some("reviewer") => Attributes::new().priority(10).tag("review"),
+///         _ => Attributes::new(),
+///     });
+/// let layer = CupelLayer::<JsonBody, _>::builder()
+///     .budget(adapter.window().default_output(1_000))
+///     .adapter(adapter)
+///     .policy(Policy::chat())
+///     .build()?;
+/// # let _ = layer;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type OpenAiAdapter = JsonAdapter<OpenAiApi>;
+
+/// Settings of [`OpenAiAdapter`] that no other API has.
+#[derive(Debug, Clone, Default)]
+pub struct OpenAiApi {
+    models: Models,
+    cache: Option<CacheRule>,
+}
+
+impl OpenAiAdapter {
+    /// Begins to load an encoding now, on a thread of its own, so that the first call does not have to
+    /// wait for it.
+    ///
+    /// Without this the first call for a model of that encoding loads it (about 0.1 s; seconds in a
+    /// debug build). It does so on Tokio's blocking pool, where large requests are read, too: other
+    /// tasks go on, and a timeout around the call fires in time.
+    pub fn preload(self, encoding: Encoding) -> Self {
+        load_in_background(shared_counter(encoding));
+        self
+    }
+
+    /// Sets the models that are known.
+    pub fn models(mut self, models: Models) -> Self {
+        self.api.models = models;
+        self
+    }
+
+    /// Sets how the prompt cache of every model finds what it has seen, whatever the
+    /// [models](Models) say: [`CacheRule::Prefix`] for a server that knows no breakpoints.
+    pub fn cache(mut self, rule: CacheRule) -> Self {
+        self.api.cache = Some(rule);
+        self
+    }
+
+    /// The budget by the models this adapter knows.
+    pub fn window(&self) -> ModelWindow {
+        ModelWindow::new(self.api.models.clone())
+    }
+}
+
+/// A request that waits for its selection.
+pub struct Rest<R: Parts> {
+    request: R,
+    messages: Vec<R::Message>,
+    /// Which of the messages may carry a breakpoint.
+    markable: Markable,
+    meter: Meter,
+}
+
+impl<R: Parts> fmt::Debug for Rest<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rest")
+            .field("messages", &self.messages.len())
+            .field("meter", &self.meter)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
+    type Rest = Rest<R>;
+
+    fn facts<'a>(&'a self, request: &'a R) -> RequestFacts<'a> {
+        let model = self.api.models.of_request(request.model()).ok();
+        let own = model.map(|model| shared_counter(model.encoding()));
+        facts(request, self.counter.as_ref().or(own.as_ref()).map(|counter| &**counter))
+    }
+
+    fn split(&self, mut request: R, _: Strategy) -> Result<Split<Self::Rest>, BoxError> {
+        let model = self.api.models.of_request(request.model())?;
+        let meter = Meter::new(model, self.counter.as_ref());
+        let endpoint = request.endpoint();
+        if endpoint == Endpoint::Messages {
+            return Err(
+                "not a request of OpenAI's APIs; use MessagesAdapter for Anthropic's".into()
+            );
+        }
+        let (head, own_options) = request
+            .head(|fields| (Head::read(&meter, endpoint, fields), has_own_options(fields)))?;
+        let cache = self.api.cache.unwrap_or(model.cache_rule());
+        let cache = if own_options { CacheRule::Prefix } else { cache };
+        let read = |json: &[&str]| {
+            let markable = Markable::read(cache, endpoint, json);
+            let mut entries = endpoint.read(&meter, json, head.remote);
+            self.add_attributes(&mut entries, json);
+            (entries, markable)
+        };
+        let (messages, (mut entries, markable)) = request.take(read)?;
+        for entry in &mut entries {
+            entry.message.private = entry.reasoning;
+        }
+        let rules = match endpoint {
+            Endpoint::Chat | Endpoint::Messages => self.rules.clone().answers(Answers::Next),
+            Endpoint::Responses => self.rules.clone().answers(Answers::Later),
+        };
+        let fixed = FixedParts {
+            tokens: head.tokens,
+            uncounted: head.uncounted,
+            source_frame_tokens: self.template.frame_tokens(&meter),
+        };
+        let shared = SharedMeter {
+            counter: meter.shared_counter(),
+            part: PartTokens::Free,
+            empty_result: "",
+        };
+        let rest = Rest { request, messages, markable, meter };
+        self.conversation(entries, &rules, shared, fixed, rest)
+    }
+
+    fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<R, BoxError> {
+        let Rest { mut request, messages, markable, .. } = rest;
+        markable.expect(edits);
+        let mut changes: BTreeMap<usize, Edit> = BTreeMap::new();
+        for ((message, _), excerpt) in &edits.excerpts {
+            changes.entry(*message).or_default().excerpt = Some(excerpt.text.clone());
+        }
+        if let Some(quotation) = edits.quotation.take() {
+            changes.entry(quotation.message).or_default().quotation = Some(quotation.text);
+        }
+        if edits.is_cut() {
+            let places = markable.places(edits.messages(), &edits.kept);
+            for at in places.all().filter_map(|at| edits.kept.get(at)) {
+                changes.entry(*at).or_default().breakpoint = true;
+            }
+        }
+        let kept = &edits.kept;
+        let instructions =
+            || kept.iter().take_while(|at| edits.role_of(**at) == Some(Role::System)).count();
+        let position = match self.template.placed_at() {
+            ContextPosition::BeforeLastUser => kept
+                .iter()
+                .rposition(|at| edits.role_of(*at) == Some(Role::User))
+                .unwrap_or_else(instructions),
+            ContextPosition::AfterInstructions => instructions(),
+        };
+        let has_context = !edits.placed.is_empty();
+        let changed = has_context || !changes.is_empty() || kept.len() < messages.len();
+        let mut messages: Vec<Option<R::Message>> = messages.into_iter().map(Some).collect();
+        let own = |at: &usize| {
+            let message = messages.get_mut(*at).and_then(Option::take)?;
+            Some(match changes.remove(at) {
+                Some(edit) => Piece::Edited(message, edit),
+                None => Piece::Own(message),
+            })
+        };
+        let mut pieces: Vec<Piece<R::Message>> = kept.iter().filter_map(own).collect();
+        if has_context {
+            let text = self.template.render(edits.placed.iter().map(|placed| &placed.item));
+            let context = Piece::Context { role: self.template.written_as(), text };
+            pieces.insert(position.min(pieces.len()), context);
+        }
+        request.put(pieces, changed)?;
+        Ok(request)
+    }
+
+    fn texts<'a>(&'a self, _: &'a Self::Rest) -> Box<dyn Texts + 'a> {
+        Box::new(TemplateTexts(&self.template))
+    }
+
+    fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
+        self.template.item_tokens(&rest.meter, item)
+    }
+}
