@@ -11,7 +11,7 @@ use crate::append::{Append, Prepared};
 use crate::error::ArchiveError;
 use crate::names;
 use crate::namespace::Namespace;
-use crate::search::{Found, Search};
+use crate::search::{self, Found, Search};
 use crate::store::Store;
 
 /// Conversations in a database. Cheap to clone; all clones share their connections.
@@ -171,7 +171,7 @@ impl Shared {
         search: Search,
     ) -> Result<Vec<Found>, ArchiveError> {
         let judge = Lexical::in_language(self.language);
-        let found = self.store.search(judge, namespace, conversation, search);
+        let found = search::search(&self.store, judge, namespace, conversation, search);
         self.within("search", found).await
     }
 

@@ -1,0 +1,156 @@
+//! Appends to a conversation.
+
+use super::backend::{Arguments, Backend, Transaction};
+use super::{Store, alone_with_name, postgres, sqlite};
+use crate::append::{Appended, Indexed, Prepared};
+use crate::digest::{MessageDigest, name_digest};
+use crate::error::ArchiveError;
+use crate::message::Message;
+use crate::overlap;
+
+pub(super) const APPEND: &str = "append";
+
+/// How many messages, and about how many bytes, are inserted at once.
+const ROWS: usize = 1_000;
+const BYTES: usize = 64 * 1024 * 1024;
+
+impl Store {
+    pub(crate) async fn append(
+        &self,
+        namespace: &str,
+        conversation: &str,
+        append: &Prepared,
+    ) -> Result<Appended, ArchiveError> {
+        if append.messages.is_empty() && append.key.is_none() {
+            return Ok(Appended::new(1, 0));
+        }
+        let mut transaction = self.begin(APPEND).await?;
+        let (id, next) = self.conversation_of(&mut transaction, namespace, conversation).await?;
+        if let Some(key) = &append.key {
+            const EARLIER: &str = "SELECT digest, first, count FROM cupel_appends
+                                   WHERE conversation = $1 AND key = $2";
+            if let Some(earlier) = transaction.row(APPEND, EARLIER, &[&id, &key.name]).await? {
+                return key.again(earlier.get(0)?, earlier.get(1)?, earlier.get(2)?);
+            }
+        }
+        let known = self.known(&mut transaction, id, append).await?;
+        let mut rows = NewRows { namespace, conversation: id, bytes: 0, rows: Vec::new() };
+        let mut number = next;
+        for (message, digest) in append.messages.iter().zip(&append.digests).skip(known) {
+            if rows.is_full(message) {
+                rows.insert(&mut transaction).await?;
+            }
+            rows.push(number, message, digest, append.indexed(message))?;
+            number += 1;
+        }
+        rows.insert(&mut transaction).await?;
+        let appended = Appended::new(next, number - next);
+        if let Some(key) = &append.key {
+            const KEEP: &str = "INSERT INTO cupel_appends (conversation, key, digest, first, count)
+                                VALUES ($1, $2, $3, $4, $5)";
+            let digest = key.digest.as_slice();
+            let arguments: Arguments<'_> = &[&id, &key.name, &digest, &next, &appended.count()];
+            transaction.run(APPEND, KEEP, arguments).await?;
+        }
+        transaction.commit(APPEND).await?;
+        Ok(appended)
+    }
+
+    /// The conversation's id and its next number, locked; it is made where there is none.
+    async fn conversation_of(
+        &self,
+        transaction: &mut Transaction,
+        namespace: &str,
+        conversation: &str,
+    ) -> Result<(i64, i64), ArchiveError> {
+        if let Some(found) = self.locked(transaction, namespace, conversation, APPEND).await? {
+            return Ok(found);
+        }
+        alone_with_name(transaction, namespace, conversation, APPEND).await?;
+        const MAKE: &str =
+            "INSERT INTO cupel_conversations (namespace, name, next, messages, oldest)
+            VALUES ($1, $2, coalesce((SELECT next FROM cupel_retired WHERE name = $3), 1), 0, $4)
+            ON CONFLICT (namespace, name) DO NOTHING";
+        let digest = name_digest(namespace, conversation);
+        let arguments: Arguments<'_> = &[&namespace, &conversation, &digest.as_slice(), &i64::MAX];
+        transaction.run(APPEND, MAKE, arguments).await?;
+        let made = self.locked(transaction, namespace, conversation, APPEND).await?;
+        made.ok_or_else(|| ArchiveError::corrupt(APPEND, "the conversation is not there"))
+    }
+
+    /// How many of the messages, from the first, the conversation has already.
+    async fn known(
+        &self,
+        transaction: &mut Transaction,
+        conversation: i64,
+        append: &Prepared,
+    ) -> Result<usize, ArchiveError> {
+        let Some((history, most)) = append.history() else { return Ok(0) };
+        let latest = self.dialect.latest_digests;
+        let latest = transaction.rows(APPEND, latest, &[&conversation, &most]).await?;
+        let stored =
+            latest.iter().rev().map(|row| Ok(row.get::<&[u8]>(0)?.try_into().unwrap_or_default()));
+        Ok(overlap::known(&stored.collect::<Result<Vec<MessageDigest>, ArchiveError>>()?, history))
+    }
+}
+
+/// Messages of one conversation that are inserted at once.
+pub(super) struct NewRows<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) conversation: i64,
+    /// What goes to the database, about.
+    bytes: usize,
+    pub(super) rows: Vec<NewRow<'a>>,
+}
+
+pub(super) struct NewRow<'a> {
+    pub(super) number: i64,
+    pub(super) message: &'a Message,
+    pub(super) digest: &'a [u8],
+    /// JSON; none where there is no metadata.
+    pub(super) metadata: Option<String>,
+    /// Microseconds.
+    pub(super) time: i64,
+    pub(super) indexed: Indexed<'a>,
+}
+
+impl<'a> NewRows<'a> {
+    fn is_full(&self, next: &Message) -> bool {
+        let bytes = self.bytes + next.content.len();
+        self.rows.len() >= ROWS || (bytes > BYTES && !self.rows.is_empty())
+    }
+
+    fn push(
+        &mut self,
+        number: i64,
+        message: &'a Message,
+        digest: &'a [u8],
+        indexed: Indexed<'a>,
+    ) -> Result<(), ArchiveError> {
+        let metadata = (!message.metadata.is_empty())
+            .then(|| serde_json::to_string(&message.metadata))
+            .transpose()
+            .map_err(|error| ArchiveError::argument("metadata", error.to_string()))?;
+        let originals = indexed.originals.iter().filter_map(|(_, text)| text.map(str::len));
+        self.bytes += message.content.len() + message.wire.as_ref().map_or(0, String::len);
+        self.bytes += metadata.as_ref().map_or(0, String::len);
+        self.bytes += indexed.words.len() + originals.sum::<usize>();
+        let time = message.time.map_or(0, |time| time.timestamp_micros());
+        self.rows.push(NewRow { number, message, digest, metadata, time, indexed });
+        Ok(())
+    }
+
+    /// Inserts the rows and counts them.
+    async fn insert(&mut self, transaction: &mut Transaction) -> Result<(), ArchiveError> {
+        let Some(oldest) = self.rows.iter().map(|row| row.time).min() else { return Ok(()) };
+        let count = i64::try_from(self.rows.len()).unwrap_or(i64::MAX);
+        let size: i64 = self.rows.iter().map(|row| row.message.size()).sum();
+        match transaction {
+            Backend::Sqlite(_) => sqlite::insert(transaction, self, count, oldest, size).await,
+            Backend::Postgres(_) => postgres::insert(transaction, self, count, oldest, size).await,
+        }?;
+        self.rows.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}
