@@ -41,6 +41,7 @@
 //! ```
 
 mod anthropic;
+mod api;
 mod chat;
 mod content;
 mod layer;
@@ -51,6 +52,7 @@ mod transcript;
 mod wire;
 
 pub use anthropic::anthropic_messages;
+pub use api::{ApiTranscript, StreamedApiTranscript};
 pub use chat::{Chat, StreamedChat, chat_messages};
 pub use layer::{RecordFuture, RecordLayer, RecordService};
 pub use queue::Recorder;
