@@ -13,8 +13,7 @@ pub(crate) fn message_digest(role: Role, content: &str) -> MessageDigest {
     let mut hash = Sha256::new();
     hash.update(role_number(role).to_le_bytes());
     hash.update(content.as_bytes());
-    let whole: [u8; 32] = hash.finalize().into();
-    first_half(whole)
+    hash.finalize().first_chunk().copied().unwrap_or_default()
 }
 
 /// Everything that the caller gave, for telling whether a key comes with the same append again.
@@ -54,12 +53,4 @@ pub(crate) fn name_digest(namespace: &str, conversation: &str) -> [u8; 32] {
     hash.update(namespace.as_bytes());
     hash.update(conversation.as_bytes());
     hash.finalize().into()
-}
-
-fn first_half(whole: [u8; 32]) -> [u8; 16] {
-    let mut half = [0; 16];
-    for (to, from) in half.iter_mut().zip(whole) {
-        *to = from;
-    }
-    half
 }

@@ -115,6 +115,13 @@ pub(super) struct NewRow<'a> {
 }
 
 impl<'a> NewRows<'a> {
+    /// Count, oldest time and size of the messages.
+    pub(super) fn totals(&self) -> (i64, i64, i64) {
+        let oldest = self.rows.iter().map(|row| row.time).min().unwrap_or(i64::MAX);
+        let size = self.rows.iter().map(|row| row.message.size()).sum();
+        (i64::try_from(self.rows.len()).unwrap_or(i64::MAX), oldest, size)
+    }
+
     fn is_full(&self, next: &Message) -> bool {
         let bytes = self.bytes + next.content.len();
         self.rows.len() >= ROWS || (bytes > BYTES && !self.rows.is_empty())
@@ -142,13 +149,13 @@ impl<'a> NewRows<'a> {
 
     /// Inserts the rows and counts them.
     async fn insert(&mut self, transaction: &mut Transaction) -> Result<(), ArchiveError> {
-        let Some(oldest) = self.rows.iter().map(|row| row.time).min() else { return Ok(()) };
-        let count = i64::try_from(self.rows.len()).unwrap_or(i64::MAX);
-        let size: i64 = self.rows.iter().map(|row| row.message.size()).sum();
+        if self.rows.is_empty() {
+            return Ok(());
+        }
         match transaction {
-            Backend::Sqlite(_) => sqlite::insert(transaction, self, count, oldest, size).await,
-            Backend::Postgres(_) => postgres::insert(transaction, self, count, oldest, size).await,
-        }?;
+            Backend::Sqlite(_) => sqlite::insert(transaction, self).await?,
+            Backend::Postgres(_) => postgres::insert(transaction, self).await?,
+        }
         self.rows.clear();
         self.bytes = 0;
         Ok(())

@@ -10,9 +10,6 @@ use crate::store::backend::{Arguments, List, Transaction};
 pub(crate) async fn insert(
     transaction: &mut Transaction,
     new: &NewRows<'_>,
-    count: i64,
-    oldest: i64,
-    size: i64,
 ) -> Result<(), ArchiveError> {
     const MESSAGES: &str = "WITH counted AS (
             UPDATE cupel_conversations
@@ -26,6 +23,7 @@ pub(crate) async fn insert(
         FROM unnest($4::bigint[], $5::smallint[], $6::text[], $7::bigint[], $8::bigint[],
                     $9::bytea[], $10::text[], $11::bytea[], $12::bytea[], $13::text[])
           AS row (number, role, kind, tokens, time, digest, metadata, wire, content, terms)";
+    let (count, oldest, size) = new.totals();
     let scope =
         format!("{} {}", namespace_word(new.namespace), conversation_word(new.conversation));
     let arguments: Arguments<'_> = &[

@@ -11,9 +11,6 @@ use crate::store::backend::{Arguments, Transaction};
 pub(crate) async fn insert(
     transaction: &mut Transaction,
     new: &NewRows<'_>,
-    count: i64,
-    oldest: i64,
-    size: i64,
 ) -> Result<(), ArchiveError> {
     for row in &new.rows {
         let (id, message) = (row_number(new.conversation, row.number)?, row.message);
@@ -38,6 +35,7 @@ pub(crate) async fn insert(
             transaction.run(APPEND, ORIGINAL, &[&id, &digest.as_slice(), &text]).await?;
         }
     }
+    let (count, oldest, size) = new.totals();
     const COUNT: &str = "UPDATE cupel_conversations SET next = next + $2, messages = messages + $2,
                              oldest = min(oldest, $3), bytes = bytes + $4
                          WHERE id = $1";
