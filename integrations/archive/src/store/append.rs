@@ -1,7 +1,7 @@
 //! Appends to a conversation.
 
 use super::backend::{Arguments, Backend, Transaction};
-use super::{Store, alone_with_name, postgres, sqlite};
+use super::{Row, Store, alone_with_name, postgres, sqlite};
 use crate::append::{Appended, Indexed, Prepared};
 use crate::digest::{MessageDigest, name_digest};
 use crate::error::ArchiveError;
@@ -22,19 +22,28 @@ impl Store {
         append: &Prepared,
     ) -> Result<Appended, ArchiveError> {
         if append.messages.is_empty() && append.key.is_none() {
-            return Ok(Appended::new(1, 0));
+            return Ok(Appended::new(1, 0, false));
         }
         let mut transaction = self.begin(APPEND).await?;
         let (id, next) = self.conversation_of(&mut transaction, namespace, conversation).await?;
         if let Some(key) = &append.key {
             const EARLIER: &str = "SELECT digest, first, count FROM cupel_appends
                                    WHERE conversation = $1 AND key = $2";
-            if let Some(earlier) = transaction.row(APPEND, EARLIER, &[&id, &key.name]).await? {
-                return key.again(earlier.get(0)?, earlier.get(1)?, earlier.get(2)?);
+            if let Some(row) = transaction.row(APPEND, EARLIER, &[&id, &key.name]).await? {
+                let (digest, first, count): (&[u8], _, _) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let mut same = digest == key.digest;
+                if !same {
+                    let name = (namespace, conversation);
+                    let tokens = self.tokens_of(&mut transaction, name, first, count).await?;
+                    same = append.has_earlier_digest(digest, &tokens);
+                }
+                let reused = || ArchiveError::KeyReused { key: key.name.clone() };
+                return same.then(|| Appended::new(first, count, true)).ok_or_else(reused);
             }
         }
         let known = self.known(&mut transaction, id, append).await?;
-        let mut rows = NewRows { namespace, conversation: id, bytes: 0, rows: Vec::new() };
+        let mut rows =
+            NewRows { namespace, conversation: id, now: append.now, bytes: 0, rows: Vec::new() };
         let mut number = next;
         for (message, digest) in append.messages.iter().zip(&append.digests).skip(known) {
             if rows.is_full(message) {
@@ -44,7 +53,7 @@ impl Store {
             number += 1;
         }
         rows.insert(&mut transaction).await?;
-        let appended = Appended::new(next, number - next);
+        let appended = Appended::new(next, number - next, false);
         if let Some(key) = &append.key {
             const KEEP: &str = "INSERT INTO cupel_appends (conversation, key, digest, first, count)
                                 VALUES ($1, $2, $3, $4, $5)";
@@ -78,6 +87,20 @@ impl Store {
         made.ok_or_else(|| ArchiveError::corrupt(APPEND, "the conversation is not there"))
     }
 
+    /// Tokens of an earlier append's messages, as far as they are still there.
+    async fn tokens_of(
+        &self,
+        transaction: &mut Transaction,
+        (namespace, conversation): (&str, &str),
+        first: i64,
+        count: i64,
+    ) -> Result<Vec<i64>, ArchiveError> {
+        let arguments: Arguments<'_> = &[&namespace, &conversation, &(first - 1), &count];
+        let rows = transaction.rows(APPEND, self.dialect.page_after, arguments).await?;
+        let rows = rows.iter().filter(|row| row.number().is_ok_and(|it| it < first + count));
+        rows.map(Row::tokens).collect()
+    }
+
     /// How many of the messages, from the first, the conversation has already.
     async fn known(
         &self,
@@ -98,6 +121,8 @@ impl Store {
 pub(super) struct NewRows<'a> {
     pub(super) namespace: &'a str,
     pub(super) conversation: i64,
+    /// The time of messages that have none.
+    now: i64,
     /// What goes to the database, about.
     bytes: usize,
     pub(super) rows: Vec<NewRow<'a>>,
@@ -142,7 +167,7 @@ impl<'a> NewRows<'a> {
         self.bytes += message.content.len() + message.wire.as_ref().map_or(0, String::len);
         self.bytes += metadata.as_ref().map_or(0, String::len);
         self.bytes += indexed.words.len() + originals.sum::<usize>();
-        let time = message.time.map_or(0, |time| time.timestamp_micros());
+        let time = message.time.map_or(self.now, |time| time.timestamp_micros());
         self.rows.push(NewRow { number, message, digest, metadata, time, indexed });
         Ok(())
     }
