@@ -37,6 +37,8 @@ mod sources;
 mod storing;
 #[path = "archive/tenants.rs"]
 mod tenants;
+#[path = "archive/waiting.rs"]
+mod waiting;
 #[path = "archive/wire.rs"]
 mod wire;
 #[path = "archive/writers.rs"]

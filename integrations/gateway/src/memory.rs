@@ -31,7 +31,8 @@ pub(crate) struct Said {
 
 impl Memory {
     pub(crate) fn new(settings: &Settings) -> Self {
-        Self { settings: settings.clone(), archive: Arc::default(), recorder: Recorder::new() }
+        let recorder = Recorder::new().with_max_bytes(settings.waiting_bytes);
+        Self { settings: settings.clone(), archive: Arc::default(), recorder }
     }
 
     /// Opens the archive.

@@ -105,6 +105,12 @@ impl Api for Events {
         }
     }
 
+    fn held_bytes(&self) -> usize {
+        let texts = self.blocks.iter().filter_map(|block| block.get("text")?.as_str());
+        let texts = texts.chain(self.inputs.iter().map(String::as_str)).map(str::len);
+        size_of_val(&*self.blocks) + texts.sum::<usize>()
+    }
+
     fn ended(mut self) -> Option<Vec<Message>> {
         for (block, input) in self.blocks.iter_mut().zip(&self.inputs) {
             if let (Ok(input), Some(fields)) = (serde_json::from_str(input), block.as_object_mut())

@@ -24,6 +24,9 @@ pub trait Api: Default + Send {
     /// An event of a streamed answer passes by.
     fn event(&mut self, event: &Value);
 
+    /// The bytes that it holds of a streamed answer.
+    fn held_bytes(&self) -> usize;
+
     /// The messages of a streamed answer that has ended; none if it is not whole.
     fn ended(self) -> Option<Vec<Message>>;
 }
@@ -120,6 +123,10 @@ impl<A: Api, T: Serialize> Listener<T> for Written<A> {
         if let Ok(part) = serde_json::to_value(part) {
             self.0.event(&part);
         }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.0.held_bytes()
     }
 
     fn answer(self) -> Option<Vec<Message>> {

@@ -101,6 +101,11 @@ impl Api for ChatChunks {
         }
     }
 
+    fn held_bytes(&self) -> usize {
+        let calls = self.calls.iter().map(|call| size_of_val(call) + call.1.len() + call.2.len());
+        self.text.len() + calls.sum::<usize>()
+    }
+
     fn ended(self) -> Option<Vec<Message>> {
         if !self.finished {
             return None;

@@ -47,6 +47,7 @@ mod content;
 mod layer;
 mod queue;
 mod responses;
+mod share;
 mod stream;
 mod transcript;
 mod wire;

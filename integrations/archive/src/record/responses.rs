@@ -116,6 +116,10 @@ impl Api for LastEvent {
         }
     }
 
+    fn held_bytes(&self) -> usize {
+        self.0.iter().flatten().map(Message::held_bytes).sum()
+    }
+
     fn ended(self) -> Option<Vec<Message>> {
         self.0
     }
