@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cupel::relevance::{Language, Lexical};
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) language: Language,
     address: Address,
     timeout: Duration,
+    pub(crate) failed_recalls: AtomicU64,
 }
 
 /// How an archive is opened; see [`Archive::builder`].
@@ -113,9 +115,24 @@ impl Archive {
         self.shared.however_long(self.shared.store.scrub()).await
     }
 
+    /// How many [recalls](crate::source::Recall) of this archive's conversations have failed.
+    #[must_use]
+    pub fn failed_recalls(&self) -> u64 {
+        self.shared.failed_recalls.load(Ordering::Relaxed)
+    }
+
     /// Closes all connections. Later calls fail; clones and handles are closed as well.
+    ///
+    /// Calls that are under way are waited for, however long the database takes for them; see
+    /// [`close_within`](Self::close_within).
     pub async fn close(&self) {
         self.shared.store.close().await;
+    }
+
+    /// Closes all connections, and waits for calls that are under way for so long. Whether none is
+    /// left: the rest ends with the process.
+    pub async fn close_within(&self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.close()).await.is_ok()
     }
 }
 
@@ -157,7 +174,8 @@ impl ArchiveBuilder {
             .map_err(|error| error.without(address.secret()))?;
         let language = store.language(self.options.language).await;
         let language = language.map_err(|error| error.without(address.secret()))?;
-        let shared = Shared { store, language, address, timeout: self.options.timeout };
+        let (timeout, failed_recalls) = (self.options.timeout, AtomicU64::new(0));
+        let shared = Shared { store, language, address, timeout, failed_recalls };
         Ok(Archive { shared: Arc::new(shared) })
     }
 }

@@ -14,6 +14,8 @@ mod erasing;
 mod example;
 #[path = "archive/excerpts.rs"]
 mod excerpts;
+#[path = "archive/hanging.rs"]
+mod hanging;
 #[path = "archive/history.rs"]
 mod history;
 #[path = "archive/keys.rs"]

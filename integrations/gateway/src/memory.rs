@@ -2,6 +2,7 @@
 //! question.
 
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cupel::gather::Source;
@@ -57,8 +58,8 @@ impl Memory {
         Recall::new(conversation, question)
             .elsewhere()
             .limit(self.settings.items)
-            .source("memory")
             .deadline(self.settings.deadline)
+            .source("memory")
             .optional()
     }
 
@@ -84,11 +85,12 @@ impl Memory {
         }
     }
 
-    /// Waits until everything is written, and closes the archive.
-    pub(crate) async fn close(&self) {
-        self.recorder.flush().await;
+    /// Waits for so long that everything is written, and closes the archive.
+    pub(crate) async fn close(&self, limit: Duration) {
+        let started = Instant::now();
+        self.recorder.flush_within(limit).await;
         if let Some(archive) = self.archive.get() {
-            archive.close().await;
+            archive.close_within(limit.saturating_sub(started.elapsed())).await;
         }
     }
 }

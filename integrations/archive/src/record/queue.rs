@@ -98,7 +98,8 @@ impl Recorder {
         Share::new(Arc::clone(&self.shared.counts))
     }
 
-    /// Waits until everything that was queued before is written or dropped.
+    /// Waits until everything that was queued before is written or dropped, however long the database
+    /// takes for it; see [`flush_within`](Self::flush_within).
     pub async fn flush(&self) {
         let mut flushed = Vec::new();
         for lane in self.shared.lanes.get().into_iter().flatten() {
@@ -112,15 +113,27 @@ impl Recorder {
         }
     }
 
+    /// Waits for so long that everything is written or dropped. Returns how many turns still wait; a
+    /// warning says it, too. They are tried on as long as the runtime lives.
+    pub async fn flush_within(&self, limit: Duration) -> u64 {
+        if tokio::time::timeout(limit, self.flush()).await.is_ok() {
+            return 0;
+        }
+        let turns = self.shared.counts.waiting_turns.load(Ordering::Relaxed);
+        tracing::warn!(target: "cupel", turns, ?limit, "turns are not archived yet");
+        turns
+    }
+
     /// Begins a turn whose answer is handed in later, for whoever is no service.
     pub fn open(&self, turn: Turn) -> OpenTurn {
         OpenTurn::new(self.clone(), turn)
     }
 
     /// Queues a turn, or counts that there was no room for it.
-    pub(super) fn enqueue(&self, conversation: Conversation, append: Append, share: Share) {
+    pub(super) fn enqueue(&self, conversation: Conversation, append: Append, mut share: Share) {
         let names = (conversation.namespace().name(), conversation.name());
         let hash = self.shared.hasher.hash_one(names);
+        share.queue();
         let lanes = self.lanes();
         let lane = usize::try_from(hash % Self::LANES as u64).unwrap_or_default();
         let queued = lanes

@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(super) struct Counts {
     pub(super) written: AtomicU64,
     pub(super) dropped: AtomicU64,
+    /// Turns in the queues, and those that are being written.
+    pub(super) waiting_turns: AtomicU64,
     pub(super) waiting_bytes: AtomicUsize,
     pub(super) max_bytes: usize,
 }
 
 impl Counts {
     pub(super) fn new(max_bytes: usize) -> Self {
-        let (written, dropped) = Default::default();
-        Self { written, dropped, waiting_bytes: AtomicUsize::default(), max_bytes }
+        let (written, dropped, waiting_turns, waiting_bytes) = Default::default();
+        Self { written, dropped, waiting_turns, waiting_bytes, max_bytes }
     }
 
     pub(super) fn drop_one(&self, why: &str) {
@@ -29,11 +31,18 @@ impl Counts {
 pub(super) struct Share {
     pub(super) counts: Arc<Counts>,
     bytes: usize,
+    is_queued: bool,
 }
 
 impl Share {
     pub(super) fn new(counts: Arc<Counts>) -> Self {
-        Self { counts, bytes: 0 }
+        Self { counts, bytes: 0, is_queued: false }
+    }
+
+    /// Counts the turn as one that waits.
+    pub(super) fn queue(&mut self) {
+        self.counts.waiting_turns.fetch_add(1, Ordering::Relaxed);
+        self.is_queued = true;
     }
 
     /// Takes or gives back what is missing or left over. Where there is no room for it, the turn counts
@@ -59,5 +68,8 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         self.resize(0);
+        if self.is_queued {
+            self.counts.waiting_turns.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
