@@ -7,7 +7,7 @@ use cupel::conversation::Role;
 use cupel::relevance::Language;
 
 use crate::digest::{MessageDigest, append_digest, message_digest};
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 use crate::message::Message;
 use crate::{index, names, original};
 
@@ -59,7 +59,7 @@ impl Append {
         self
     }
 
-    pub(crate) fn prepare(self, language: Language) -> Result<Prepared, ArchiveError> {
+    pub(crate) fn prepare(self, language: Language) -> Result<Prepared> {
         let Self { messages, key, history } = self;
         if let Some(key) = &key {
             names::checked("key", key)?;
@@ -155,12 +155,6 @@ impl Prepared {
             }
         }
         Indexed { words: index::words_of(&message.content, self.language), originals }
-    }
-
-    /// How many bytes of text there are, all in all.
-    pub(crate) fn bytes(messages: &[Message]) -> usize {
-        let texts = |it: &Message| it.originals.iter().map(String::len).sum::<usize>();
-        messages.iter().map(|it| it.content.len() + texts(it)).sum()
     }
 }
 

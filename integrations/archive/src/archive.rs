@@ -9,7 +9,8 @@ use cupel::relevance::{Language, Lexical};
 
 use crate::address::{Address, redacted};
 use crate::append::{Append, Prepared};
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
+use crate::message::Message;
 use crate::names;
 use crate::namespace::Namespace;
 use crate::search::{self, Found, Search};
@@ -99,7 +100,7 @@ impl Archive {
     pub fn namespace(&self, name: impl Into<String>) -> Result<Namespace, ArchiveError> {
         let name = name.into();
         names::checked("namespace", &name)?;
-        Ok(Namespace::new(Arc::clone(&self.shared), name.into()))
+        Ok(Namespace { shared: Arc::clone(&self.shared), name: name.into() })
     }
 
     /// Writes the tables anew, so that nothing of what was erased is left in their files.
@@ -187,28 +188,25 @@ impl Shared {
         namespace: &str,
         conversation: Option<&str>,
         search: Search,
-    ) -> Result<Vec<Found>, ArchiveError> {
+    ) -> Result<Vec<Found>> {
         let judge = Lexical::in_language(self.language);
         let found = search::search(&self.store, judge, namespace, conversation, search);
         self.within("search", found).await
     }
 
-    /// Checks an append. What would hold the executor for long is done elsewhere.
-    pub(crate) async fn prepare(&self, append: Append) -> Result<Prepared, ArchiveError> {
-        let language = self.language;
-        if Prepared::bytes(&append.messages) < 1 << 18 {
-            return append.prepare(language);
-        }
-        let prepared = tokio::task::spawn_blocking(move || append.prepare(language)).await;
-        prepared.unwrap_or_else(|error| Err(ArchiveError::corrupt("append", error)))
+    /// Checks an append.
+    pub(crate) async fn prepare(&self, append: Append) -> Result<Prepared> {
+        let (language, bytes) =
+            (self.language, append.messages.iter().map(Message::held_bytes).sum());
+        off_executor("append", bytes, move || append.prepare(language)).await
     }
 
     /// Does something with the database within the time that a call may take.
     pub(crate) async fn within<T>(
         &self,
         operation: &'static str,
-        doing: impl Future<Output = Result<T, ArchiveError>>,
-    ) -> Result<T, ArchiveError> {
+        doing: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let done = tokio::time::timeout(self.timeout, doing).await;
         let done = done.unwrap_or_else(|_| Err(ArchiveError::timed_out(operation, self.timeout)));
         done.map_err(|error| self.explained(error))
@@ -217,8 +215,8 @@ impl Shared {
     /// Does something that takes as long as there is to do.
     pub(crate) async fn however_long<T>(
         &self,
-        doing: impl Future<Output = Result<T, ArchiveError>>,
-    ) -> Result<T, ArchiveError> {
+        doing: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         doing.await.map_err(|error| self.explained(error))
     }
 
@@ -226,6 +224,19 @@ impl Shared {
     fn explained(&self, error: ArchiveError) -> ArchiveError {
         self.store.explained(error).without(self.address.secret())
     }
+}
+
+/// Does some work, and if so many bytes would hold the executor for long, elsewhere.
+pub(crate) async fn off_executor<T: Send + 'static>(
+    operation: &'static str,
+    bytes: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    if bytes < 1 << 18 {
+        return work();
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(ArchiveError::corrupt(operation, error)))
 }
 
 impl fmt::Debug for Archive {

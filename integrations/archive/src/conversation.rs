@@ -18,10 +18,6 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn new(namespace: Namespace, name: Arc<str>) -> Self {
-        Self { namespace, name }
-    }
-
     /// The conversation's name.
     #[must_use]
     pub fn name(&self) -> &str {

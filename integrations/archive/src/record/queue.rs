@@ -12,7 +12,7 @@ use super::share::{Counts, Share};
 use super::transcript::{OpenTurn, Turn};
 use crate::append::Append;
 use crate::conversation::Conversation;
-use crate::error::ArchiveError;
+use crate::error::Result;
 
 /// How often an append is tried while the database is busy or away.
 const TRIES: u32 = 5;
@@ -176,7 +176,7 @@ async fn work(mut jobs: mpsc::Receiver<Job>) {
 }
 
 /// Appends messages, with some patience; returns how many were new.
-async fn write(conversation: &Conversation, append: Append) -> Result<u64, ArchiveError> {
+async fn write(conversation: &Conversation, append: Append) -> Result<u64> {
     let mut append = conversation.namespace.shared.prepare(append).await?;
     let mut wait = FIRST_WAIT;
     let mut tries = 1;

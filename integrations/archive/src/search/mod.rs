@@ -13,7 +13,8 @@ use cupel::relevance::{Lexical, Question};
 
 pub(crate) use hits::{Hits, MOST_WITH_WORD, Place};
 
-use crate::error::ArchiveError;
+use crate::archive::off_executor;
+use crate::error::Result;
 use crate::index;
 use crate::message::Stored;
 use crate::store::{Look, Row, Scope, Store};
@@ -111,7 +112,7 @@ pub(crate) async fn search(
     namespace: &str,
     conversation: Option<&str>,
     search: Search,
-) -> Result<Vec<Found>, ArchiveError> {
+) -> Result<Vec<Found>> {
     let mut asked = judge.asked_terms(&search.question);
     asked.truncate(Search::MOST_WORDS);
     // In the judge's order, since the statistics go back to it; a term that no index holds has none.
@@ -128,7 +129,7 @@ pub(crate) async fn search(
                 drop(reader);
                 let name = name.to_owned();
                 let rank = move |rows: &[Row]| rank::whole(&judge, &search, &name, rows);
-                return aside(rows, rank).await;
+                return ranked(rows, rank).await;
             }
             Some(Look::Long(scope)) => scope,
         },
@@ -141,18 +142,14 @@ pub(crate) async fn search(
     let rows = reader.texts(scope, &places).await?;
     drop(reader);
     let name = conversation.map(str::to_owned);
-    aside(rows, move |rows| rank::hits(&judge, &search, name.as_deref(), &hits, rows)).await
+    ranked(rows, move |rows| rank::hits(&judge, &search, name.as_deref(), &hits, rows)).await
 }
 
-/// Ranks rows, and where they are so large that it would hold the executor for long, elsewhere.
-async fn aside(
+/// Ranks rows.
+async fn ranked(
     rows: Vec<Row>,
-    rank: impl FnOnce(&[Row]) -> Result<Vec<Found>, ArchiveError> + Send + 'static,
-) -> Result<Vec<Found>, ArchiveError> {
-    let bytes = rows.iter().map(|row| row.content().map_or(0, str::len)).sum::<usize>();
-    if bytes < 1 << 18 {
-        return rank(&rows);
-    }
-    let ranked = tokio::task::spawn_blocking(move || rank(&rows)).await;
-    ranked.unwrap_or_else(|error| Err(ArchiveError::corrupt("search", error)))
+    rank: impl FnOnce(&[Row]) -> Result<Vec<Found>> + Send + 'static,
+) -> Result<Vec<Found>> {
+    let bytes = rows.iter().map(|row| row.content().map_or(0, str::len)).sum();
+    off_executor("search", bytes, move || rank(&rows)).await
 }

@@ -3,7 +3,7 @@
 use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Verdict};
 
 use super::{Found, Hits, NEIGHBOURS, Place, Search};
-use crate::error::ArchiveError;
+use crate::error::Result;
 use crate::store::Row;
 
 /// Tokens that keep apart what does not stand together: more than neighbours lend over.
@@ -15,7 +15,7 @@ pub(super) fn whole(
     search: &Search,
     conversation: &str,
     rows: &[Row],
-) -> Result<Vec<Found>, ArchiveError> {
+) -> Result<Vec<Found>> {
     let mut candidates = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
         candidates.push(Candidate::new(row.content()?, row.tokens()?).at(at));
@@ -41,7 +41,7 @@ pub(super) fn hits(
     conversation: Option<&str>,
     hits: &Hits,
     rows: &[Row],
-) -> Result<Vec<Found>, ArchiveError> {
+) -> Result<Vec<Found>> {
     let mut order = Vec::with_capacity(rows.len());
     for row in rows {
         let of = if conversation.is_some() { 0 } else { row.conversation()? };
@@ -78,8 +78,8 @@ fn found<'r>(
     verdict: &Verdict,
     search: &Search,
     rows: impl IntoIterator<Item = (&'r Row, usize)>,
-    conversation_of: impl Fn(&Row) -> Result<String, ArchiveError>,
-) -> Result<Vec<Found>, ArchiveError> {
+    conversation_of: impl Fn(&Row) -> Result<String>,
+) -> Result<Vec<Found>> {
     let hint_of = |at: usize| verdict.hints.get(at);
     let mut best: Vec<(f64, usize, &Row)> = rows
         .into_iter()

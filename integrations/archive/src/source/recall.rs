@@ -10,7 +10,7 @@ use cupel::relevance::Question;
 
 use super::item::{built, item};
 use crate::conversation::Conversation;
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 use crate::search::{Found, Search};
 
 type ConversationOf<Req> = dyn Fn(&Req) -> Option<Conversation> + Send + Sync;
@@ -148,7 +148,7 @@ async fn recalled(
     question: Question,
     scope: Scope,
     limit: usize,
-) -> Result<Vec<Found>, ArchiveError> {
+) -> Result<Vec<Found>> {
     let search = Search::new(question).limit(limit);
     match scope {
         Scope::Conversation => conversation.search(search).await,

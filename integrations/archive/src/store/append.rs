@@ -1,14 +1,14 @@
 //! Appends to a conversation.
 
 use super::backend::{Arguments, Backend, Transaction};
-use super::{Row, Store, alone_with_name, postgres, sqlite};
+use super::{Row, Store, postgres, sqlite};
 use crate::append::{Appended, Indexed, Prepared};
 use crate::digest::{MessageDigest, name_digest};
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 use crate::message::Message;
 use crate::overlap;
 
-pub(super) const APPEND: &str = "append";
+const APPEND: &str = "append";
 
 /// How many messages, and about how many bytes, are inserted at once.
 const ROWS: usize = 1_000;
@@ -20,7 +20,7 @@ impl Store {
         namespace: &str,
         conversation: &str,
         append: &Prepared,
-    ) -> Result<Appended, ArchiveError> {
+    ) -> Result<Appended> {
         if append.messages.is_empty() && append.key.is_none() {
             return Ok(Appended::new(1, 0, false));
         }
@@ -29,7 +29,7 @@ impl Store {
         if let Some(key) = &append.key {
             const EARLIER: &str = "SELECT digest, first, count FROM cupel_appends
                                    WHERE conversation = $1 AND key = $2";
-            if let Some(row) = transaction.row(APPEND, EARLIER, &[&id, &key.name]).await? {
+            if let Some(row) = transaction.row(EARLIER, &[&id, &key.name]).await? {
                 let (digest, first, count): (&[u8], _, _) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 let mut same = digest == key.digest;
                 if !same {
@@ -59,9 +59,9 @@ impl Store {
                                 VALUES ($1, $2, $3, $4, $5)";
             let digest = key.digest.as_slice();
             let arguments: Arguments<'_> = &[&id, &key.name, &digest, &next, &appended.count()];
-            transaction.run(APPEND, KEEP, arguments).await?;
+            transaction.run(KEEP, arguments).await?;
         }
-        transaction.commit(APPEND).await?;
+        transaction.commit().await?;
         Ok(appended)
     }
 
@@ -71,19 +71,19 @@ impl Store {
         transaction: &mut Transaction,
         namespace: &str,
         conversation: &str,
-    ) -> Result<(i64, i64), ArchiveError> {
-        if let Some(found) = self.locked(transaction, namespace, conversation, APPEND).await? {
+    ) -> Result<(i64, i64)> {
+        if let Some(found) = self.locked(transaction, namespace, conversation).await? {
             return Ok(found);
         }
-        alone_with_name(transaction, namespace, conversation, APPEND).await?;
+        transaction.alone_with_name(namespace, conversation).await?;
         const MAKE: &str =
             "INSERT INTO cupel_conversations (namespace, name, next, messages, oldest)
             VALUES ($1, $2, coalesce((SELECT next FROM cupel_retired WHERE name = $3), 1), 0, $4)
             ON CONFLICT (namespace, name) DO NOTHING";
         let digest = name_digest(namespace, conversation);
         let arguments: Arguments<'_> = &[&namespace, &conversation, &digest.as_slice(), &i64::MAX];
-        transaction.run(APPEND, MAKE, arguments).await?;
-        let made = self.locked(transaction, namespace, conversation, APPEND).await?;
+        transaction.run(MAKE, arguments).await?;
+        let made = self.locked(transaction, namespace, conversation).await?;
         made.ok_or_else(|| ArchiveError::corrupt(APPEND, "the conversation is not there"))
     }
 
@@ -94,9 +94,9 @@ impl Store {
         (namespace, conversation): (&str, &str),
         first: i64,
         count: i64,
-    ) -> Result<Vec<i64>, ArchiveError> {
+    ) -> Result<Vec<i64>> {
         let arguments: Arguments<'_> = &[&namespace, &conversation, &(first - 1), &count];
-        let rows = transaction.rows(APPEND, self.dialect.page_after, arguments).await?;
+        let rows = transaction.rows(self.dialect.page_after, arguments).await?;
         let rows = rows.iter().filter(|row| row.number().is_ok_and(|it| it < first + count));
         rows.map(Row::tokens).collect()
     }
@@ -107,13 +107,13 @@ impl Store {
         transaction: &mut Transaction,
         conversation: i64,
         append: &Prepared,
-    ) -> Result<usize, ArchiveError> {
+    ) -> Result<usize> {
         let Some((history, most)) = append.history() else { return Ok(0) };
         let latest = self.dialect.latest_digests;
-        let latest = transaction.rows(APPEND, latest, &[&conversation, &most]).await?;
+        let latest = transaction.rows(latest, &[&conversation, &most]).await?;
         let stored =
             latest.iter().rev().map(|row| Ok(row.get::<&[u8]>(0)?.try_into().unwrap_or_default()));
-        Ok(overlap::known(&stored.collect::<Result<Vec<MessageDigest>, ArchiveError>>()?, history))
+        Ok(overlap::known(&stored.collect::<Result<Vec<MessageDigest>>>()?, history))
     }
 }
 
@@ -158,7 +158,7 @@ impl<'a> NewRows<'a> {
         message: &'a Message,
         digest: &'a [u8],
         indexed: Indexed<'a>,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<()> {
         let metadata = (!message.metadata.is_empty())
             .then(|| serde_json::to_string(&message.metadata))
             .transpose()
@@ -173,11 +173,11 @@ impl<'a> NewRows<'a> {
     }
 
     /// Inserts the rows and counts them.
-    async fn insert(&mut self, transaction: &mut Transaction) -> Result<(), ArchiveError> {
+    async fn insert(&mut self, transaction: &mut Transaction) -> Result<()> {
         if self.rows.is_empty() {
             return Ok(());
         }
-        match transaction {
+        match transaction.backend {
             Backend::Sqlite(_) => sqlite::insert(transaction, self).await?,
             Backend::Postgres(_) => postgres::insert(transaction, self).await?,
         }

@@ -10,11 +10,12 @@ use sqlx::postgres::{PgArguments, PgConnection, PgHasArrayType, PgRow, Postgres}
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Decode, Row as _, Type};
 
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 
 /// The operation that a row fails in.
 pub(super) const READ: &str = "read a message";
 
+pub(super) type Sql = &'static str;
 type SqliteQuery = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 type PgQuery = sqlx::query::Query<'static, Postgres, PgArguments>;
 
@@ -25,18 +26,24 @@ pub(crate) enum Backend<S, P> {
     Postgres(P),
 }
 
-pub(super) type Connection = Backend<PoolConnection<Sqlite>, PoolConnection<Postgres>>;
+/// A connection for one operation, which is named in its errors.
+pub(super) struct Session<S, P> {
+    pub(super) operation: &'static str,
+    pub(super) backend: Backend<S, P>,
+}
+
+pub(super) type Connection = Session<PoolConnection<Sqlite>, PoolConnection<Postgres>>;
 pub(super) type Transaction =
-    Backend<sqlx::Transaction<'static, Sqlite>, sqlx::Transaction<'static, Postgres>>;
+    Session<sqlx::Transaction<'static, Sqlite>, sqlx::Transaction<'static, Postgres>>;
 pub(crate) type Row = Backend<SqliteRow, PgRow>;
 
 /// Adds the operation to an error of the database.
 pub(super) trait During<T> {
-    fn during(self, operation: &'static str) -> Result<T, ArchiveError>;
+    fn during(self, operation: &'static str) -> Result<T>;
 }
 
 impl<T> During<T> for Result<T, sqlx::Error> {
-    fn during(self, operation: &'static str) -> Result<T, ArchiveError> {
+    fn during(self, operation: &'static str) -> Result<T> {
         self.map_err(|error| ArchiveError::database(operation, &error))
     }
 }
@@ -79,13 +86,13 @@ where
     }
 }
 
-fn sqlite_query(sql: &'static str, arguments: Arguments<'_>) -> Result<SqliteQuery, sqlx::Error> {
+fn sqlite_query(sql: Sql, arguments: Arguments<'_>) -> Result<SqliteQuery, sqlx::Error> {
     let mut all = SqliteArguments::default();
     arguments.iter().try_for_each(|it| it.add_to_sqlite(&mut all)).map_err(sqlx::Error::Encode)?;
     Ok(sqlx::query_with(sql, all))
 }
 
-fn postgres_query(sql: &'static str, arguments: Arguments<'_>) -> Result<PgQuery, sqlx::Error> {
+fn postgres_query(sql: Sql, arguments: Arguments<'_>) -> Result<PgQuery, sqlx::Error> {
     let mut all = PgArguments::default();
     arguments
         .iter()
@@ -94,86 +101,70 @@ fn postgres_query(sql: &'static str, arguments: Arguments<'_>) -> Result<PgQuery
     Ok(sqlx::query_with(sql, all))
 }
 
-impl<S, P> Backend<S, P>
+impl<S, P> Session<S, P>
 where
     S: DerefMut<Target = SqliteConnection>,
     P: DerefMut<Target = PgConnection>,
 {
+    pub(super) fn is_sqlite(&self) -> bool {
+        matches!(self.backend, Backend::Sqlite(_))
+    }
+
     /// Runs a statement that gives no rows; returns how many it changed.
-    pub(super) async fn run(
-        &mut self,
-        operation: &'static str,
-        sql: &'static str,
-        arguments: Arguments<'_>,
-    ) -> Result<u64, ArchiveError> {
-        match self {
-            Self::Sqlite(connection) => {
-                let query = sqlite_query(sql, arguments).during(operation)?;
+    pub(super) async fn run(&mut self, sql: Sql, arguments: Arguments<'_>) -> Result<u64> {
+        match &mut self.backend {
+            Backend::Sqlite(connection) => {
+                let query = sqlite_query(sql, arguments).during(self.operation)?;
                 query.execute(&mut **connection).await.map(|done| done.rows_affected())
             }
-            Self::Postgres(connection) => {
-                let query = postgres_query(sql, arguments).during(operation)?;
+            Backend::Postgres(connection) => {
+                let query = postgres_query(sql, arguments).during(self.operation)?;
                 query.execute(&mut **connection).await.map(|done| done.rows_affected())
             }
         }
-        .during(operation)
+        .during(self.operation)
     }
 
     /// The rows that a statement gives.
-    pub(super) async fn rows(
-        &mut self,
-        operation: &'static str,
-        sql: &'static str,
-        arguments: Arguments<'_>,
-    ) -> Result<Vec<Row>, ArchiveError> {
-        Ok(match self {
-            Self::Sqlite(connection) => {
-                let query = sqlite_query(sql, arguments).during(operation)?;
-                let rows = query.fetch_all(&mut **connection).await.during(operation)?;
+    pub(super) async fn rows(&mut self, sql: Sql, arguments: Arguments<'_>) -> Result<Vec<Row>> {
+        Ok(match &mut self.backend {
+            Backend::Sqlite(connection) => {
+                let query = sqlite_query(sql, arguments).during(self.operation)?;
+                let rows = query.fetch_all(&mut **connection).await.during(self.operation)?;
                 rows.into_iter().map(Row::Sqlite).collect()
             }
-            Self::Postgres(connection) => {
-                let query = postgres_query(sql, arguments).during(operation)?;
-                let rows = query.fetch_all(&mut **connection).await.during(operation)?;
+            Backend::Postgres(connection) => {
+                let query = postgres_query(sql, arguments).during(self.operation)?;
+                let rows = query.fetch_all(&mut **connection).await.during(self.operation)?;
                 rows.into_iter().map(Row::Postgres).collect()
             }
         })
     }
 
     /// The only row that a statement gives, if it gives one.
-    pub(super) async fn row(
-        &mut self,
-        operation: &'static str,
-        sql: &'static str,
-        arguments: Arguments<'_>,
-    ) -> Result<Option<Row>, ArchiveError> {
-        Ok(self.rows(operation, sql, arguments).await?.pop())
+    pub(super) async fn row(&mut self, sql: Sql, arguments: Arguments<'_>) -> Result<Option<Row>> {
+        Ok(self.rows(sql, arguments).await?.pop())
     }
 
-    /// The first column of the only row, which is always there.
-    pub(super) async fn one_number(
-        &mut self,
-        operation: &'static str,
-        sql: &'static str,
-    ) -> Result<i64, ArchiveError> {
-        let row = self.row(operation, sql, &[]).await?;
-        row.ok_or(sqlx::Error::RowNotFound).during(operation)?.get(0)
+    /// The only row of a statement that always gives one.
+    pub(super) async fn one(&mut self, sql: Sql, arguments: Arguments<'_>) -> Result<Row> {
+        self.row(sql, arguments).await?.ok_or(sqlx::Error::RowNotFound).during(self.operation)
     }
 }
 
 impl Transaction {
-    pub(super) async fn commit(self, operation: &'static str) -> Result<(), ArchiveError> {
-        match self {
-            Self::Sqlite(transaction) => transaction.commit().await,
-            Self::Postgres(transaction) => transaction.commit().await,
+    pub(super) async fn commit(self) -> Result<()> {
+        match self.backend {
+            Backend::Sqlite(transaction) => transaction.commit().await,
+            Backend::Postgres(transaction) => transaction.commit().await,
         }
-        .during(operation)
+        .during(self.operation)
     }
 }
 
 impl Row {
     /// A column's value.
-    pub(super) fn get<'r, T>(&'r self, column: usize) -> Result<T, ArchiveError>
+    pub(super) fn get<'r, T>(&'r self, column: usize) -> Result<T>
     where
         T: Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>,
     {

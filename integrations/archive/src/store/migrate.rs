@@ -2,9 +2,9 @@
 
 use cupel::relevance::Language;
 
+use super::Store;
 use super::dialect::Step;
-use super::{Store, alone_with};
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 
 const MIGRATE: &str = "make the tables";
 const OPEN: &str = "open the archive";
@@ -15,38 +15,35 @@ const MIGRATION_LOCK: i64 = 0x63_75_70_65_6c;
 const VERSION: &str = "SELECT coalesce(max(version), 0) FROM cupel_schema";
 
 impl Store {
-    pub(super) async fn migrate(&self) -> Result<(), ArchiveError> {
+    pub(super) async fn migrate(&self) -> Result<()> {
         // Most of the time there is nothing to do, and nobody to wait for.
         let mut connection = self.connection(MIGRATE).await?;
-        if connection.one_number(MIGRATE, self.dialect.has_versions).await? > 0 {
-            let found = connection.one_number(MIGRATE, VERSION).await?;
+        if connection.one(self.dialect.has_versions, &[]).await?.get::<i64>(0)? > 0 {
+            let found = connection.one(VERSION, &[]).await?.get::<i64>(0)?;
             if found > 0 && left(found, self.dialect.steps)?.is_empty() {
                 return Ok(());
             }
         }
         drop(connection);
         let mut transaction = self.begin(MIGRATE).await?;
-        alone_with(&mut transaction, MIGRATION_LOCK, MIGRATE).await?;
+        transaction.alone_with(MIGRATION_LOCK).await?;
         // Asked first, because a role that may not make tables may well use them.
-        if transaction.one_number(MIGRATE, self.dialect.has_versions).await? == 0 {
-            transaction.run(MIGRATE, self.dialect.create_versions, &[]).await?;
+        if transaction.one(self.dialect.has_versions, &[]).await?.get::<i64>(0)? == 0 {
+            transaction.run(self.dialect.create_versions, &[]).await?;
         }
-        let found = transaction.one_number(MIGRATE, VERSION).await?;
+        let found = transaction.one(VERSION, &[]).await?.get::<i64>(0)?;
         for (version, statements) in left(found, self.dialect.steps)? {
             for statement in statements {
-                transaction.run(MIGRATE, statement, &[]).await?;
+                transaction.run(statement, &[]).await?;
             }
             const DONE: &str = "INSERT INTO cupel_schema (version) VALUES ($1)";
-            transaction.run(MIGRATE, DONE, &[&version]).await?;
+            transaction.run(DONE, &[&version]).await?;
         }
-        transaction.commit(MIGRATE).await
+        transaction.commit().await
     }
 
     /// The language of the index: what was set first stays.
-    pub(crate) async fn language(
-        &self,
-        wanted: Option<Language>,
-    ) -> Result<Language, ArchiveError> {
+    pub(crate) async fn language(&self, wanted: Option<Language>) -> Result<Language> {
         let kept = self.kept_language(wanted.unwrap_or_default().name()).await?;
         let kept = kept.parse().map_err(|error| ArchiveError::corrupt("open", error))?;
         match wanted {
@@ -58,24 +55,24 @@ impl Store {
         }
     }
 
-    async fn kept_language(&self, wanted: &str) -> Result<String, ArchiveError> {
+    async fn kept_language(&self, wanted: &str) -> Result<String> {
         const KEPT: &str = "SELECT value FROM cupel_settings WHERE name = 'language'";
-        let kept = self.connection(OPEN).await?.row(OPEN, KEPT, &[]).await?;
+        let kept = self.connection(OPEN).await?.row(KEPT, &[]).await?;
         if let Some(kept) = kept {
             return kept.get(0);
         }
         let mut transaction = self.begin(OPEN).await?;
         const KEEP: &str = "INSERT INTO cupel_settings (name, value) VALUES ('language', $1)
                             ON CONFLICT (name) DO NOTHING";
-        transaction.run(OPEN, KEEP, &[&wanted]).await?;
-        let kept = transaction.row(OPEN, KEPT, &[]).await?;
-        transaction.commit(OPEN).await?;
-        kept.map_or_else(|| Ok(wanted.to_owned()), |kept| kept.get(0))
+        transaction.run(KEEP, &[&wanted]).await?;
+        let kept = transaction.one(KEPT, &[]).await?;
+        transaction.commit().await?;
+        kept.get(0)
     }
 }
 
 /// The steps that are left from the version found, each with the version it leads to.
-fn left(found: i64, steps: &[Step]) -> Result<Vec<(i64, Step)>, ArchiveError> {
+fn left(found: i64, steps: &[Step]) -> Result<Vec<(i64, Step)>> {
     let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
     if found > known {
         return Err(ArchiveError::Newer { found, known });

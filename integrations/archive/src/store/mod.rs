@@ -12,7 +12,7 @@ mod row;
 mod search;
 mod sqlite;
 
-use backend::{Arguments, Backend, Connection, During as _, Transaction};
+use backend::{Backend, Connection, During as _, Session, Transaction};
 use dialect::Dialect;
 use sqlite::SqlitePools;
 use sqlx::postgres::PgPool;
@@ -23,7 +23,7 @@ pub(crate) use search::{Look, Scope};
 use crate::address::Address;
 use crate::archive::Options;
 use crate::digest::name_digest;
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 
 /// One of the databases.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) async fn open(address: &Address, options: &Options) -> Result<Self, ArchiveError> {
+    pub(crate) async fn open(address: &Address, options: &Options) -> Result<Self> {
         let pools = match address {
             Address::Memory => Backend::Sqlite(sqlite::open(None, options).await?),
             Address::File(path) => Backend::Sqlite(sqlite::open(Some(path), options).await?),
@@ -51,24 +51,24 @@ impl Store {
     }
 
     /// A connection to read by.
-    async fn connection(&self, operation: &'static str) -> Result<Connection, ArchiveError> {
-        match &self.pools {
+    async fn connection(&self, operation: &'static str) -> Result<Connection> {
+        let backend = match &self.pools {
             Backend::Sqlite(pools) => pools.read.acquire().await.map(Backend::Sqlite),
             Backend::Postgres(pool) => pool.acquire().await.map(Backend::Postgres),
-        }
-        .during(operation)
+        };
+        Ok(Session { operation, backend: backend.during(operation)? })
     }
 
     /// A transaction to write in. In SQLite it has the lock from its beginning: one that asked for it
     /// later could find that what it read is no longer so.
-    async fn begin(&self, operation: &'static str) -> Result<Transaction, ArchiveError> {
-        match &self.pools {
+    async fn begin(&self, operation: &'static str) -> Result<Transaction> {
+        let backend = match &self.pools {
             Backend::Sqlite(pools) => {
                 pools.write.begin_with("BEGIN IMMEDIATE").await.map(Backend::Sqlite)
             }
             Backend::Postgres(pool) => pool.begin().await.map(Backend::Postgres),
-        }
-        .during(operation)
+        };
+        Ok(Session { operation, backend: backend.during(operation)? })
     }
 
     /// The conversation's id and its next number; nobody else writes to it until the transaction ends.
@@ -77,10 +77,8 @@ impl Store {
         transaction: &mut Transaction,
         namespace: &str,
         conversation: &str,
-        operation: &'static str,
-    ) -> Result<Option<(i64, i64)>, ArchiveError> {
-        let name: Arguments<'_> = &[&namespace, &conversation];
-        let found = transaction.row(operation, self.dialect.lock, name).await?;
+    ) -> Result<Option<(i64, i64)>> {
+        let found = transaction.row(self.dialect.lock, &[&namespace, &conversation]).await?;
         found.map(|row| Ok((row.get(0)?, row.get(1)?))).transpose()
     }
 
@@ -103,26 +101,19 @@ impl Store {
     }
 }
 
-/// Makes sure that of those who make a conversation and those who forget it only one goes on, until
-/// its transaction ends. Everybody else holds the conversation's row.
-async fn alone_with_name(
-    transaction: &mut Transaction,
-    namespace: &str,
-    conversation: &str,
-    operation: &'static str,
-) -> Result<(), ArchiveError> {
-    let [a, b, c, d, e, f, g, h, ..] = name_digest(namespace, conversation);
-    alone_with(transaction, i64::from_le_bytes([a, b, c, d, e, f, g, h]), operation).await
-}
-
-/// Waits until no other transaction holds this number. SQLite's have the whole file anyway.
-async fn alone_with(
-    transaction: &mut Transaction,
-    number: i64,
-    operation: &'static str,
-) -> Result<(), ArchiveError> {
-    if let Backend::Postgres(_) = transaction {
-        transaction.run(operation, "SELECT pg_advisory_xact_lock($1)", &[&number]).await?;
+impl Transaction {
+    /// Makes sure that of those who make a conversation and those who forget it only one goes on, until
+    /// its transaction ends. Everybody else holds the conversation's row.
+    async fn alone_with_name(&mut self, namespace: &str, conversation: &str) -> Result<()> {
+        let [a, b, c, d, e, f, g, h, ..] = name_digest(namespace, conversation);
+        self.alone_with(i64::from_le_bytes([a, b, c, d, e, f, g, h])).await
     }
-    Ok(())
+
+    /// Waits until no other transaction holds this number. SQLite's have the whole file anyway.
+    async fn alone_with(&mut self, number: i64) -> Result<()> {
+        if !self.is_sqlite() {
+            self.run("SELECT pg_advisory_xact_lock($1)", &[&number]).await?;
+        }
+        Ok(())
+    }
 }

@@ -1,7 +1,7 @@
 //! Reads conversations.
 
 use super::{Row, Store};
-use crate::error::ArchiveError;
+use crate::error::Result;
 use crate::message::Stored;
 use crate::page::{From, Page};
 
@@ -13,15 +13,14 @@ impl Store {
         namespace: &str,
         conversation: &str,
         page: Page,
-    ) -> Result<Vec<Stored>, ArchiveError> {
+    ) -> Result<Vec<Stored>> {
         let (sql, number) = match page.from {
             From::After(number) => (self.dialect.page_after, number),
             From::Before(number) => (self.dialect.page_before, number),
         };
         let limit = i64::from(page.limit);
         let mut connection = self.connection(READ).await?;
-        let rows =
-            connection.rows(READ, sql, &[&namespace, &conversation, &number, &limit]).await?;
+        let rows = connection.rows(sql, &[&namespace, &conversation, &number, &limit]).await?;
         let mut messages = rows.iter().map(Row::stored).collect::<Result<Vec<_>, _>>()?;
         if let From::Before(_) = page.from {
             messages.reverse();
@@ -34,23 +33,19 @@ impl Store {
         namespace: &str,
         after: &str,
         limit: u32,
-    ) -> Result<Vec<String>, ArchiveError> {
+    ) -> Result<Vec<String>> {
         const NAMES: &str =
             "SELECT name FROM cupel_conversations WHERE namespace = $1 AND name > $2
                              ORDER BY name LIMIT $3";
         let mut connection = self.connection(READ).await?;
-        let rows = connection.rows(READ, NAMES, &[&namespace, &after, &i64::from(limit)]).await?;
+        let rows = connection.rows(NAMES, &[&namespace, &after, &i64::from(limit)]).await?;
         rows.iter().map(|row| row.get(0)).collect()
     }
 
-    pub(crate) async fn original(
-        &self,
-        namespace: &str,
-        digest: &[u8],
-    ) -> Result<Option<Vec<u8>>, ArchiveError> {
+    pub(crate) async fn original(&self, namespace: &str, digest: &[u8]) -> Result<Option<Vec<u8>>> {
         const FIND: &str = "find an original";
         let mut connection = self.connection(FIND).await?;
-        let found = connection.row(FIND, self.dialect.original, &[&digest, &namespace]).await?;
+        let found = connection.row(self.dialect.original, &[&digest, &namespace]).await?;
         found.map(|row| row.get(0)).transpose()
     }
 }

@@ -6,26 +6,26 @@ use chrono::DateTime;
 use cupel::ContextKind;
 
 use super::backend::{READ, Row};
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 use crate::message::{Message, Stored, role_of};
 
 /// Reads the columns `number, role, kind, tokens, time, metadata, wire, content`, in this order; a search
 /// in several conversations has their ids and names behind these. Hundreds are judged and a few are
 /// found, so that a row is taken apart as far as somebody asks.
 impl Row {
-    pub(crate) fn number(&self) -> Result<i64, ArchiveError> {
+    pub(crate) fn number(&self) -> Result<i64> {
         self.get(0)
     }
 
-    pub(crate) fn tokens(&self) -> Result<i64, ArchiveError> {
+    pub(crate) fn tokens(&self) -> Result<i64> {
         self.get(3)
     }
 
-    pub(crate) fn content(&self) -> Result<&str, ArchiveError> {
+    pub(crate) fn content(&self) -> Result<&str> {
         text(self.get(7)?)
     }
 
-    pub(crate) fn stored(&self) -> Result<Stored, ArchiveError> {
+    pub(crate) fn stored(&self) -> Result<Stored> {
         let role = role_of(self.get(1)?);
         let mut message = Message::counted(role, self.content()?.to_owned(), self.tokens()?);
         message.kind = ContextKind::new(self.get::<&str>(2)?).map_err(corrupt)?;
@@ -41,17 +41,17 @@ impl Row {
     }
 
     /// The conversation's id, where several were searched.
-    pub(crate) fn conversation(&self) -> Result<i64, ArchiveError> {
+    pub(crate) fn conversation(&self) -> Result<i64> {
         self.get(8)
     }
 
     /// The conversation's name, where several were searched.
-    pub(crate) fn conversation_name(&self) -> Result<String, ArchiveError> {
+    pub(crate) fn conversation_name(&self) -> Result<String> {
         self.get(9)
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str, ArchiveError> {
+fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(corrupt)
 }
 

@@ -5,7 +5,7 @@ use sqlx::Row as _;
 use super::Store;
 use super::backend::{Arguments, Backend, Connection, During as _, List, Row};
 use super::sqlite::row_number;
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 use crate::index::{conversation_word, fts5_quoted, namespace_word, tsquery_quoted};
 use crate::search::{Hits, MOST_WITH_WORD, Place, SHORT_BYTES, SHORT_MESSAGES, Search};
 
@@ -36,10 +36,7 @@ pub(crate) struct Reader<'s> {
 }
 
 impl Store {
-    pub(crate) async fn reader<'s>(
-        &'s self,
-        namespace: &'s str,
-    ) -> Result<Reader<'s>, ArchiveError> {
+    pub(crate) async fn reader<'s>(&'s self, namespace: &'s str) -> Result<Reader<'s>> {
         Ok(Reader { store: self, connection: self.connection(SEARCH).await?, namespace })
     }
 }
@@ -50,12 +47,12 @@ impl Reader<'_> {
         &mut self,
         conversation: &str,
         search: &Search,
-    ) -> Result<Option<Look>, ArchiveError> {
+    ) -> Result<Option<Look>> {
         let before = search.before.unwrap_or(i64::MAX);
         let arguments: Arguments<'_> =
             &[&self.namespace, &conversation, &SHORT_MESSAGES, &SHORT_BYTES, &before];
         let look = self.store.dialect.look;
-        let mut rows = self.connection.rows(SEARCH, look, arguments).await?;
+        let mut rows = self.connection.rows(look, arguments).await?;
         let Some(first) = rows.first() else { return Ok(None) };
         if let Some(messages) = first.get(9)? {
             return Ok(Some(Look::Long(Scope::Conversation { id: first.get(8)?, messages })));
@@ -72,13 +69,13 @@ impl Reader<'_> {
         scope: Scope,
         words: &[Option<String>],
         search: &Search,
-    ) -> Result<Hits, ArchiveError> {
+    ) -> Result<Hits> {
         let (messages, except) = match scope {
             Scope::Conversation { messages, .. } => (messages, None),
             Scope::Namespace => self.size_of_namespace(search).await?,
         };
         let mut hits = Hits::new(messages, words.len());
-        let is_sqlite = matches!(self.connection, Backend::Sqlite(_));
+        let is_sqlite = self.connection.is_sqlite();
         // The messages among which the index looks. In SQLite a conversation's rows stand together, so
         // that the index goes to them at once; in PostgreSQL a word stands for the conversation.
         let before = search.before.unwrap_or(i64::MAX);
@@ -100,7 +97,7 @@ impl Reader<'_> {
         let most = i64::try_from(MOST_WITH_WORD).unwrap_or(i64::MAX);
         let arguments: Arguments<'_> = &[&queries, &first, &end, &most];
         // A list for each word: as rows they would take longer than to be found.
-        let lists = self.connection.rows(SEARCH, self.store.dialect.places, arguments).await?;
+        let lists = self.connection.rows(self.store.dialect.places, arguments).await?;
         let mut common = Vec::new();
         for list in &lists {
             let word = list.number()?;
@@ -114,34 +111,28 @@ impl Reader<'_> {
         for (word, query) in (0..).zip(&queries.0).filter(|(word, _)| common.contains(word)) {
             let arguments: Arguments<'_> =
                 if is_sqlite { &[query, &first, &end] } else { &[query] };
-            let count = self.connection.row(SEARCH, self.store.dialect.count, arguments).await?;
-            hits.count(word, count.map_or(Ok(0), |row| row.get(0))?);
+            let count = self.connection.one(self.store.dialect.count, arguments).await?;
+            hits.count(word, count.get(0)?);
         }
         Ok(hits)
     }
 
     /// How many messages the namespace has, and the id of the conversation that is left out.
-    async fn size_of_namespace(
-        &mut self,
-        search: &Search,
-    ) -> Result<(i64, Option<i64>), ArchiveError> {
+    async fn size_of_namespace(&mut self, search: &Search) -> Result<(i64, Option<i64>)> {
         const SIZE: &str = "SELECT cast(coalesce(sum(messages), 0) AS bigint),
                                    max(id) FILTER (WHERE name = $2)
                             FROM cupel_conversations WHERE namespace = $1";
-        let size = self.connection.row(SEARCH, SIZE, &[&self.namespace, &search.except]).await?;
-        size.map_or(Ok((0, None)), |row| Ok((row.get(0)?, row.get(1)?)))
+        let size = self.connection.one(SIZE, &[&self.namespace, &search.except]).await?;
+        Ok((size.get(0)?, size.get(1)?))
     }
 
     /// Reads messages, in any order.
-    pub(crate) async fn texts(
-        &mut self,
-        scope: Scope,
-        places: &[Place],
-    ) -> Result<Vec<Row>, ArchiveError> {
+    pub(crate) async fn texts(&mut self, scope: Scope, places: &[Place]) -> Result<Vec<Row>> {
         let dialect = self.store.dialect;
-        let number_of = |place: &Place| match self.connection {
-            Backend::Sqlite(_) => row_number(place.conversation, place.number),
-            Backend::Postgres(_) => Ok(place.number),
+        let is_sqlite = self.connection.is_sqlite();
+        let number_of = |place: &Place| match is_sqlite {
+            true => row_number(place.conversation, place.number),
+            false => Ok(place.number),
         };
         let numbers = List(places.iter().map(number_of).collect::<Result<Vec<i64>, _>>()?);
         let conversations = List(places.iter().map(|place| place.conversation).collect::<Vec<_>>());
@@ -152,12 +143,12 @@ impl Reader<'_> {
                 (dialect.texts_of_namespace, &[&numbers, &self.namespace, &conversations])
             }
         };
-        self.connection.rows(SEARCH, sql, arguments).await
+        self.connection.rows(sql, arguments).await
     }
 }
 
 /// The messages in a row of [`Dialect::places`](super::dialect::Dialect::places).
-fn places(list: &Row) -> Result<Vec<Place>, ArchiveError> {
+fn places(list: &Row) -> Result<Vec<Place>> {
     let place = |(conversation, number)| Place { conversation, number };
     Ok(match list {
         Backend::Sqlite(_) => {

@@ -1,16 +1,13 @@
 //! Inserts messages in PostgreSQL, all at once.
 
-use crate::error::ArchiveError;
+use crate::error::Result;
 use crate::index::{conversation_word, namespace_word};
 use crate::message::role_number;
-use crate::store::append::{APPEND, NewRow, NewRows};
+use crate::store::append::{NewRow, NewRows};
 use crate::store::backend::{Arguments, List, Transaction};
 
 /// Inserts messages with their words, and counts them, in one round trip; their originals in another.
-pub(crate) async fn insert(
-    transaction: &mut Transaction,
-    new: &NewRows<'_>,
-) -> Result<(), ArchiveError> {
+pub(crate) async fn insert(transaction: &mut Transaction, new: &NewRows<'_>) -> Result<()> {
     const MESSAGES: &str = "WITH counted AS (
             UPDATE cupel_conversations
             SET next = next + $2, messages = messages + $2, oldest = least(oldest, $3),
@@ -42,7 +39,7 @@ pub(crate) async fn insert(
         &column(new, |row| format!("{scope} {}", row.indexed.words)),
         &size,
     ];
-    transaction.run(APPEND, MESSAGES, arguments).await?;
+    transaction.run(MESSAGES, arguments).await?;
     let originals = new.rows.iter().flat_map(|row| {
         row.indexed.originals.iter().map(|(digest, text)| (row.number, digest.as_slice(), *text))
     });
@@ -58,7 +55,7 @@ pub(crate) async fn insert(
         &List(originals.iter().map(|it| it.1).collect::<Vec<_>>()),
         &List(originals.iter().map(|it| it.2.map(str::as_bytes)).collect::<Vec<_>>()),
     ];
-    transaction.run(APPEND, ORIGINALS, arguments).await?;
+    transaction.run(ORIGINALS, arguments).await?;
     Ok(())
 }
 

@@ -12,13 +12,10 @@ pub(super) use statements::DIALECT;
 
 use super::backend::During as _;
 use crate::archive::Options;
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 
 /// Connects to a server.
-pub(super) async fn open(
-    connect: &PgConnectOptions,
-    options: &Options,
-) -> Result<PgPool, ArchiveError> {
+pub(super) async fn open(connect: &PgConnectOptions, options: &Options) -> Result<PgPool> {
     let lock_timeout = format!("{}ms", options.lock_timeout.as_millis().max(1));
     PgPoolOptions::new()
         .max_connections(options.connections)

@@ -1,17 +1,14 @@
 //! Inserts messages in SQLite, one by one.
 
 use super::row_number;
-use crate::error::ArchiveError;
+use crate::error::Result;
 use crate::index::namespace_word;
 use crate::message::role_number;
-use crate::store::append::{APPEND, NewRows};
+use crate::store::append::NewRows;
 use crate::store::backend::{Arguments, Transaction};
 
 /// Inserts messages, their words and their originals, and counts them.
-pub(crate) async fn insert(
-    transaction: &mut Transaction,
-    new: &NewRows<'_>,
-) -> Result<(), ArchiveError> {
+pub(crate) async fn insert(transaction: &mut Transaction, new: &NewRows<'_>) -> Result<()> {
     for row in &new.rows {
         let (id, message) = (row_number(new.conversation, row.number)?, row.message);
         const MESSAGE: &str = "INSERT INTO cupel_messages
@@ -22,23 +19,23 @@ pub(crate) async fn insert(
         let (tokens, content) = (message.tokens, message.content.as_bytes());
         let row_arguments: Arguments<'_> =
             &[&id, &role, &kind, &tokens, &row.time, &row.digest, &row.metadata, &wire, &content];
-        transaction.run(APPEND, MESSAGE, row_arguments).await?;
+        transaction.run(MESSAGE, row_arguments).await?;
         if !row.indexed.words.is_empty() {
             const WORDS: &str = "INSERT INTO cupel_terms (rowid, terms) VALUES ($1, $2)";
             let words = format!("{} {}", namespace_word(new.namespace), row.indexed.words);
-            transaction.run(APPEND, WORDS, &[&id, &words]).await?;
+            transaction.run(WORDS, &[&id, &words]).await?;
         }
         for (digest, text) in &row.indexed.originals {
             const ORIGINAL: &str =
                 "INSERT INTO cupel_originals (message, digest, content) VALUES ($1, $2, $3)";
             let text = text.map(str::as_bytes);
-            transaction.run(APPEND, ORIGINAL, &[&id, &digest.as_slice(), &text]).await?;
+            transaction.run(ORIGINAL, &[&id, &digest.as_slice(), &text]).await?;
         }
     }
     let (count, oldest, size) = new.totals();
     const COUNT: &str = "UPDATE cupel_conversations SET next = next + $2, messages = messages + $2,
                              oldest = min(oldest, $3), bytes = bytes + $4
                          WHERE id = $1";
-    transaction.run(APPEND, COUNT, &[&new.conversation, &count, &oldest, &size]).await?;
+    transaction.run(COUNT, &[&new.conversation, &count, &oldest, &size]).await?;
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(super) use statements::DIALECT;
 
 use super::backend::During as _;
 use crate::archive::Options;
-use crate::error::{ArchiveError, Failure};
+use crate::error::{ArchiveError, Failure, Result};
 
 const OPEN: &str = "open the file";
 
@@ -33,10 +33,7 @@ pub(super) struct SqlitePools {
 }
 
 /// Opens the file, or without one a database in memory.
-pub(super) async fn open(
-    path: Option<&Path>,
-    options: &Options,
-) -> Result<SqlitePools, ArchiveError> {
+pub(super) async fn open(path: Option<&Path>, options: &Options) -> Result<SqlitePools> {
     let lock_timeout = options.lock_timeout;
     let connect = SqliteConnectOptions::new()
         .busy_timeout(lock_timeout)
@@ -72,7 +69,7 @@ impl SqlitePools {
     }
 
     /// Moves the log into the file and empties it: it holds what was there before.
-    pub(super) async fn empty_log(&self) -> Result<bool, ArchiveError> {
+    pub(super) async fn empty_log(&self) -> Result<bool> {
         let until = Instant::now() + self.lock_timeout;
         loop {
             let (busy, _, _): (i64, i64, i64) = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -89,7 +86,7 @@ impl SqlitePools {
 
 /// The conversation and the number of a message as one row number, so that a conversation's messages
 /// stand together in the file and in the index.
-pub(super) fn row_number(conversation: i64, number: i64) -> Result<i64, ArchiveError> {
+pub(super) fn row_number(conversation: i64, number: i64) -> Result<i64> {
     const NUMBERS: i64 = 1 << 32;
     if (0..NUMBERS).contains(&number) && (0..i64::MAX / NUMBERS).contains(&conversation) {
         return Ok(conversation * NUMBERS + number);
@@ -105,7 +102,7 @@ async fn pool(
     connections: u32,
     options: &Options,
     writes: bool,
-) -> Result<SqlitePool, ArchiveError> {
+) -> Result<SqlitePool> {
     let until = Instant::now() + options.lock_timeout;
     loop {
         let pool = SqlitePoolOptions::new()
@@ -144,7 +141,7 @@ async fn usable(connection: &mut SqliteConnection, writes: bool) -> Result<bool,
 
 /// Makes the file before SQLite does, readable by its owner only. The files beside it get the same
 /// permissions from SQLite.
-fn create_for_owner(path: &Path) -> Result<(), ArchiveError> {
+fn create_for_owner(path: &Path) -> Result<()> {
     let mut create = std::fs::OpenOptions::new();
     create.write(true).create_new(true);
     #[cfg(unix)]
