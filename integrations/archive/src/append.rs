@@ -2,12 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use chrono::{SubsecRound as _, Utc};
+use chrono::Utc;
 use cupel::conversation::Role;
 use cupel::relevance::Language;
 
 use crate::digest::{MessageDigest, append_digest, message_digest};
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 use crate::message::Message;
 use crate::{index, names, original};
 
@@ -42,7 +42,7 @@ impl Append {
     }
 
     /// A name that the caller gives this append in its conversation: the same append twice is one,
-    /// and the same key with other messages an error.
+    /// and the same key with other messages an error. Tokens are not compared.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
@@ -59,8 +59,8 @@ impl Append {
         self
     }
 
-    pub(crate) fn prepare(self, language: Language) -> Result<Prepared, ArchiveError> {
-        let Self { mut messages, key, history } = self;
+    pub(crate) fn prepare(self, language: Language) -> Result<Prepared> {
+        let Self { messages, key, history } = self;
         if let Some(key) = &key {
             names::checked("key", key)?;
         }
@@ -72,13 +72,10 @@ impl Append {
         for message in &messages {
             check(message)?;
         }
-        let key = key.map(|name| Key { name, digest: append_digest(&messages) });
-        let now = Utc::now().trunc_subsecs(6);
-        for message in &mut messages {
-            message.time.get_or_insert(now);
-        }
+        let key = key.map(|name| Key { name, digest: append_digest(&messages, None) });
+        let now = Utc::now().timestamp_micros();
         let digests = messages.iter().map(|it| message_digest(it.role, &it.content)).collect();
-        Ok(Prepared { history: history.min(messages.len()), messages, digests, key, language })
+        Ok(Prepared { history: history.min(messages.len()), messages, digests, key, language, now })
     }
 }
 
@@ -122,6 +119,8 @@ pub(crate) struct Prepared {
     pub(crate) key: Option<Key>,
     pub(crate) history: usize,
     pub(crate) language: Language,
+    /// The time of messages that have none, in microseconds.
+    pub(crate) now: i64,
 }
 
 /// What an index and the originals hold of a message.
@@ -157,12 +156,6 @@ impl Prepared {
         }
         Indexed { words: index::words_of(&message.content, self.language), originals }
     }
-
-    /// How many bytes of text there are, all in all.
-    pub(crate) fn bytes(messages: &[Message]) -> usize {
-        let texts = |it: &Message| it.originals.iter().map(String::len).sum::<usize>();
-        messages.iter().map(|it| it.content.len() + texts(it)).sum()
-    }
 }
 
 #[derive(Debug)]
@@ -171,19 +164,15 @@ pub(crate) struct Key {
     pub(crate) digest: [u8; 32],
 }
 
-impl Key {
-    /// What an earlier append with this key answers now.
-    pub(crate) fn again(
-        &self,
-        digest: &[u8],
-        first: i64,
-        count: i64,
-    ) -> Result<Appended, ArchiveError> {
-        if digest == self.digest {
-            Ok(Appended { first, count, repeated: true })
-        } else {
-            Err(ArchiveError::KeyReused { key: self.name.clone() })
-        }
+impl Prepared {
+    /// Whether a digest is this append's in the form of earlier versions, with tokens in it: those that
+    /// the messages have now, or those of the messages that were appended then.
+    pub(crate) fn has_earlier_digest(&self, digest: &[u8], appended: &[i64]) -> bool {
+        let now: Vec<i64> = self.messages.iter().map(|message| message.tokens).collect();
+        // What was appended are the last messages; the rest was there before.
+        let before = now.iter().take(now.len().saturating_sub(appended.len()));
+        let then: Vec<i64> = before.chain(appended).copied().collect();
+        [now, then].iter().any(|tokens| append_digest(&self.messages, Some(tokens)) == *digest)
     }
 }
 
@@ -198,8 +187,8 @@ pub struct Appended {
 }
 
 impl Appended {
-    pub(crate) fn new(first: i64, count: i64) -> Self {
-        Self { first, count, repeated: false }
+    pub(crate) fn new(first: i64, count: i64, repeated: bool) -> Self {
+        Self { first, count, repeated }
     }
 
     /// The numbers of the messages; none when nothing was new.

@@ -2,16 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cupel::relevance::{Language, Lexical};
 
 use crate::address::{Address, redacted};
 use crate::append::{Append, Prepared};
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
+use crate::message::Message;
 use crate::names;
 use crate::namespace::Namespace;
-use crate::search::{Found, Search};
+use crate::search::{self, Found, Search};
 use crate::store::Store;
 
 /// Conversations in a database. Cheap to clone; all clones share their connections.
@@ -43,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) language: Language,
     address: Address,
     timeout: Duration,
+    pub(crate) failed_recalls: AtomicU64,
 }
 
 /// How an archive is opened; see [`Archive::builder`].
@@ -97,7 +100,7 @@ impl Archive {
     pub fn namespace(&self, name: impl Into<String>) -> Result<Namespace, ArchiveError> {
         let name = name.into();
         names::checked("namespace", &name)?;
-        Ok(Namespace::new(Arc::clone(&self.shared), name.into()))
+        Ok(Namespace { shared: Arc::clone(&self.shared), name: name.into() })
     }
 
     /// Writes the tables anew, so that nothing of what was erased is left in their files.
@@ -113,9 +116,24 @@ impl Archive {
         self.shared.however_long(self.shared.store.scrub()).await
     }
 
+    /// How many [recalls](crate::source::Recall) of this archive's conversations have failed.
+    #[must_use]
+    pub fn failed_recalls(&self) -> u64 {
+        self.shared.failed_recalls.load(Ordering::Relaxed)
+    }
+
     /// Closes all connections. Later calls fail; clones and handles are closed as well.
+    ///
+    /// Calls that are under way are waited for, however long the database takes for them; see
+    /// [`close_within`](Self::close_within).
     pub async fn close(&self) {
         self.shared.store.close().await;
+    }
+
+    /// Closes all connections, and waits for calls that are under way for so long. Whether none is
+    /// left: the rest ends with the process.
+    pub async fn close_within(&self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.close()).await.is_ok()
     }
 }
 
@@ -157,7 +175,8 @@ impl ArchiveBuilder {
             .map_err(|error| error.without(address.secret()))?;
         let language = store.language(self.options.language).await;
         let language = language.map_err(|error| error.without(address.secret()))?;
-        let shared = Shared { store, language, address, timeout: self.options.timeout };
+        let (timeout, failed_recalls) = (self.options.timeout, AtomicU64::new(0));
+        let shared = Shared { store, language, address, timeout, failed_recalls };
         Ok(Archive { shared: Arc::new(shared) })
     }
 }
@@ -169,28 +188,25 @@ impl Shared {
         namespace: &str,
         conversation: Option<&str>,
         search: Search,
-    ) -> Result<Vec<Found>, ArchiveError> {
+    ) -> Result<Vec<Found>> {
         let judge = Lexical::in_language(self.language);
-        let found = self.store.search(judge, namespace, conversation, search);
+        let found = search::search(&self.store, judge, namespace, conversation, search);
         self.within("search", found).await
     }
 
-    /// Checks an append. What would hold the executor for long is done elsewhere.
-    pub(crate) async fn prepare(&self, append: Append) -> Result<Prepared, ArchiveError> {
-        let language = self.language;
-        if Prepared::bytes(&append.messages) < 1 << 18 {
-            return append.prepare(language);
-        }
-        let prepared = tokio::task::spawn_blocking(move || append.prepare(language)).await;
-        prepared.unwrap_or_else(|error| Err(ArchiveError::corrupt("append", error)))
+    /// Checks an append.
+    pub(crate) async fn prepare(&self, append: Append) -> Result<Prepared> {
+        let (language, bytes) =
+            (self.language, append.messages.iter().map(Message::held_bytes).sum());
+        off_executor("append", bytes, move || append.prepare(language)).await
     }
 
     /// Does something with the database within the time that a call may take.
     pub(crate) async fn within<T>(
         &self,
         operation: &'static str,
-        doing: impl Future<Output = Result<T, ArchiveError>>,
-    ) -> Result<T, ArchiveError> {
+        doing: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let done = tokio::time::timeout(self.timeout, doing).await;
         let done = done.unwrap_or_else(|_| Err(ArchiveError::timed_out(operation, self.timeout)));
         done.map_err(|error| self.explained(error))
@@ -199,8 +215,8 @@ impl Shared {
     /// Does something that takes as long as there is to do.
     pub(crate) async fn however_long<T>(
         &self,
-        doing: impl Future<Output = Result<T, ArchiveError>>,
-    ) -> Result<T, ArchiveError> {
+        doing: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         doing.await.map_err(|error| self.explained(error))
     }
 
@@ -208,6 +224,19 @@ impl Shared {
     fn explained(&self, error: ArchiveError) -> ArchiveError {
         self.store.explained(error).without(self.address.secret())
     }
+}
+
+/// Does some work, and if so many bytes would hold the executor for long, elsewhere.
+pub(crate) async fn off_executor<T: Send + 'static>(
+    operation: &'static str,
+    bytes: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    if bytes < 1 << 18 {
+        return work();
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(ArchiveError::corrupt(operation, error)))
 }
 
 impl fmt::Debug for Archive {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::append::{Append, Appended};
+use crate::append::{Append, Appended, Prepared};
 use crate::erase::Erased;
 use crate::error::ArchiveError;
 use crate::message::Stored;
@@ -18,10 +18,6 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn new(namespace: Namespace, name: Arc<str>) -> Self {
-        Self { namespace, name }
-    }
-
     /// The conversation's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -43,9 +39,16 @@ impl Conversation {
     ///
     /// [`ArchiveError::KeyReused`], a text that is too long, or whatever the database says.
     pub async fn append(&self, append: impl Into<Append>) -> Result<Appended, ArchiveError> {
+        let prepared = self.namespace.shared.prepare(append.into()).await?;
+        self.append_prepared(&prepared).await
+    }
+
+    pub(crate) async fn append_prepared(
+        &self,
+        append: &Prepared,
+    ) -> Result<Appended, ArchiveError> {
         let shared = &self.namespace.shared;
-        let prepared = shared.prepare(append.into()).await?;
-        let append = shared.store.append(&self.namespace.name, &self.name, &prepared);
+        let append = shared.store.append(&self.namespace.name, &self.name, append);
         shared.within("append", append).await
     }
 

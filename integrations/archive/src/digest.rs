@@ -13,23 +13,26 @@ pub(crate) fn message_digest(role: Role, content: &str) -> MessageDigest {
     let mut hash = Sha256::new();
     hash.update(role_number(role).to_le_bytes());
     hash.update(content.as_bytes());
-    let whole: [u8; 32] = hash.finalize().into();
-    first_half(whole)
+    hash.finalize().first_chunk().copied().unwrap_or_default()
 }
 
-/// Everything that the caller gave, for telling whether a key comes with the same append again.
-pub(crate) fn append_digest(messages: &[Message]) -> [u8; 32] {
+/// Everything that the caller gave, for telling whether a key comes with the same append again. Tokens
+/// are no part of it: they are an estimate, which the next version may count otherwise. Earlier versions
+/// had them in it; with `tokens`, one for each message, the digest is theirs.
+pub(crate) fn append_digest(messages: &[Message], tokens: Option<&[i64]>) -> [u8; 32] {
     let mut hash = Sha256::new();
     // Every part with its length, so that no two lists of messages look alike.
     let part = |hash: &mut Sha256, bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
-    for message in messages {
+    for (at, message) in messages.iter().enumerate() {
         hash.update(role_number(message.role).to_le_bytes());
         part(&mut hash, message.kind.as_str().as_bytes());
         part(&mut hash, message.content.as_bytes());
-        hash.update(message.tokens.to_le_bytes());
+        if let Some(tokens) = tokens.and_then(|tokens| tokens.get(at)) {
+            hash.update(tokens.to_le_bytes());
+        }
         let time = message.time.map_or(i64::MIN, |time| time.timestamp_micros());
         hash.update(time.to_le_bytes());
         hash.update((message.metadata.len() as u64).to_le_bytes());
@@ -54,12 +57,4 @@ pub(crate) fn name_digest(namespace: &str, conversation: &str) -> [u8; 32] {
     hash.update(namespace.as_bytes());
     hash.update(conversation.as_bytes());
     hash.finalize().into()
-}
-
-fn first_half(whole: [u8; 32]) -> [u8; 16] {
-    let mut half = [0; 16];
-    for (to, from) in half.iter_mut().zip(whole) {
-        *to = from;
-    }
-    half
 }

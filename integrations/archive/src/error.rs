@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The result of whatever asks a database.
+pub(crate) type Result<T, E = ArchiveError> = std::result::Result<T, E>;
+
 /// Why an archive could not do what was asked. None of its texts holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -51,17 +51,14 @@ pub(crate) fn word(term: &str) -> Option<String> {
 
 /// The word that stands for a namespace in every text of it. No term has an underscore.
 pub(crate) fn namespace_word(namespace: &str) -> String {
-    scope_word('n', &Sha256::digest(namespace.as_bytes()))
+    let digest = Sha256::digest(namespace.as_bytes());
+    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("_n{hex}")
 }
 
 /// The word that stands for a conversation.
 pub(crate) fn conversation_word(conversation: i64) -> String {
     format!("_c{conversation}")
-}
-
-fn scope_word(letter: char, digest: &[u8]) -> String {
-    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("_{letter}{hex}")
 }
 
 /// A word in FTS5's language: between quotes it is a word, whatever it is.

@@ -124,6 +124,13 @@ impl Message {
         let bytes = self.content.len() + self.wire.as_ref().map_or(0, String::len);
         i64::try_from(bytes).unwrap_or(i64::MAX)
     }
+
+    /// The bytes that it holds in memory.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let metadata = self.metadata.iter().flat_map(|(key, value)| [key, value]);
+        let texts = [&self.content].into_iter().chain(&self.wire).chain(&self.originals);
+        size_of::<Self>() + texts.chain(metadata).map(String::len).sum::<usize>()
+    }
 }
 
 /// A message of the archive, with its number in the conversation.

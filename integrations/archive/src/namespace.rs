@@ -21,10 +21,6 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    pub(crate) fn new(shared: Arc<Shared>, name: Arc<str>) -> Self {
-        Self { shared, name }
-    }
-
     /// The tenant's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -39,7 +35,7 @@ impl Namespace {
     pub fn conversation(&self, name: impl Into<String>) -> Result<Conversation, ArchiveError> {
         let name = name.into();
         names::checked("conversation", &name)?;
-        Ok(Conversation::new(self.clone(), name.into()))
+        Ok(Conversation { namespace: self.clone(), name: name.into() })
     }
 
     /// The names of the conversations in the order of their bytes: up to `limit` of those that come
@@ -99,6 +95,6 @@ impl Namespace {
     ///
     /// Whatever the database says; what was erased before stays erased.
     pub async fn forget_all(&self) -> Result<Erased, ArchiveError> {
-        self.shared.however_long(self.shared.store.forget_all(&self.name)).await
+        self.shared.however_long(self.shared.store.expire(&self.name, i64::MAX)).await
     }
 }

@@ -36,12 +36,6 @@ pub(crate) fn known(stored: &[MessageDigest], history: &[MessageDigest]) -> usiz
     history.len()
 }
 
-/// The same, of what a database gives: the digests of the latest messages, the last one first.
-pub(crate) fn known_of(latest: Vec<Vec<u8>>, history: &[MessageDigest]) -> usize {
-    let stored = latest.into_iter().rev().map(|digest| digest.try_into().unwrap_or_default());
-    known(&stored.collect::<Vec<MessageDigest>>(), history)
-}
-
 /// For every place in `history`: how many messages up to it are the last ones of `stored`. In one
 /// pass, by the lengths of the longest prefixes that begin at each place (the Z function) of both
 /// read backwards.

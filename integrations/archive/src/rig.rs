@@ -8,6 +8,7 @@ use rig_core::message::{
 };
 use rig_core::wasm_compat::WasmBoxedFuture;
 
+use crate::conversation::Conversation;
 use crate::message::Message;
 use crate::namespace::Namespace;
 
@@ -21,8 +22,7 @@ impl ConversationMemory for Namespace {
         conversation_id: &'a ConversationId,
     ) -> WasmBoxedFuture<'a, Result<Vec<RigMessage>, MemoryError>> {
         Box::pin(async move {
-            let conversation =
-                self.conversation(conversation_id.as_ref()).map_err(MemoryError::backend)?;
+            let conversation = conversation(self, conversation_id)?;
             let stored = conversation.recent(u32::MAX).await.map_err(MemoryError::backend)?;
             stored.into_iter().map(|stored| rig_message(stored.message)).collect()
         })
@@ -34,8 +34,7 @@ impl ConversationMemory for Namespace {
         messages: Vec<RigMessage>,
     ) -> WasmBoxedFuture<'a, Result<(), MemoryError>> {
         Box::pin(async move {
-            let conversation =
-                self.conversation(conversation_id.as_ref()).map_err(MemoryError::backend)?;
+            let conversation = conversation(self, conversation_id)?;
             let messages = messages.iter().map(archived).collect::<Result<Vec<_>, _>>()?;
             conversation.append(messages).await.map_err(MemoryError::backend)?;
             Ok(())
@@ -47,12 +46,15 @@ impl ConversationMemory for Namespace {
         conversation_id: &'a ConversationId,
     ) -> WasmBoxedFuture<'a, Result<(), MemoryError>> {
         Box::pin(async move {
-            let conversation =
-                self.conversation(conversation_id.as_ref()).map_err(MemoryError::backend)?;
+            let conversation = conversation(self, conversation_id)?;
             conversation.forget().await.map_err(MemoryError::backend)?;
             Ok(())
         })
     }
+}
+
+fn conversation(tenant: &Namespace, id: &ConversationId) -> Result<Conversation, MemoryError> {
+    tenant.conversation(id.as_ref()).map_err(MemoryError::backend)
 }
 
 /// A message as it is archived: its text, the results in it as originals, and itself as JSON.

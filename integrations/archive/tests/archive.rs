@@ -14,6 +14,8 @@ mod erasing;
 mod example;
 #[path = "archive/excerpts.rs"]
 mod excerpts;
+#[path = "archive/hanging.rs"]
+mod hanging;
 #[path = "archive/history.rs"]
 mod history;
 #[path = "archive/keys.rs"]
@@ -37,6 +39,8 @@ mod sources;
 mod storing;
 #[path = "archive/tenants.rs"]
 mod tenants;
+#[path = "archive/waiting.rs"]
+mod waiting;
 #[path = "archive/wire.rs"]
 mod wire;
 #[path = "archive/writers.rs"]

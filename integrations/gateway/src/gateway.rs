@@ -138,7 +138,7 @@ impl Gateway {
         server::run(listener, &shared.config.limits, stop, stopping, answer).await;
         #[cfg(feature = "archive")]
         if let Some(memory) = &shared.memory {
-            memory.close().await;
+            memory.close(shared.config.limits.shutdown_time).await;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! question.
 
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cupel::gather::Source;
@@ -31,7 +32,8 @@ pub(crate) struct Said {
 
 impl Memory {
     pub(crate) fn new(settings: &Settings) -> Self {
-        Self { settings: settings.clone(), archive: Arc::default(), recorder: Recorder::new() }
+        let recorder = Recorder::new().with_max_bytes(settings.waiting_bytes);
+        Self { settings: settings.clone(), archive: Arc::default(), recorder }
     }
 
     /// Opens the archive.
@@ -56,8 +58,8 @@ impl Memory {
         Recall::new(conversation, question)
             .elsewhere()
             .limit(self.settings.items)
-            .source("memory")
             .deadline(self.settings.deadline)
+            .source("memory")
             .optional()
     }
 
@@ -83,11 +85,12 @@ impl Memory {
         }
     }
 
-    /// Waits until everything is written, and closes the archive.
-    pub(crate) async fn close(&self) {
-        self.recorder.flush().await;
+    /// Waits for so long that everything is written, and closes the archive.
+    pub(crate) async fn close(&self, limit: Duration) {
+        let started = Instant::now();
+        self.recorder.flush_within(limit).await;
         if let Some(archive) = self.archive.get() {
-            archive.close().await;
+            archive.close_within(limit.saturating_sub(started.elapsed())).await;
         }
     }
 }

@@ -184,3 +184,24 @@ fn what_makes_no_sense_together_is_listed_beside_what_makes_none_alone() {
     let error = Config::from_toml(&text, &environment).unwrap_err();
     assert_eq!(error.0.iter().filter(|line| line.starts_with("keys")).count(), 1, "{error}");
 }
+
+#[cfg(feature = "archive")]
+#[test]
+fn the_bytes_that_may_wait_for_the_archive_are_read() {
+    let text = |archive: &str| {
+        format!(
+            r#"
+            tenant_secret = {{ env = "OPENAI_API_KEY" }}
+            [[upstreams]]
+            url = "http://127.0.0.1:9000/v1"
+            [archive]
+            url = "sqlite:///archive.db"
+            {archive}
+            "#
+        )
+    };
+    let waiting = |archive: &str| {
+        Config::from_toml(&text(archive), &environment).unwrap().memory.unwrap().waiting_bytes
+    };
+    assert_eq!((waiting(""), waiting("waiting_bytes = 1000")), (128 << 20, 1_000));
+}

@@ -13,6 +13,8 @@
 #[allow(missing_debug_implementations, unreachable_pub, dead_code, clippy::panic)]
 mod local_server;
 
+#[path = "../../archive/tests/support/hanging.rs"]
+mod hanging;
 #[path = "../../archive/tests/support/postgres.rs"]
 mod postgres;
 
@@ -98,6 +100,22 @@ async fn gateways_share_the_memory_of_a_server() {
     let question = "What is the gate code of the warehouse?";
     assert!(ask(&server, &second, "sk-1", "b", question).await.contains("4711"));
     second.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_gateway_stops_in_time_while_its_archive_hangs() {
+    let Some(database) = postgres::Server::start() else { return };
+    let database = hanging::HangingServer::in_front_of(&database).await;
+    let server = ok_server().await;
+    let mut config = remembering(&server, &database.address);
+    config.memory.as_mut().unwrap().deadline = Duration::from_millis(50);
+    config.limits.shutdown_time = Duration::from_millis(200);
+    let gateway = Running::start(config).await;
+    ask(&server, &gateway, "sk-1", "a", "Hello.").await; // it is open
+    database.hang();
+    ask(&server, &gateway, "sk-1", "a", "The gate code of the warehouse in Lyon is 4711.").await;
+    // The archive itself gives up after minutes.
+    tokio::time::timeout(Duration::from_secs(20), gateway.stop()).await.unwrap().unwrap();
 }
 
 /// What only the model has said, in every API, whole and streamed.

@@ -3,7 +3,10 @@
 use cupel::conversation::Role;
 use serde_json::Value;
 
+use super::api::Api;
 use super::content;
+use super::transcript::Turn;
+use crate::conversation::Conversation;
 use crate::message::Message;
 
 /// The messages of a request of Anthropic's Messages, without the model's thoughts. Each keeps its
@@ -22,7 +25,7 @@ fn kind(block: &Value) -> &str {
 }
 
 /// One message, of a request or of an answer.
-pub(super) fn message(value: &Value) -> Option<Message> {
+fn message(value: &Value) -> Option<Message> {
     let content = value.get("content");
     let is_result = |block: &Value| kind(block) == "tool_result";
     let role = match value.get("role")?.as_str()? {
@@ -74,8 +77,16 @@ pub(super) struct Events {
     stopped: bool,
 }
 
-impl Events {
-    pub(super) fn heard(&mut self, event: &Value) {
+impl Api for Events {
+    fn turn(conversation: Conversation, request: &Value) -> Turn {
+        Turn::new(conversation, anthropic_messages(request))
+    }
+
+    fn whole(response: &Value) -> Option<Vec<Message>> {
+        Some(vec![message(response)?])
+    }
+
+    fn event(&mut self, event: &Value) {
         let index = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         let index = usize::try_from(index).unwrap_or(usize::MAX).min(4_096);
         match kind(event) {
@@ -94,6 +105,25 @@ impl Events {
         }
     }
 
+    fn held_bytes(&self) -> usize {
+        let texts = self.blocks.iter().filter_map(|block| block.get("text")?.as_str());
+        let texts = texts.chain(self.inputs.iter().map(String::as_str)).map(str::len);
+        size_of_val(&*self.blocks) + texts.sum::<usize>()
+    }
+
+    fn ended(mut self) -> Option<Vec<Message>> {
+        for (block, input) in self.blocks.iter_mut().zip(&self.inputs) {
+            if let (Ok(input), Some(fields)) = (serde_json::from_str(input), block.as_object_mut())
+            {
+                fields.insert("input".to_owned(), input);
+            }
+        }
+        let answer = serde_json::json!({ "role": "assistant", "content": self.blocks });
+        self.stopped.then(|| message(&answer).into_iter().collect())
+    }
+}
+
+impl Events {
     fn delta(&mut self, index: usize, delta: Option<&Value>) {
         let piece = |field: &str| delta.and_then(|delta| delta.get(field)).and_then(Value::as_str);
         if let (Some(text), Some(said)) =
@@ -104,17 +134,5 @@ impl Events {
         if let (Some(json), Some(input)) = (piece("partial_json"), self.inputs.get_mut(index)) {
             input.push_str(json);
         }
-    }
-
-    /// The answer, or none if it is not whole.
-    pub(super) fn answer(mut self) -> Option<Vec<Message>> {
-        for (block, input) in self.blocks.iter_mut().zip(&self.inputs) {
-            if let (Ok(input), Some(fields)) = (serde_json::from_str(input), block.as_object_mut())
-            {
-                fields.insert("input".to_owned(), input);
-            }
-        }
-        let answer = serde_json::json!({ "role": "assistant", "content": self.blocks });
-        self.stopped.then(|| message(&answer).into_iter().collect())
     }
 }

@@ -1,16 +1,11 @@
 //! Transcripts of OpenAI's Chat Completions, in whatever types they are written.
 
-use std::fmt;
-use std::pin::Pin;
-
 use cupel::conversation::Role;
-use futures::stream::Stream;
-use serde::Serialize;
 use serde_json::Value;
 
+use super::api::{Api, ApiTranscript, StreamedApiTranscript};
 use super::content;
-use super::stream::{Listener, RecordedStream};
-use super::transcript::{OpenTurn, Transcript, Turn};
+use super::transcript::Turn;
 use crate::conversation::Conversation;
 use crate::message::Message;
 
@@ -20,11 +15,6 @@ use crate::message::Message;
 pub fn chat_messages(request: &Value) -> Vec<Message> {
     let messages = request.get("messages").and_then(Value::as_array);
     messages.into_iter().flatten().filter_map(message).collect()
-}
-
-/// The message of an answer.
-pub(super) fn answer(response: &Value) -> Option<Message> {
-    response.pointer("/choices/0/message").and_then(message)
 }
 
 /// One message; none for instructions and what has no role that is known.
@@ -65,101 +55,30 @@ fn message(value: &Value) -> Option<Message> {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Chat<F> {
-    conversation_of: F,
-}
+pub type Chat<F> = ApiTranscript<F, ChatChunks>;
 
-impl<F> Chat<F> {
-    /// Archives each call in the conversation that a function names; none where it names none.
-    pub fn new<Req>(conversation_of: F) -> Self
-    where
-        F: Fn(&Req) -> Option<Conversation> + Send + Sync,
-    {
-        Self { conversation_of }
-    }
-
-    fn turn_of<Req: Serialize>(&self, request: &Req) -> Option<Turn>
-    where
-        F: Fn(&Req) -> Option<Conversation>,
-    {
-        let conversation = (self.conversation_of)(request)?;
-        let request = serde_json::to_value(request).ok()?;
-        Some(Turn::new(conversation, chat_messages(&request)))
-    }
-}
-
-impl<F> fmt::Debug for Chat<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Chat")
-    }
-}
-
-impl<F, Req, Res> Transcript<Req, Res> for Chat<F>
-where
-    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
-    Req: Serialize,
-    Res: Serialize,
-{
-    fn turn(&self, request: &Req) -> Option<Turn> {
-        self.turn_of(request)
-    }
-
-    fn record(&self, response: Res, turn: OpenTurn) -> Res {
-        let written = serde_json::to_value(&response).ok();
-        if let Some(answer) = written.as_ref().and_then(answer) {
-            turn.answered([answer]);
-        }
-        response
-    }
-}
-
-/// The same for answers that are streamed; see [`Chat::streamed`].
-pub struct StreamedChat<F>(Chat<F>);
-
-impl<F> Chat<F> {
-    /// Archives calls that are answered by a boxed stream of chunks.
-    pub fn streamed(self) -> StreamedChat<F> {
-        StreamedChat(self)
-    }
-}
-
-impl<F> fmt::Debug for StreamedChat<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StreamedChat")
-    }
-}
-
-/// A boxed stream of chunks, as clients give it.
-type Chunks<T, E> = Pin<Box<dyn Stream<Item = Result<T, E>> + Send>>;
-
-impl<F, Req, T, E> Transcript<Req, Chunks<T, E>> for StreamedChat<F>
-where
-    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
-    Req: Serialize,
-    T: Serialize + 'static,
-    E: 'static,
-{
-    fn turn(&self, request: &Req) -> Option<Turn> {
-        self.0.turn_of(request)
-    }
-
-    fn record(&self, response: Chunks<T, E>, turn: OpenTurn) -> Chunks<T, E> {
-        Box::pin(RecordedStream::new(response, turn, ChatChunks::default()))
-    }
-}
+/// [`Chat`] for answers that are streamed; see [`Chat::streamed`].
+pub type StreamedChat<F> = StreamedApiTranscript<F, ChatChunks>;
 
 /// Puts an answer together from its chunks.
 #[derive(Debug, Default)]
-pub(super) struct ChatChunks {
+pub struct ChatChunks {
     text: String,
     /// Name and arguments of each tool call, by its index.
     calls: Vec<(Value, String, String)>,
     finished: bool,
 }
 
-impl<T: Serialize> Listener<T> for ChatChunks {
-    fn heard(&mut self, chunk: &T) {
-        let Ok(chunk) = serde_json::to_value(chunk) else { return };
+impl Api for ChatChunks {
+    fn turn(conversation: Conversation, request: &Value) -> Turn {
+        Turn::new(conversation, chat_messages(request))
+    }
+
+    fn whole(response: &Value) -> Option<Vec<Message>> {
+        Some(vec![message(response.pointer("/choices/0/message")?)?])
+    }
+
+    fn event(&mut self, chunk: &Value) {
         let Some(choice) = chunk.pointer("/choices/0") else { return };
         self.finished |= choice.get("finish_reason").is_some_and(|reason| !reason.is_null());
         let Some(delta) = choice.get("delta") else { return };
@@ -182,7 +101,12 @@ impl<T: Serialize> Listener<T> for ChatChunks {
         }
     }
 
-    fn answer(self) -> Option<Vec<Message>> {
+    fn held_bytes(&self) -> usize {
+        let calls = self.calls.iter().map(|call| size_of_val(call) + call.1.len() + call.2.len());
+        self.text.len() + calls.sum::<usize>()
+    }
+
+    fn ended(self) -> Option<Vec<Message>> {
         if !self.finished {
             return None;
         }

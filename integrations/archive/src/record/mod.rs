@@ -41,16 +41,19 @@
 //! ```
 
 mod anthropic;
+mod api;
 mod chat;
 mod content;
 mod layer;
 mod queue;
 mod responses;
+mod share;
 mod stream;
 mod transcript;
 mod wire;
 
 pub use anthropic::anthropic_messages;
+pub use api::{ApiTranscript, StreamedApiTranscript};
 pub use chat::{Chat, StreamedChat, chat_messages};
 pub use layer::{RecordFuture, RecordLayer, RecordService};
 pub use queue::Recorder;

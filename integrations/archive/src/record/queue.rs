@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::share::{Counts, Share};
 use super::transcript::{OpenTurn, Turn};
 use crate::append::Append;
 use crate::conversation::Conversation;
+use crate::error::Result;
 
 /// How often an append is tried while the database is busy or away.
 const TRIES: u32 = 5;
@@ -33,20 +35,17 @@ struct Shared {
     counts: Arc<Counts>,
 }
 
-#[derive(Default)]
-struct Counts {
-    written: AtomicU64,
-    dropped: AtomicU64,
-}
-
 enum Job {
-    Append(Conversation, Append),
+    Append(Conversation, Append, Share),
     Flush(oneshot::Sender<()>),
 }
 
 impl Recorder {
     /// How many turns may wait in each queue, unless it is said otherwise.
     pub const DEFAULT_CAPACITY: usize = 256;
+
+    /// How many bytes may wait in all queues together, unless it is said otherwise: 128 MiB.
+    pub const DEFAULT_MAX_BYTES: usize = 128 << 20;
 
     /// How many queues there are. A conversation always goes through the same one.
     const LANES: usize = 4;
@@ -60,14 +59,20 @@ impl Recorder {
     /// A recorder in each of whose four queues so many turns may wait.
     #[must_use]
     pub fn with_capacity(turns: usize) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                capacity: turns.max(1),
-                lanes: OnceLock::new(),
-                hasher: RandomState::new(),
-                counts: Arc::default(),
-            }),
-        }
+        Self::build(turns.max(1), Self::DEFAULT_MAX_BYTES)
+    }
+
+    /// The same recorder, new and empty, that holds at most so many bytes: of turns that wait, and of
+    /// calls that are not answered yet. A turn beyond them is dropped.
+    #[must_use]
+    pub fn with_max_bytes(self, bytes: usize) -> Self {
+        Self::build(self.shared.capacity, bytes)
+    }
+
+    fn build(capacity: usize, max_bytes: usize) -> Self {
+        let (lanes, hasher) = (OnceLock::new(), RandomState::new());
+        let counts = Arc::new(Counts::new(max_bytes));
+        Self { shared: Arc::new(Shared { capacity, lanes, hasher, counts }) }
     }
 
     /// How many messages were written. Those that were archived before are not counted.
@@ -76,14 +81,25 @@ impl Recorder {
         self.shared.counts.written.load(Ordering::Relaxed)
     }
 
-    /// How many turns were dropped: because a queue was full, there was no runtime, or the database
-    /// did not take them for longer than it was tried.
+    /// How many turns were dropped: because a queue was full, too many bytes waited, there was no
+    /// runtime, or the database did not take them for longer than it was tried. Each is a warning, too.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.shared.counts.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything that was queued before is written or dropped.
+    /// How many bytes wait to be written, with those of calls that are not answered yet.
+    #[must_use]
+    pub fn waiting_bytes(&self) -> usize {
+        self.shared.counts.waiting_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn share(&self) -> Share {
+        Share::new(Arc::clone(&self.shared.counts))
+    }
+
+    /// Waits until everything that was queued before is written or dropped, however long the database
+    /// takes for it; see [`flush_within`](Self::flush_within).
     pub async fn flush(&self) {
         let mut flushed = Vec::new();
         for lane in self.shared.lanes.get().into_iter().flatten() {
@@ -97,20 +113,32 @@ impl Recorder {
         }
     }
 
+    /// Waits for so long that everything is written or dropped. Returns how many turns still wait; a
+    /// warning says it, too. They are tried on as long as the runtime lives.
+    pub async fn flush_within(&self, limit: Duration) -> u64 {
+        if tokio::time::timeout(limit, self.flush()).await.is_ok() {
+            return 0;
+        }
+        let turns = self.shared.counts.waiting_turns.load(Ordering::Relaxed);
+        tracing::warn!(target: "cupel", turns, ?limit, "turns are not archived yet");
+        turns
+    }
+
     /// Begins a turn whose answer is handed in later, for whoever is no service.
     pub fn open(&self, turn: Turn) -> OpenTurn {
         OpenTurn::new(self.clone(), turn)
     }
 
     /// Queues a turn, or counts that there was no room for it.
-    pub(super) fn enqueue(&self, conversation: Conversation, append: Append) {
+    pub(super) fn enqueue(&self, conversation: Conversation, append: Append, mut share: Share) {
         let names = (conversation.namespace().name(), conversation.name());
         let hash = self.shared.hasher.hash_one(names);
+        share.queue();
         let lanes = self.lanes();
         let lane = usize::try_from(hash % Self::LANES as u64).unwrap_or_default();
         let queued = lanes
             .and_then(|lanes| lanes.get(lane))
-            .is_some_and(|lane| lane.try_send(Job::Append(conversation, append)).is_ok());
+            .is_some_and(|lane| lane.try_send(Job::Append(conversation, append, share)).is_ok());
         if !queued {
             self.shared.counts.drop_one("the queue is full");
         }
@@ -122,7 +150,7 @@ impl Recorder {
         Some(self.shared.lanes.get_or_init(|| {
             let lane = || {
                 let (sender, jobs) = mpsc::channel(self.shared.capacity);
-                runtime.spawn(work(jobs, Arc::clone(&self.shared.counts)));
+                runtime.spawn(work(jobs));
                 sender
             };
             std::iter::repeat_with(lane).take(Self::LANES).collect()
@@ -130,18 +158,16 @@ impl Recorder {
     }
 }
 
-impl Counts {
-    fn drop_one(&self, why: &str) {
-        self.dropped.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(target: "cupel", why, "a turn was not archived");
-    }
-}
-
 /// Writes one queue's turns, one after another.
-async fn work(mut jobs: mpsc::Receiver<Job>, counts: Arc<Counts>) {
+async fn work(mut jobs: mpsc::Receiver<Job>) {
     while let Some(job) = jobs.recv().await {
         match job {
-            Job::Append(conversation, append) => write(&conversation, append, &counts).await,
+            Job::Append(conversation, append, share) => match write(&conversation, append).await {
+                Ok(count) => {
+                    share.counts.written.fetch_add(count, Ordering::Relaxed);
+                }
+                Err(error) => share.counts.drop_one(&error.to_string()),
+            },
             Job::Flush(done) => {
                 let _ = done.send(());
             }
@@ -149,25 +175,24 @@ async fn work(mut jobs: mpsc::Receiver<Job>, counts: Arc<Counts>) {
     }
 }
 
-async fn write(conversation: &Conversation, append: Append, counts: &Counts) {
+/// Appends messages, with some patience; returns how many were new.
+async fn write(conversation: &Conversation, append: Append) -> Result<u64> {
+    let mut append = conversation.namespace.shared.prepare(append).await?;
     let mut wait = FIRST_WAIT;
-    let mut append = append;
-    for tried in 1.. {
-        match conversation.append(append.clone()).await {
-            Ok(appended) => {
-                let count = u64::try_from(appended.count()).unwrap_or_default();
-                counts.written.fetch_add(count, Ordering::Relaxed);
-                return;
-            }
-            Err(error) if error.is_transient() && tried < TRIES => {
+    let mut tries = 1;
+    loop {
+        match conversation.append_prepared(&append).await {
+            Ok(appended) => return Ok(u64::try_from(appended.count()).unwrap_or_default()),
+            Err(error) if error.is_transient() && tries < TRIES => {
                 if error.is_in_doubt() {
                     // It may have happened all the same: then its messages are there.
-                    append = append.history(usize::MAX);
+                    append.history = append.messages.len();
                 }
                 tokio::time::sleep(wait).await;
                 wait *= 2;
+                tries += 1;
             }
-            Err(error) => return counts.drop_one(&error.to_string()),
+            Err(error) => return Err(error),
         }
     }
 }
@@ -182,6 +207,8 @@ impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recorder")
             .field("capacity", &self.shared.capacity)
+            .field("max_bytes", &self.shared.counts.max_bytes)
+            .field("waiting_bytes", &self.waiting_bytes())
             .field("written", &self.written())
             .field("dropped", &self.dropped())
             .finish()

@@ -1,16 +1,11 @@
 //! Transcripts of OpenAI's Responses API, in whatever types they are written.
 
-use std::fmt;
-use std::pin::Pin;
-
 use cupel::conversation::Role;
-use futures::stream::Stream;
-use serde::Serialize;
 use serde_json::Value;
 
+use super::api::{Api, ApiTranscript, StreamedApiTranscript};
 use super::content;
-use super::stream::{Listener, RecordedStream};
-use super::transcript::{OpenTurn, Transcript, Turn};
+use super::transcript::Turn;
 use crate::conversation::Conversation;
 use crate::message::Message;
 
@@ -61,13 +56,6 @@ fn item(item: &Value) -> Option<Message> {
     Some(Message::new(role, text).wire(item.to_string()))
 }
 
-/// The messages of an answer; none for one that is not whole, or failed.
-pub(super) fn answer(response: &Value) -> Option<Vec<Message>> {
-    // What ran into a limit was said all the same.
-    let said = matches!(response.get("status")?.as_str()?, "completed" | "incomplete");
-    said.then(|| items(response.get("output")))
-}
-
 /// Archives calls of the Responses API: requests and responses of any types that are written as the
 /// API's JSON, such as async-openai's, answered whole or as a stream of events.
 ///
@@ -90,33 +78,10 @@ pub(super) fn answer(response: &Value) -> Option<Vec<Message>> {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Responses<F> {
-    conversation_of: F,
-}
+pub type Responses<F> = ApiTranscript<F, LastEvent>;
 
-impl<F> Responses<F> {
-    /// Archives each call in the conversation that a function names; none where it names none.
-    pub fn new<Req>(conversation_of: F) -> Self
-    where
-        F: Fn(&Req) -> Option<Conversation> + Send + Sync,
-    {
-        Self { conversation_of }
-    }
-
-    /// Archives calls that are answered by a boxed stream of events.
-    pub fn streamed(self) -> StreamedResponses<F> {
-        StreamedResponses(self)
-    }
-
-    fn turn_of<Req: Serialize>(&self, request: &Req) -> Option<Turn>
-    where
-        F: Fn(&Req) -> Option<Conversation>,
-    {
-        let conversation = (self.conversation_of)(request)?;
-        let request = serde_json::to_value(request).ok()?;
-        Some(responses_turn(conversation, &request))
-    }
-}
+/// [`Responses`] for answers that are streamed; see [`Responses::streamed`].
+pub type StreamedResponses<F> = StreamedApiTranscript<F, LastEvent>;
 
 /// The turn of a Responses request, as [`Responses`] reads it.
 pub fn responses_turn(conversation: Conversation, request: &Value) -> Turn {
@@ -129,73 +94,33 @@ pub fn responses_turn(conversation: Conversation, request: &Value) -> Turn {
     }
 }
 
-impl<F> fmt::Debug for Responses<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Responses")
-    }
-}
-
-impl<F, Req, Res> Transcript<Req, Res> for Responses<F>
-where
-    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
-    Req: Serialize,
-    Res: Serialize,
-{
-    fn turn(&self, request: &Req) -> Option<Turn> {
-        self.turn_of(request)
-    }
-
-    fn record(&self, response: Res, turn: OpenTurn) -> Res {
-        let written = serde_json::to_value(&response).ok();
-        if let Some(answer) = written.as_ref().and_then(answer) {
-            turn.answered(answer);
-        }
-        response
-    }
-}
-
-/// The same for answers that are streamed; see [`Responses::streamed`].
-pub struct StreamedResponses<F>(Responses<F>);
-
-impl<F> fmt::Debug for StreamedResponses<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StreamedResponses")
-    }
-}
-
-/// A boxed stream of events, as clients give it.
-type Events<T, E> = Pin<Box<dyn Stream<Item = Result<T, E>> + Send>>;
-
-impl<F, Req, T, E> Transcript<Req, Events<T, E>> for StreamedResponses<F>
-where
-    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
-    Req: Serialize,
-    T: Serialize + 'static,
-    E: 'static,
-{
-    fn turn(&self, request: &Req) -> Option<Turn> {
-        self.0.turn_of(request)
-    }
-
-    fn record(&self, response: Events<T, E>, turn: OpenTurn) -> Events<T, E> {
-        Box::pin(RecordedStream::new(response, turn, LastEvent::default()))
-    }
-}
-
 /// Waits for the event that ends an answer: it holds all of it.
 #[derive(Debug, Default)]
-pub(super) struct LastEvent(Option<Vec<Message>>);
+pub struct LastEvent(Option<Vec<Message>>);
 
-impl<T: Serialize> Listener<T> for LastEvent {
-    fn heard(&mut self, event: &T) {
-        let Ok(event) = serde_json::to_value(event) else { return };
+impl Api for LastEvent {
+    fn turn(conversation: Conversation, request: &Value) -> Turn {
+        responses_turn(conversation, request)
+    }
+
+    fn whole(response: &Value) -> Option<Vec<Message>> {
+        // What ran into a limit was said all the same.
+        let said = matches!(response.get("status")?.as_str()?, "completed" | "incomplete");
+        said.then(|| items(response.get("output")))
+    }
+
+    fn event(&mut self, event: &Value) {
         let kind = event.get("type").and_then(Value::as_str);
         if let Some("response.completed" | "response.incomplete") = kind {
-            self.0 = event.get("response").and_then(answer);
+            self.0 = event.get("response").and_then(Self::whole);
         }
     }
 
-    fn answer(self) -> Option<Vec<Message>> {
+    fn held_bytes(&self) -> usize {
+        self.0.iter().flatten().map(Message::held_bytes).sum()
+    }
+
+    fn ended(self) -> Option<Vec<Message>> {
         self.0
     }
 }

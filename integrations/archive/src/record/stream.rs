@@ -15,6 +15,12 @@ pub trait Listener<T>: Send {
     /// A part of the answer passes by.
     fn heard(&mut self, part: &T);
 
+    /// The bytes that it holds of the answer, which count to [what waits](super::Recorder::waiting_bytes).
+    /// A listener that says nothing is not counted before the end of its stream.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// The stream has ended: the answer, or none if it is not whole.
     fn answer(self) -> Option<Vec<Message>>;
 }
@@ -46,7 +52,12 @@ where
         let this = self.project();
         let part = ready!(this.stream.poll_next(cx));
         match (&part, &mut *this.open) {
-            (Some(Ok(part)), Some((_, listener))) => listener.heard(part),
+            (Some(Ok(part)), Some((turn, listener))) => {
+                listener.heard(part);
+                if !turn.hold(listener.held_bytes()) {
+                    *this.open = None;
+                }
+            }
             (Some(Err(_)), _) => *this.open = None,
             (None, _) => {
                 if let Some((turn, listener)) = this.open.take()

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::queue::Recorder;
+use super::share::Share;
 use crate::append::Append;
 use crate::conversation::Conversation;
 use crate::message::Message;
@@ -48,25 +49,41 @@ impl Turn {
 #[must_use]
 pub struct OpenTurn {
     recorder: Recorder,
-    turn: Turn,
+    /// None where there was no room for it.
+    turn: Option<(Turn, Share)>,
+    /// Bytes of the turn's own messages.
+    bytes: usize,
 }
 
 impl OpenTurn {
     pub(super) fn new(recorder: Recorder, turn: Turn) -> Self {
-        Self { recorder, turn }
+        let bytes = turn.messages.iter().map(Message::held_bytes).sum();
+        let mut open = Self { turn: Some((turn, recorder.share())), recorder, bytes };
+        open.hold(0);
+        open
+    }
+
+    /// Counts the turn's messages and so many bytes of its answer to what the recorder holds; whether
+    /// there is room for them. Without it the turn is not archived.
+    pub(super) fn hold(&mut self, answer: usize) -> bool {
+        self.turn.take_if(|(_, share)| !share.resize(self.bytes + answer));
+        self.turn.is_some()
     }
 
     /// Archives the turn with its answer, as soon as its place in the queue comes.
-    pub fn answered(self, answer: impl IntoIterator<Item = Message>) {
-        let Turn { conversation, messages, history } = self.turn;
-        let append = Append::new(messages.into_iter().chain(answer)).history(history);
-        self.recorder.enqueue(conversation, append);
+    pub fn answered(mut self, answer: impl IntoIterator<Item = Message>) {
+        let answer: Vec<Message> = answer.into_iter().collect();
+        self.hold(answer.iter().map(Message::held_bytes).sum());
+        if let Some((Turn { conversation, messages, history }, share)) = self.turn {
+            let append = Append::new(messages.into_iter().chain(answer)).history(history);
+            self.recorder.enqueue(conversation, append, share);
+        }
     }
 }
 
 impl fmt::Debug for OpenTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenTurn").field("conversation", &self.turn.conversation).finish()
+        f.debug_struct("OpenTurn").field("turn", &self.turn).finish_non_exhaustive()
     }
 }
 

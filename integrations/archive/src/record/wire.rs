@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::stream::Listener as _;
+use super::anthropic::Events;
+use super::api::Api;
+use super::chat::ChatChunks;
+use super::responses::LastEvent;
 use super::transcript::Turn;
-use super::{anthropic, chat, responses};
 use crate::conversation::Conversation;
 use crate::message::Message;
 
@@ -44,44 +46,33 @@ impl Wire {
     /// The turn of a request; none for bytes that are no JSON.
     #[must_use]
     pub fn turn(self, conversation: Conversation, request: &[u8]) -> Option<Turn> {
-        let request: Value = serde_json::from_slice(request).ok()?;
-        Some(match self {
-            Self::Chat => Turn::new(conversation, chat::chat_messages(&request)),
-            Self::Responses => responses::responses_turn(conversation, &request),
-            Self::Messages => Turn::new(conversation, anthropic::anthropic_messages(&request)),
-        })
+        let turn_of = match self {
+            Self::Chat => ChatChunks::turn,
+            Self::Responses => LastEvent::turn,
+            Self::Messages => Events::turn,
+        };
+        Some(turn_of(conversation, &serde_json::from_slice(request).ok()?))
     }
 
     /// The messages of an answer, which came whole or as a stream of events; none for one that is
     /// not whole, or that cannot be read.
     #[must_use]
     pub fn answer(self, answer: &[u8]) -> Option<Vec<Message>> {
-        if let Ok(whole) = serde_json::from_slice::<Value>(answer) {
-            return match self {
-                Self::Chat => chat::answer(&whole).map(|message| vec![message]),
-                Self::Responses => responses::answer(&whole),
-                Self::Messages => anthropic::message(&whole).map(|message| vec![message]),
-            };
-        }
-        let events = events(std::str::from_utf8(answer).ok()?);
         match self {
-            Self::Chat => {
-                let mut chunks = chat::ChatChunks::default();
-                events.for_each(|event| chunks.heard(&event));
-                super::Listener::<Value>::answer(chunks)
-            }
-            Self::Responses => {
-                let mut last = responses::LastEvent::default();
-                events.for_each(|event| last.heard(&event));
-                super::Listener::<Value>::answer(last)
-            }
-            Self::Messages => {
-                let mut all = anthropic::Events::default();
-                events.for_each(|event| all.heard(&event));
-                all.answer()
-            }
+            Self::Chat => answer_of::<ChatChunks>(answer),
+            Self::Responses => answer_of::<LastEvent>(answer),
+            Self::Messages => answer_of::<Events>(answer),
         }
     }
+}
+
+fn answer_of<A: Api>(answer: &[u8]) -> Option<Vec<Message>> {
+    if let Ok(whole) = serde_json::from_slice(answer) {
+        return A::whole(&whole);
+    }
+    let mut api = A::default();
+    events(std::str::from_utf8(answer).ok()?).for_each(|event| api.event(&event));
+    api.ended()
 }
 
 /// The data of a stream's events, as far as it is JSON. An event whose data has several lines is none

@@ -8,16 +8,22 @@
 
 mod hits;
 mod rank;
-mod searchable;
 
 use cupel::relevance::{Lexical, Question};
 
 pub(crate) use hits::{Hits, MOST_WITH_WORD, Place};
-pub(crate) use searchable::{Look, MessageRow, SHORT_BYTES, SHORT_MESSAGES, Scope, Searchable};
 
-use crate::error::ArchiveError;
+use crate::archive::off_executor;
+use crate::error::Result;
 use crate::index;
 use crate::message::Stored;
+use crate::store::{Look, Row, Scope, Store};
+
+/// A conversation of no more messages, and no more bytes, is read whole and judged in memory. Measured
+/// in both databases that is faster than an index up to about 1,000 messages of 40 words, whether or
+/// not the judge has seen them before; and it misses nothing.
+pub(crate) const SHORT_MESSAGES: i64 = 500;
+pub(crate) const SHORT_BYTES: i64 = 256 * 1024;
 
 /// How many messages on either side of one that has a word are found with it.
 const NEIGHBOURS: usize = 2;
@@ -100,13 +106,13 @@ impl<Q: Into<Question>> From<Q> for Search {
 }
 
 /// Searches one conversation of a namespace, or all.
-pub(crate) async fn search<S: Searchable>(
-    store: &S,
+pub(crate) async fn search(
+    store: &Store,
     judge: Lexical,
     namespace: &str,
     conversation: Option<&str>,
     search: Search,
-) -> Result<Vec<Found>, ArchiveError> {
+) -> Result<Vec<Found>> {
     let mut asked = judge.asked_terms(&search.question);
     asked.truncate(Search::MOST_WORDS);
     // In the judge's order, since the statistics go back to it; a term that no index holds has none.
@@ -114,40 +120,36 @@ pub(crate) async fn search<S: Searchable>(
     if words.iter().all(Option::is_none) || search.limit == 0 {
         return Ok(Vec::new());
     }
-    let mut connection = store.connection().await?;
+    let mut reader = store.reader(namespace).await?;
     let scope = match conversation {
         None => Scope::Namespace,
-        Some(name) => match S::look(&mut connection, namespace, name, &search).await? {
+        Some(name) => match reader.look(name, &search).await? {
             None => return Ok(Vec::new()),
             Some(Look::Short(rows)) => {
-                drop(connection);
+                drop(reader);
                 let name = name.to_owned();
-                let rank = move |rows: &[S::Row]| rank::whole(&judge, &search, &name, rows);
-                return aside(rows, rank).await;
+                let rank = move |rows: &[Row]| rank::whole(&judge, &search, &name, rows);
+                return ranked(rows, rank).await;
             }
             Some(Look::Long(scope)) => scope,
         },
     };
-    let mut hits = S::hits(&mut connection, namespace, scope, &words, &search).await?;
+    let mut hits = reader.hits(scope, &words, &search).await?;
     let places = hits.best(search.read);
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = S::texts(&mut connection, namespace, scope, &places).await?;
-    drop(connection);
+    let rows = reader.texts(scope, &places).await?;
+    drop(reader);
     let name = conversation.map(str::to_owned);
-    aside(rows, move |rows| rank::hits(&judge, &search, name.as_deref(), &hits, rows)).await
+    ranked(rows, move |rows| rank::hits(&judge, &search, name.as_deref(), &hits, rows)).await
 }
 
-/// Ranks rows, and where they are so large that it would hold the executor for long, elsewhere.
-async fn aside<R: MessageRow>(
-    rows: Vec<R>,
-    rank: impl FnOnce(&[R]) -> Result<Vec<Found>, ArchiveError> + Send + 'static,
-) -> Result<Vec<Found>, ArchiveError> {
-    let bytes = rows.iter().map(|row| row.content().map_or(0, str::len)).sum::<usize>();
-    if bytes < 1 << 18 {
-        return rank(&rows);
-    }
-    let ranked = tokio::task::spawn_blocking(move || rank(&rows)).await;
-    ranked.unwrap_or_else(|error| Err(ArchiveError::corrupt("search", error)))
+/// Ranks rows.
+async fn ranked(
+    rows: Vec<Row>,
+    rank: impl FnOnce(&[Row]) -> Result<Vec<Found>> + Send + 'static,
+) -> Result<Vec<Found>> {
+    let bytes = rows.iter().map(|row| row.content().map_or(0, str::len)).sum();
+    off_executor("search", bytes, move || rank(&rows)).await
 }

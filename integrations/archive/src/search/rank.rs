@@ -2,19 +2,20 @@
 
 use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Verdict};
 
-use super::{Found, Hits, MessageRow, NEIGHBOURS, Place, Search};
-use crate::error::ArchiveError;
+use super::{Found, Hits, NEIGHBOURS, Place, Search};
+use crate::error::Result;
+use crate::store::Row;
 
 /// Tokens that keep apart what does not stand together: more than neighbours lend over.
 const GAP: i64 = 100_000;
 
 /// The best messages of a conversation that was read whole, in order.
-pub(super) fn whole<R: MessageRow>(
+pub(super) fn whole(
     judge: &Lexical,
     search: &Search,
     conversation: &str,
-    rows: &[R],
-) -> Result<Vec<Found>, ArchiveError> {
+    rows: &[Row],
+) -> Result<Vec<Found>> {
     let mut candidates = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
         candidates.push(Candidate::new(row.content()?, row.tokens()?).at(at));
@@ -34,13 +35,13 @@ pub(super) fn whole<R: MessageRow>(
 }
 
 /// The best of what the index found, which was read with its neighbours.
-pub(super) fn hits<R: MessageRow>(
+pub(super) fn hits(
     judge: &Lexical,
     search: &Search,
     conversation: Option<&str>,
     hits: &Hits,
-    rows: &[R],
-) -> Result<Vec<Found>, ArchiveError> {
+    rows: &[Row],
+) -> Result<Vec<Found>> {
     let mut order = Vec::with_capacity(rows.len());
     for row in rows {
         let of = if conversation.is_some() { 0 } else { row.conversation()? };
@@ -73,14 +74,14 @@ pub(super) fn hits<R: MessageRow>(
 
 /// Takes apart the rows that the verdict likes best. They come in the order of the conversation, each
 /// with the place of its hint.
-fn found<'r, R: MessageRow>(
+fn found<'r>(
     verdict: &Verdict,
     search: &Search,
-    rows: impl IntoIterator<Item = (&'r R, usize)>,
-    conversation_of: impl Fn(&R) -> Result<String, ArchiveError>,
-) -> Result<Vec<Found>, ArchiveError> {
+    rows: impl IntoIterator<Item = (&'r Row, usize)>,
+    conversation_of: impl Fn(&Row) -> Result<String>,
+) -> Result<Vec<Found>> {
     let hint_of = |at: usize| verdict.hints.get(at);
-    let mut best: Vec<(f64, usize, &R)> = rows
+    let mut best: Vec<(f64, usize, &Row)> = rows
         .into_iter()
         .filter_map(|(row, at)| Some((hint_of(at)?.value(), at, row)))
         .filter(|(relevance, ..)| *relevance > 0.0)

@@ -18,8 +18,8 @@
 //!     move |turn: &Turn| tenant.conversation(turn.thread.as_str()).ok(),
 //!     |turn: &Turn| Some(turn.question.as_str().into()),
 //! )
-//! .source("recall")
 //! .deadline(Duration::from_millis(150))
+//! .source("recall")
 //! .optional();
 //! # let _ = (latest, recalled);
 //! # Ok(())

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use cupel::gather::{BoxError, Source};
 use cupel::relevance::Question;
 
 use super::item::{built, item};
 use crate::conversation::Conversation;
-use crate::error::ArchiveError;
+use crate::error::{ArchiveError, Result};
 use crate::search::{Found, Search};
 
 type ConversationOf<Req> = dyn Fn(&Req) -> Option<Conversation> + Send + Sync;
@@ -30,6 +32,7 @@ pub struct Recall<Req> {
     limit: usize,
     least_tokens: i64,
     ceiling: f64,
+    deadline: Duration,
 }
 
 /// Where it is looked for.
@@ -54,6 +57,7 @@ impl<Req> Recall<Req> {
             limit: 50,
             least_tokens: 1,
             ceiling: 1.0,
+            deadline: Duration::MAX,
         }
     }
 
@@ -91,21 +95,42 @@ impl<Req> Recall<Req> {
         self
     }
 
+    /// Fails after this time, which is logged and counted as every failure; none unless set.
+    ///
+    /// A deadline of the [source](Source::deadline) or of the layer ends the recall as well, but the
+    /// archive cannot tell that from a call that needs it no longer.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
     /// The source. It promises that no score is above 1, which holds for every scorer that is a mean of
     /// others, and no item below the [least tokens](Self::least_tokens).
+    ///
+    /// A recall that fails is a warning with the source's name, and
+    /// [counted](crate::Archive::failed_recalls).
     pub fn source(self, name: impl Into<Arc<str>>) -> Source<Req>
     where
         Req: 'static,
     {
         let (ceiling, least_tokens) = (self.ceiling, self.least_tokens);
-        let source = Source::list(name, move |request: &Req| {
+        let name = name.into();
+        let source = Source::list(Arc::clone(&name), move |request: &Req| {
             let asked = (self.conversation_of)(request).zip((self.question_of)(request));
-            let (scope, limit) = (self.scope, self.limit);
+            let (scope, limit, deadline) = (self.scope, self.limit, self.deadline);
+            let name = Arc::clone(&name);
             async move {
                 let Some((conversation, question)) = asked else {
                     return Ok::<_, BoxError>(Vec::new());
                 };
-                let found = recalled(&conversation, question, scope, limit).await?;
+                let found = recalled(&conversation, question, scope, limit);
+                let found = tokio::time::timeout(deadline, found).await;
+                let found =
+                    found.unwrap_or_else(|_| Err(ArchiveError::timed_out("recall", deadline)));
+                let found = found.inspect_err(|error| {
+                    conversation.namespace.shared.failed_recalls.fetch_add(1, Ordering::Relaxed);
+                    tracing::warn!(target: "cupel", source = &*name, %error, "nothing was recalled");
+                })?;
                 let items = found.into_iter().filter_map(|found| {
                     let enough = found.stored.message.tokens >= least_tokens;
                     let item = enough.then(|| item(&found.conversation, found.stored)).flatten()?;
@@ -123,7 +148,7 @@ async fn recalled(
     question: Question,
     scope: Scope,
     limit: usize,
-) -> Result<Vec<Found>, ArchiveError> {
+) -> Result<Vec<Found>> {
     let search = Search::new(question).limit(limit);
     match scope {
         Scope::Conversation => conversation.search(search).await,
@@ -139,6 +164,7 @@ impl<Req> fmt::Debug for Recall<Req> {
             .field("limit", &self.limit)
             .field("least_tokens", &self.least_tokens)
             .field("ceiling", &self.ceiling)
+            .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }
 }

@@ -1,157 +1,119 @@
-//! The databases behind an archive: the same operations in two dialects.
+//! The databases behind an archive. What they do is written once; each has its own statements where
+//! tables, indexes and locks differ.
 
+mod append;
+mod backend;
+mod dialect;
+mod erase;
 mod migrate;
 mod postgres;
+mod read;
 mod row;
+mod search;
 mod sqlite;
 
-use cupel::relevance::{Language, Lexical};
-use postgres::PostgresStore;
-use sqlite::SqliteStore;
+use backend::{Backend, Connection, During as _, Session, Transaction};
+use dialect::Dialect;
+use sqlite::SqlitePools;
+use sqlx::postgres::PgPool;
+
+pub(crate) use backend::Row;
+pub(crate) use search::{Look, Scope};
 
 use crate::address::Address;
-use crate::append::{Appended, Prepared};
 use crate::archive::Options;
-use crate::erase::Erased;
-use crate::error::ArchiveError;
-use crate::message::Stored;
-use crate::page::Page;
-use crate::search::{self, Found, Search};
+use crate::digest::name_digest;
+use crate::error::{ArchiveError, Result};
 
 /// One of the databases.
 #[derive(Debug)]
-pub(crate) enum Store {
-    Sqlite(SqliteStore),
-    Postgres(PostgresStore),
-}
-
-/// Does the same with whichever database it is.
-macro_rules! either {
-    ($self:ident, $store:ident => $doing:expr) => {
-        match $self {
-            Self::Sqlite($store) => $doing.await,
-            Self::Postgres($store) => $doing.await,
-        }
-    };
+pub(crate) struct Store {
+    pools: Backend<SqlitePools, PgPool>,
+    dialect: &'static Dialect,
 }
 
 impl Store {
-    pub(crate) async fn open(address: &Address, options: &Options) -> Result<Self, ArchiveError> {
-        Ok(match address {
-            Address::Memory => Self::Sqlite(SqliteStore::open(None, options).await?),
-            Address::File(path) => Self::Sqlite(SqliteStore::open(Some(path), options).await?),
+    pub(crate) async fn open(address: &Address, options: &Options) -> Result<Self> {
+        let pools = match address {
+            Address::Memory => Backend::Sqlite(sqlite::open(None, options).await?),
+            Address::File(path) => Backend::Sqlite(sqlite::open(Some(path), options).await?),
             Address::Postgres { options: connect, .. } => {
-                Self::Postgres(PostgresStore::open(connect, options).await?)
+                Backend::Postgres(postgres::open(connect, options).await?)
             }
-        })
+        };
+        let dialect = match &pools {
+            Backend::Sqlite(_) => &sqlite::DIALECT,
+            Backend::Postgres(_) => &postgres::DIALECT,
+        };
+        let store = Self { pools, dialect };
+        store.migrate().await?;
+        Ok(store)
     }
 
-    pub(crate) async fn append(
+    /// A connection to read by.
+    async fn connection(&self, operation: &'static str) -> Result<Connection> {
+        let backend = match &self.pools {
+            Backend::Sqlite(pools) => pools.read.acquire().await.map(Backend::Sqlite),
+            Backend::Postgres(pool) => pool.acquire().await.map(Backend::Postgres),
+        };
+        Ok(Session { operation, backend: backend.during(operation)? })
+    }
+
+    /// A transaction to write in. In SQLite it has the lock from its beginning: one that asked for it
+    /// later could find that what it read is no longer so.
+    async fn begin(&self, operation: &'static str) -> Result<Transaction> {
+        let backend = match &self.pools {
+            Backend::Sqlite(pools) => {
+                pools.write.begin_with("BEGIN IMMEDIATE").await.map(Backend::Sqlite)
+            }
+            Backend::Postgres(pool) => pool.begin().await.map(Backend::Postgres),
+        };
+        Ok(Session { operation, backend: backend.during(operation)? })
+    }
+
+    /// The conversation's id and its next number; nobody else writes to it until the transaction ends.
+    async fn locked(
         &self,
+        transaction: &mut Transaction,
         namespace: &str,
         conversation: &str,
-        append: &Prepared,
-    ) -> Result<Appended, ArchiveError> {
-        if append.messages.is_empty() && append.key.is_none() {
-            return Ok(Appended::new(1, 0));
-        }
-        either!(self, store => store.append(namespace, conversation, append))
-    }
-
-    pub(crate) async fn page(
-        &self,
-        namespace: &str,
-        conversation: &str,
-        page: Page,
-    ) -> Result<Vec<Stored>, ArchiveError> {
-        either!(self, store => store.page(namespace, conversation, page))
-    }
-
-    pub(crate) async fn conversations(
-        &self,
-        namespace: &str,
-        after: &str,
-        limit: u32,
-    ) -> Result<Vec<String>, ArchiveError> {
-        either!(self, store => store.conversations(namespace, after, limit))
-    }
-
-    pub(crate) async fn pop(
-        &self,
-        namespace: &str,
-        conversation: &str,
-    ) -> Result<Option<Stored>, ArchiveError> {
-        either!(self, store => store.pop(namespace, conversation))
-    }
-
-    pub(crate) async fn forget(
-        &self,
-        namespace: &str,
-        conversation: &str,
-    ) -> Result<Erased, ArchiveError> {
-        either!(self, store => store.forget(namespace, conversation))
-    }
-
-    pub(crate) async fn forget_all(&self, namespace: &str) -> Result<Erased, ArchiveError> {
-        either!(self, store => store.forget_all(namespace))
-    }
-
-    pub(crate) async fn expire(
-        &self,
-        namespace: &str,
-        before: i64,
-    ) -> Result<Erased, ArchiveError> {
-        either!(self, store => store.expire(namespace, before))
-    }
-
-    pub(crate) async fn search(
-        &self,
-        judge: Lexical,
-        namespace: &str,
-        conversation: Option<&str>,
-        search: Search,
-    ) -> Result<Vec<Found>, ArchiveError> {
-        either!(self, store => search::search(store, judge, namespace, conversation, search))
-    }
-
-    pub(crate) async fn original(
-        &self,
-        namespace: &str,
-        digest: &[u8],
-    ) -> Result<Option<Vec<u8>>, ArchiveError> {
-        either!(self, store => store.original(namespace, digest))
-    }
-
-    /// The language of the index: what was set first stays.
-    pub(crate) async fn language(
-        &self,
-        wanted: Option<Language>,
-    ) -> Result<Language, ArchiveError> {
-        let first = wanted.unwrap_or_default();
-        let kept = either!(self, store => store.language(first.name()))?;
-        let kept = kept.parse().map_err(|error| ArchiveError::corrupt("open", error))?;
-        match wanted {
-            Some(wanted) if wanted != kept => Err(ArchiveError::argument(
-                "language",
-                format!("got {wanted}, but the archive's words are kept in {kept}"),
-            )),
-            _ => Ok(kept),
-        }
+    ) -> Result<Option<(i64, i64)>> {
+        let found = transaction.row(self.dialect.lock, &[&namespace, &conversation]).await?;
+        found.map(|row| Ok((row.get(0)?, row.get(1)?))).transpose()
     }
 
     /// The same error, and whether the server is away where no connection was to be had.
     pub(crate) fn explained(&self, error: ArchiveError) -> ArchiveError {
-        match self {
-            Self::Postgres(store) if store.has_room() => error.away(),
+        match &self.pools {
+            // The server would be asked for one more connection.
+            Backend::Postgres(pool) if pool.size() < pool.options().get_max_connections() => {
+                error.away()
+            }
             _ => error,
         }
     }
 
-    pub(crate) async fn scrub(&self) -> Result<(), ArchiveError> {
-        either!(self, store => store.scrub())
+    pub(crate) async fn close(&self) {
+        match &self.pools {
+            Backend::Sqlite(pools) => pools.close().await,
+            Backend::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+impl Transaction {
+    /// Makes sure that of those who make a conversation and those who forget it only one goes on, until
+    /// its transaction ends. Everybody else holds the conversation's row.
+    async fn alone_with_name(&mut self, namespace: &str, conversation: &str) -> Result<()> {
+        let [a, b, c, d, e, f, g, h, ..] = name_digest(namespace, conversation);
+        self.alone_with(i64::from_le_bytes([a, b, c, d, e, f, g, h])).await
     }
 
-    pub(crate) async fn close(&self) {
-        either!(self, store => store.close());
+    /// Waits until no other transaction holds this number. SQLite's have the whole file anyway.
+    async fn alone_with(&mut self, number: i64) -> Result<()> {
+        if !self.is_sqlite() {
+            self.run("SELECT pg_advisory_xact_lock($1)", &[&number]).await?;
+        }
+        Ok(())
     }
 }

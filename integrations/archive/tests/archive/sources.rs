@@ -15,7 +15,7 @@ use crate::support::Database;
 
 type Request = ContextRequest<String>;
 
-fn recall(conversation: &Conversation) -> Recall<Request> {
+pub(crate) fn recall(conversation: &Conversation) -> Recall<Request> {
     let conversation = conversation.clone();
     Recall::new(
         move |_: &Request| Some(conversation.clone()),
@@ -24,7 +24,7 @@ fn recall(conversation: &Conversation) -> Recall<Request> {
 }
 
 /// Asks through a layer with one source, and returns the texts that were sent and the selection.
-async fn ask(
+pub(crate) async fn ask(
     question: &str,
     sources: Vec<Source<Request>>,
     tokens: i64,

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unused_macros)] // not every test needs all of it
 
+pub(crate) mod hanging;
+pub(crate) mod logs;
 pub(crate) mod postgres;
 
 use cupel_archive::{Archive, ArchiveBuilder};

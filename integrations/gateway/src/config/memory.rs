@@ -22,12 +22,14 @@ pub struct Memory {
     pub items: usize,
     /// How long it may take.
     pub deadline: Duration,
+    /// How many bytes may wait to be written; turns beyond them are dropped and counted.
+    pub waiting_bytes: usize,
 }
 
 impl Memory {
-    /// An archive that has a quarter of a second for 20 messages.
+    /// An archive that has a quarter of a second for 20 messages, and 128 MiB for what waits.
     #[must_use]
     pub fn new(url: Secret) -> Self {
-        Self { url, items: 20, deadline: Duration::from_millis(250) }
+        Self { url, items: 20, deadline: Duration::from_millis(250), waiting_bytes: 128 << 20 }
     }
 }

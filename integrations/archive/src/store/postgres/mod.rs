@@ -1,56 +1,46 @@
 //! The archive in PostgreSQL.
 
-mod append;
-mod erase;
-mod open;
-mod read;
+mod insert;
 mod schema;
-mod search;
+mod statements;
 
-use sqlx::Transaction;
-use sqlx::postgres::{PgPool, Postgres};
+use sqlx::PgConnection;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
-use super::row::During as _;
-use crate::digest::name_digest;
-use crate::error::ArchiveError;
+pub(super) use insert::insert;
+pub(super) use statements::DIALECT;
 
-/// An archive in a database of a server.
-#[derive(Debug)]
-pub(crate) struct PostgresStore {
-    pool: PgPool,
-}
+use super::backend::During as _;
+use crate::archive::Options;
+use crate::error::{ArchiveError, Result};
 
-impl PostgresStore {
-    async fn begin(
-        &self,
-        operation: &'static str,
-    ) -> Result<Transaction<'_, Postgres>, ArchiveError> {
-        self.pool.begin().await.during(operation)
-    }
-
-    /// Whether the server would be asked for one more connection.
-    pub(crate) fn has_room(&self) -> bool {
-        self.pool.size() < self.pool.options().get_max_connections()
-    }
-
-    pub(crate) async fn close(&self) {
-        self.pool.close().await;
-    }
-}
-
-/// Makes sure that of those who make a conversation and those who forget it only one goes on, until
-/// its transaction ends. Everybody else holds the conversation's row.
-async fn alone_with_name(
-    transaction: &mut Transaction<'_, Postgres>,
-    namespace: &str,
-    conversation: &str,
-    operation: &'static str,
-) -> Result<(), ArchiveError> {
-    let [a, b, c, d, e, f, g, h, ..] = name_digest(namespace, conversation);
-    sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(i64::from_le_bytes([a, b, c, d, e, f, g, h]))
-        .execute(&mut **transaction)
+/// Connects to a server.
+pub(super) async fn open(connect: &PgConnectOptions, options: &Options) -> Result<PgPool> {
+    let lock_timeout = format!("{}ms", options.lock_timeout.as_millis().max(1));
+    PgPoolOptions::new()
+        .max_connections(options.connections)
+        .acquire_timeout(options.lock_timeout)
+        .after_connect(move |connection, _| {
+            let lock_timeout = lock_timeout.clone();
+            Box::pin(async move { settle(connection, &lock_timeout).await })
+        })
+        .connect_with(connect.clone())
         .await
-        .during(operation)?;
+        .during("connect")
+        .map_err(ArchiveError::away)
+}
+
+/// An answer means that it is on the disk, whatever the server's configuration says; a stricter
+/// one stays.
+async fn settle(connection: &mut PgConnection, lock_timeout: &str) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "SELECT set_config('lock_timeout', $1, false),
+                set_config('synchronous_commit',
+                    CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+                    ELSE current_setting('synchronous_commit') END, false)",
+    )
+    .bind(lock_timeout)
+    .execute(connection)
+    .await?;
     Ok(())
 }

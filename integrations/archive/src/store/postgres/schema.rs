@@ -1,6 +1,6 @@
 //! The tables in PostgreSQL, version by version.
 
-use crate::store::migrate::Step;
+use crate::store::dialect::Step;
 
 /// A released step never changes; a change is a new step.
 ///

@@ -16,6 +16,7 @@ pub(super) fn read(
     let mut memory = Memory::new(Secret::new(""));
     memory.items = fields.or("items", memory.items);
     memory.deadline = fields.or("deadline_seconds", memory.deadline);
+    memory.waiting_bytes = fields.or("waiting_bytes", memory.waiting_bytes);
     let url = fields.take("url");
     fields.close();
     let at = path.key("url");
