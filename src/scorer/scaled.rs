@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ScoreParts, Scorer, detect_cycles};
+use super::{ScoreParts, Scorer, ScorerFacts, detect_cycles};
 use crate::error::CupelError;
 use crate::model::ContextItem;
 
@@ -100,8 +100,8 @@ impl Scorer for ScaledScorer {
         parts.into_iter().map(whole).collect()
     }
 
-    fn depends_on_time(&self) -> bool {
-        self.inner.depends_on_time()
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts { absolute: false, ..self.inner.facts() }
     }
 
     fn steps(&self, items: &[ContextItem]) -> u64 {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::count::{CountPhases, check_entries, count_slicer};
-use super::{CountQuotaEntry, KindQuota, Monotonicity, ScarcityBehavior, Sliced, Slicer};
+use super::{
+    CountQuotaEntry, KnapsackSlice, Monotonicity, QuotaUnit, ScarcityBehavior, Sliced, Slicer,
+    SlicerFacts,
+};
 use crate::config::Path;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
@@ -51,7 +54,7 @@ impl CountQuotaSlice {
         scarcity: ScarcityBehavior,
     ) -> Result<Self, CupelError> {
         let mut problems = check_entries(&entries);
-        if inner.is_knapsack() {
+        if inner.as_any().is_some_and(|inner| inner.is::<KnapsackSlice>()) {
             let message = "must not be a knapsack (KnapsackSlice); use greedy, or \
                            count_constrained_knapsack instead of count_quota";
             problems.add(&Path::Root.key("inner"), message);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cupel::slicer::Monotonicity;
+use cupel::slicer::{Monotonicity, SlicerFacts};
 use cupel::{
     ContextBudget, ContextItem, CountConstrainedKnapsackSlice, CupelError, GreedySlice,
     KnapsackSlice, Pipeline, ReflexiveScorer, ScarcityBehavior, ScoredItem, Sliced, Slicer,
@@ -95,8 +95,8 @@ impl Slicer for FirstFit {
         Ok(Sliced::from((0..items.len()).filter(|position| fits(position)).collect::<Vec<_>>()))
     }
 
-    fn monotonicity(&self) -> Monotonicity {
-        self.0
+    fn facts(&self) -> SlicerFacts {
+        SlicerFacts::default().with_monotonicity(self.0)
     }
 }
 
@@ -104,7 +104,7 @@ impl Slicer for FirstFit {
 fn a_slicer_of_ones_own_says_that_it_is_monotonic_or_is_refused() {
     assert_eq!(ask(FirstFit(Monotonicity::Monotonic)), (Ok(0), Ok(Some(11))));
     let undeclared = "requires monotonic item inclusion, and FirstFit does not say whether its own \
-                      is (override Slicer::monotonicity if it is)";
+                      is (set SlicerFacts::monotonicity if it is)";
     assert_eq!(
         ask(FirstFit(Monotonicity::Undeclared)),
         (
