@@ -1,5 +1,6 @@
 //! Item counts per kind over any slicer but the knapsack.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::count::{CountPhases, check_entries, count_slicer};
@@ -54,7 +55,7 @@ impl CountQuotaSlice {
         scarcity: ScarcityBehavior,
     ) -> Result<Self, CupelError> {
         let mut problems = check_entries(&entries);
-        if inner.as_any().is_some_and(|inner| inner.is::<KnapsackSlice>()) {
+        if inner.as_any().is_some_and(<dyn Any>::is::<KnapsackSlice>) {
             let message = "must not be a knapsack (KnapsackSlice); use greedy, or \
                            count_constrained_knapsack instead of count_quota";
             problems.add(&Path::Root.key("inner"), message);
