@@ -44,6 +44,7 @@ pub mod config;
 mod error;
 mod names;
 mod order;
+mod text_cache;
 
 pub mod analytics;
 pub mod contract;

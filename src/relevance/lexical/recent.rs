@@ -77,7 +77,7 @@ impl Reader {
     /// Hands out the terms of the next text.
     pub(super) fn with<R>(&mut self, text: &str, read: impl FnOnce(&[Term]) -> R) -> R {
         let key = key_of(text, self.language);
-        let Some(run) = &mut self.run else { return read(&terms_by_key(key, text)) };
+        let Some(run) = &mut self.run else { return read(&terms_by_key(&key, text)) };
         if self.position == 0 {
             *run = Run::beginning_with(&key);
         }
@@ -90,7 +90,7 @@ impl Reader {
             run.truncate(position);
             self.in_step = false;
         }
-        let terms = terms_by_key(key.clone(), text);
+        let terms = terms_by_key(&key, text);
         // Only while there is no gap: what follows one could not be found again.
         if run.keys.len() == position && run.terms.len() + terms.len() <= MOST_TERMS {
             run.keys.push(key);

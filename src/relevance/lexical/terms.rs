@@ -5,13 +5,12 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use foldhash::fast::{FixedState, RandomState};
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{OptionsBuilder, Weighter};
+use foldhash::fast::FixedState;
 use unicode_normalization::UnicodeNormalization;
 
 use super::super::Language;
 use super::words::{Piece, pieces};
+use crate::text_cache::{TextCache, TextKey};
 
 /// A term as a number: equal ones are the same term, but for one pair in four billion.
 pub(super) type Term = u32;
@@ -24,75 +23,35 @@ pub(super) const MOST_BYTES: usize = 512 << 10;
 
 /// About 150,000 messages of 60 words.
 const CACHE_BYTES: u64 = 64 << 20;
-/// What an entry takes beside its terms.
-const ENTRY_BYTES: u64 = 64;
 
-/// What tells texts apart: a hash of the text, its length, and the language it is read in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    hash: u64,
-    bytes: u32,
-    language: Language,
-}
+/// Identity of a text and the language it is read in.
+pub(super) type Key = TextKey<Language>;
 
-#[derive(Clone)]
-struct Weight;
-
-impl Weighter<Key, Terms> for Weight {
-    fn weight(&self, _: &Key, terms: &Terms) -> u64 {
-        size_of_val(&**terms) as u64 + ENTRY_BYTES
-    }
-}
-
-type TermsCache = Cache<Key, Terms, Weight, RandomState>;
-
-/// Keyed with a seed of this process, so that nobody can prepare texts that collide.
-static TEXT_HASHER: LazyLock<foldhash::quality::RandomState> =
-    LazyLock::new(foldhash::quality::RandomState::default);
-
-static CACHE: LazyLock<TermsCache> = LazyLock::new(|| {
-    let entries = (CACHE_BYTES / 400) as usize;
-    let hasher = RandomState::default;
-    let options = OptionsBuilder::new()
-        .shards(16)
-        .estimated_items_capacity(entries)
-        .weight_capacity(CACHE_BYTES)
-        .build();
-    match options {
-        Ok(options) => Cache::with_options(options, Weight, hasher(), DefaultLifecycle::default()),
-        // Only for options that are not set.
-        Err(_) => Cache::with(entries, CACHE_BYTES, Weight, hasher(), DefaultLifecycle::default()),
-    }
-});
+static CACHE: LazyLock<TextCache<Terms, Language>> =
+    LazyLock::new(|| TextCache::new(CACHE_BYTES, 400, |terms| size_of_val(&**terms)));
 
 /// How many texts are remembered, and the bytes that takes.
 pub(super) fn remembered() -> (usize, u64) {
-    (CACHE.len(), CACHE.weight())
+    (CACHE.len(), CACHE.bytes())
 }
 
 /// The terms of a text, from memory if it was seen before.
 pub(super) fn terms_of(text: &str, language: Language) -> Terms {
-    terms_by_key(key_of(text, language), text)
+    terms_by_key(&key_of(text, language), text)
 }
 
 pub(super) fn key_of(text: &str, language: Language) -> Key {
-    let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
-    Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes, language }
+    CACHE.key(text, language)
 }
 
 /// Whether the terms of a text are remembered.
 pub(super) fn is_known(key: &Key) -> bool {
-    CACHE.contains_key(key)
+    CACHE.contains(key)
 }
 
 /// As [`terms_of`], for a text whose key is known.
-pub(super) fn terms_by_key(key: Key, text: &str) -> Terms {
-    if let Some(terms) = CACHE.get(&key) {
-        return terms;
-    }
-    let terms = read(text, key.language);
-    CACHE.insert(key, Arc::clone(&terms));
-    terms
+pub(super) fn terms_by_key(key: &Key, text: &str) -> Terms {
+    CACHE.get_or_insert(key, || read(text, key.tag))
 }
 
 fn read(text: &str, language: Language) -> Terms {
