@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tracing::Level;
 
-use super::numbers::Grouped;
 use super::parts::StepBudget;
+use crate::names::Grouped;
 
 /// One limit that was made smaller, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]

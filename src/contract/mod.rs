@@ -46,7 +46,6 @@ mod history;
 mod limits;
 #[cfg(feature = "config")]
 mod load;
-mod numbers;
 mod parts;
 mod policy;
 mod problem;

@@ -1,9 +1,8 @@
 //! The five parts of a step's budget, their sum, and the line that shows it.
 
+use crate::names::Grouped;
 use std::fmt;
 use std::sync::Arc;
-
-use super::numbers::Grouped;
 
 /// What one step needs in the worst case, and the window it has to fit.
 ///

@@ -34,12 +34,9 @@ mod open_string;
 mod overflow;
 mod placed;
 mod reason;
-#[cfg(feature = "serde")]
-mod reason_wire;
 mod scored;
 mod shortfall;
 mod turn_plan;
-mod unknown;
 
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
@@ -50,8 +47,9 @@ pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
 pub use overflow::OverflowStrategy;
 pub use placed::{Origin, Placed, Refused};
-pub use reason::{ExclusionReason, InclusionReason};
+#[cfg(feature = "testing")]
+pub(crate) use reason::reasons;
+pub use reason::{ExclusionReason, InclusionReason, UnknownFields};
 pub use scored::ScoredItem;
 pub use shortfall::CountRequirementShortfall;
 pub use turn_plan::{Grid, RecallBy, TurnPlan};
-pub use unknown::UnknownFields;

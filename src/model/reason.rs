@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ContextKind, UnknownFields};
+use super::ContextKind;
 
 /// Why an item is not in the selection.
 ///
@@ -100,9 +100,29 @@ pub enum ExclusionReason {
     },
 }
 
+/// Hands the names of all reasons but `Unknown` to a macro.
+macro_rules! reasons {
+    ($macro:ident) => {
+        $macro! {
+            BudgetExceeded,
+            ScoredTooLow,
+            Deduplicated,
+            QuotaCapExceeded,
+            QuotaRequireDisplaced,
+            NegativeTokens,
+            PinnedOverride,
+            Filtered,
+            CountCapExceeded,
+            CountRequireCandidatesExhausted,
+        }
+    };
+}
+#[cfg(feature = "testing")]
+pub(crate) use reasons;
+
 /// The names are those of the variants.
 macro_rules! named {
-    ($($variant:ident),+ $(,)?) => {
+    ($($variant:ident,)+) => {
         impl ExclusionReason {
             /// A reason that this version does not know, without fields.
             #[must_use]
@@ -125,18 +145,7 @@ macro_rules! named {
     };
 }
 
-named![
-    BudgetExceeded,
-    ScoredTooLow,
-    Deduplicated,
-    QuotaCapExceeded,
-    QuotaRequireDisplaced,
-    NegativeTokens,
-    PinnedOverride,
-    Filtered,
-    CountCapExceeded,
-    CountRequireCandidatesExhausted,
-];
+reasons!(named);
 
 /// The reason and its numbers; never an item's content, so that it may be logged.
 impl fmt::Display for ExclusionReason {
@@ -208,5 +217,116 @@ impl InclusionReason {
 impl fmt::Display for InclusionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// The fields of a reason that this version does not know, as they were read.
+///
+/// They are written again as they are, so that a report can pass through.
+///
+/// ```
+/// # #[cfg(feature = "serde")] {
+/// use cupel::ExclusionReason;
+///
+/// let text = r#"{"reason":"RateCapped","cap":0.5}"#;
+/// let reason: ExclusionReason = serde_json::from_str(text).unwrap();
+/// let ExclusionReason::Unknown { reason: name, fields } = &reason else { unreachable!() };
+/// assert_eq!((name.as_str(), fields.json("cap").as_deref()), ("RateCapped", Some("0.5")));
+/// assert_eq!(serde_json::to_string(&reason).unwrap(), text);
+/// # }
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct UnknownFields {
+    #[cfg(feature = "serde")]
+    fields: serde_json::Map<String, serde_json::Value>,
+}
+
+impl UnknownFields {
+    /// The names of the fields.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        #[cfg(feature = "serde")]
+        let names = self.fields.keys().map(String::as_str);
+        #[cfg(not(feature = "serde"))]
+        let names = std::iter::empty();
+        names
+    }
+
+    /// A field's value as JSON text.
+    #[must_use]
+    pub fn json(&self, name: &str) -> Option<String> {
+        #[cfg(feature = "serde")]
+        let value = self.fields.get(name).map(ToString::to_string);
+        #[cfg(not(feature = "serde"))]
+        let value = {
+            let _ = name;
+            None
+        };
+        value
+    }
+}
+
+/// Names only: the values may be somebody's content.
+impl fmt::Debug for UnknownFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for UnknownFields {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields.serialize(serializer)
+    }
+}
+
+/// The wire form: a name, and the fields that belong to it.
+#[cfg(feature = "serde")]
+mod wire {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::{Map, Value};
+
+    use super::{ExclusionReason, InclusionReason, UnknownFields};
+
+    /// A reason's name and its other fields.
+    fn read<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<(String, Map<String, Value>), D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        match fields.remove("reason") {
+            Some(Value::String(name)) => Ok((name, fields)),
+            Some(other) => Err(D::Error::custom(format!("reason: expected a name, got {other}"))),
+            None => Err(D::Error::missing_field("reason")),
+        }
+    }
+
+    impl<'de> Deserialize<'de> for ExclusionReason {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let (name, mut fields) = read(deserializer)?;
+            if !Self::NAMES.contains(&&*name) {
+                return Ok(Self::Unknown { reason: name, fields: UnknownFields { fields } });
+            }
+            fields.insert("reason".to_owned(), Value::String(name.clone()));
+            // The derived form, which knows the fields of every known reason.
+            Self::deserialize(Value::Object(fields))
+                .map_err(|error| D::Error::custom(format!("exclusion reason {name}: {error}")))
+        }
+    }
+
+    impl Serialize for ExclusionReason {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            Self::serialize(self, serializer)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for InclusionReason {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let (name, fields) = read(deserializer)?;
+            let known = [Self::Scored, Self::Pinned, Self::ZeroToken];
+            Ok(known
+                .into_iter()
+                .find(|reason| reason.name() == name)
+                .unwrap_or(Self::Unknown { reason: name, fields: UnknownFields { fields } }))
+        }
     }
 }

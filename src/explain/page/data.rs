@@ -11,7 +11,7 @@ use super::super::totals::{Window, selected_tokens};
 use super::super::words::{Texts, meaning};
 use super::super::{Explanation, SourceTiming};
 use crate::diagnostics::{ItemDetails, TraceEvent};
-use crate::model::{ContextBudget, ContextItem};
+use crate::model::ContextItem;
 use crate::scorer::ScoreParts;
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ pub(super) struct Data<'a> {
     included_tokens: i64,
     excluded: usize,
     fixed: i64,
-    window: Option<WindowData>,
+    window: Option<Window>,
     kinds: Names<'a>,
     sources: Names<'a>,
     reasons: Vec<ReasonData<'a>>,
@@ -47,21 +47,6 @@ struct CacheData<'a> {
     cached_tokens: i64,
     new_tokens: i64,
     broke: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WindowData {
-    size: i64,
-    fixed: i64,
-    selected: i64,
-    free: i64,
-    margin: i64,
-    margin_percent: f64,
-    slots: i64,
-    above: i64,
-    reserve: i64,
-    goal: i64,
 }
 
 #[derive(Serialize)]
@@ -288,9 +273,6 @@ impl<'a> Data<'a> {
             let difference = explanation.since(previous);
             compare(&mut collecting, &mut items, explanation, previous, &difference)
         });
-        let percent = |explanation: &Explanation| {
-            explanation.budget.as_ref().map_or(0.0, ContextBudget::estimation_safety_margin_percent)
-        };
         Self {
             title: explanation.title.as_deref(),
             texts: texts.0,
@@ -300,7 +282,7 @@ impl<'a> Data<'a> {
             included_tokens: selected_tokens(report),
             excluded: report.excluded.len(),
             fixed: explanation.fixed_tokens,
-            window: Window::of(explanation).map(|w| window(w, percent(explanation))),
+            window: Window::of(explanation),
             kinds: collecting.kinds,
             sources: collecting.sources,
             reasons: collecting.meanings,
@@ -374,11 +356,6 @@ fn compare<'a>(
         before_tokens: selected_tokens(&previous.report),
         before,
     }
-}
-
-fn window(window: Window, margin_percent: f64) -> WindowData {
-    let Window { size, fixed, selected, free, margin, slots, above, reserve, goal } = window;
-    WindowData { size, fixed, selected, free, margin, margin_percent, slots, above, reserve, goal }
 }
 
 /// Events about single items are not shown.

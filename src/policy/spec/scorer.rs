@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::convert::{Convert, one_of};
+use super::convert::Convert;
 use super::decay::DecayCurveSpec;
 use super::parts::{parts, setting};
 use crate::config::{Fields, FromTree, Path};
@@ -193,7 +193,9 @@ impl ScorerSpec {
                 let parts = scorers.iter().enumerate().map(part).collect();
                 Arc::new(convert.check(path, CompositeScorer::new(parts))?)
             }
-            Self::Custom { name } => registered(name, &path.key("name"), convert)?,
+            Self::Custom { name } => {
+                convert.registered(name, &path.key("name"), "scorer", |it| &it.scorers)?
+            }
         })
     }
 
@@ -258,23 +260,4 @@ impl ScorerSpec {
             Self::Composite { scorers: composite.children().enumerate().map(part).collect() }
         })
     }
-}
-
-/// The scorer of a name; without a registry, any name that could be registered will do.
-fn registered(name: &str, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Scorer>> {
-    if name.trim().is_empty() {
-        convert.add(path, format!("must not be empty or white space only, got {name:?}"));
-        return None;
-    }
-    let registry = convert.registry?;
-    let scorer = registry.get(name).map(Arc::clone);
-    if scorer.is_none() {
-        let known: Vec<&str> = registry.names().collect();
-        let known = match known.as_slice() {
-            [] => "and none is".to_owned(),
-            known => one_of(name, known),
-        };
-        convert.add(path, format!("no scorer is registered as {name:?}, {known}"));
-    }
-    scorer
 }
