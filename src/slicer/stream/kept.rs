@@ -8,7 +8,7 @@ use crate::order;
 
 /// A run is split beyond this many items. Adding it up again is most of the cost of an insertion,
 /// and going through the runs is most of the cost of a question, so neither is long.
-const MOST: usize = 48;
+const MOST: usize = 64;
 
 /// An item that is kept, with its density key.
 #[derive(Clone)]
@@ -103,31 +103,16 @@ impl<P> Kept<P> {
         self.runs.last().map_or(Key::FIRST, |run| run.last)
     }
 
-    /// The largest capacity that some future leaves behind everything; of live items only.
-    pub(super) fn reach(&self, budget: u64) -> u64 {
-        self.runs.iter().fold(budget, |front, run| run.totals.reach(front))
+    /// The run where an item of this key goes, behind its equals.
+    fn run_of(&self, key: &Key) -> usize {
+        let place = self.runs.partition_point(|run| run.last <= *key);
+        place.min(self.runs.len().saturating_sub(1))
     }
 
-    /// The largest capacity that some future leaves where an item of this key would go.
-    pub(super) fn reach_at(&self, key: &Key, budget: u64) -> u64 {
-        let mut front = budget;
-        for run in &self.runs {
-            if run.last > *key {
-                let before = |entry: &&Entry<P>| entry.cmp_key(key) != Ordering::Greater;
-                let before = run.entries.iter().take_while(before);
-                return before.fold(front, |front, e| Totals::of(e.tokens()).reach(front));
-            }
-            front = run.totals.reach(front);
-        }
-        front
-    }
-
-    /// Puts an item in its place, behind its equals.
     pub(super) fn insert(&mut self, key: &Key, item: StreamItem<P>) {
         let entry = Entry { density: key.density, item };
         self.len += 1;
-        let place = self.runs.partition_point(|run| run.last <= *key);
-        let place = place.min(self.runs.len().saturating_sub(1));
+        let place = self.run_of(key);
         let Some(run) = self.runs.get_mut(place) else {
             self.runs.push(Run::new(vec![entry]));
             return;
@@ -139,6 +124,53 @@ impl<P> Kept<P> {
         if let Some(rest) = rest {
             self.runs.insert(place + 1, rest);
         }
+    }
+
+    /// As [`insert`](Self::insert), if some future could select the item, if nothing is ever taken
+    /// back. Hands out what is no longer live, and the reach behind everything.
+    pub(super) fn insert_live(
+        &mut self,
+        key: &Key,
+        item: StreamItem<P>,
+        budget: u64,
+    ) -> Result<(Vec<StreamItem<P>>, u64), StreamItem<P>> {
+        let place = self.run_of(key);
+        let before = self.runs.iter().take(place);
+        let front = before.fold(budget, |front, run| run.totals.reach(front));
+        let entries = self.runs.get(place).map(|run| &*run.entries).unwrap_or_default();
+        let entries = entries.iter().take_while(|e| e.cmp_key(key) != Ordering::Greater);
+        let reach = entries.fold(front, |front, e| Totals::of(e.tokens()).reach(front));
+        if item.tokens.unsigned_abs() > reach {
+            return Err(item);
+        }
+        self.insert(key, item);
+        Ok(self.drop_dead_from(place, front))
+    }
+
+    /// Takes out what no future could select with this budget, if nothing is ever taken back. Hands
+    /// it out with the reach behind everything.
+    pub(super) fn drop_dead(&mut self, budget: u64) -> (Vec<StreamItem<P>>, u64) {
+        self.drop_dead_from(0, budget)
+    }
+
+    /// As [`drop_dead`](Self::drop_dead), from a run on, with the reach in front of it.
+    fn drop_dead_from(&mut self, place: usize, mut front: u64) -> (Vec<StreamItem<P>>, u64) {
+        let mut dropped = Vec::new();
+        for run in self.runs.iter_mut().skip(place) {
+            if front < run.totals.need {
+                let mut reach = front;
+                let live = |entry: &Entry<P>| {
+                    let live = entry.tokens() <= reach;
+                    if live {
+                        reach = Totals::of(entry.tokens()).reach(reach);
+                    }
+                    live
+                };
+                run.retain(live, &mut dropped);
+            }
+            front = run.totals.reach(front);
+        }
+        (self.forget_dropped(dropped), front)
     }
 
     /// The number of a key's run and the place there.
@@ -163,26 +195,6 @@ impl<P> Kept<P> {
         }
         self.len -= 1;
         Some(item)
-    }
-
-    /// Takes out what no future could select with this budget, if nothing is ever taken back.
-    pub(super) fn drop_dead(&mut self, budget: u64) -> Vec<StreamItem<P>> {
-        let (mut front, mut dropped) = (budget, Vec::new());
-        for run in &mut self.runs {
-            if front < run.totals.need {
-                let mut reach = front;
-                let live = |entry: &Entry<P>| {
-                    let live = entry.tokens() <= reach;
-                    if live {
-                        reach = Totals::of(entry.tokens()).reach(reach);
-                    }
-                    live
-                };
-                run.retain(live, &mut dropped);
-            }
-            front = run.totals.reach(front);
-        }
-        self.forget_dropped(dropped)
     }
 
     /// Takes out every entry that `keep` does not want; asks in order.

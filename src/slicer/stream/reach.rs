@@ -29,21 +29,28 @@ impl ReachRule {
             return StreamPush::Dropped(item);
         }
         let key = live.order().key(&item);
-        if tokens > live.reach_at(&key, budget) {
-            return StreamPush::Dropped(item);
+        match live.insert_live(&key, item, budget) {
+            Ok(outcome) => StreamPush::Kept { dropped: self.note(live, outcome), withdrawn: None },
+            Err(item) => StreamPush::Dropped(item),
         }
-        live.insert(&key, item);
-        StreamPush::Kept { dropped: self.update(live, budget), withdrawn: None }
     }
 
-    /// Takes out what is no longer live after an arrival or with a smaller budget.
+    /// Takes out what is no longer live with a smaller budget.
     ///
     /// Behind an item that dies, the reach was at least the item's size less one, and it dies
     /// because no more than that is left in front of it. So a reach only ever shrinks, and no
     /// item that was dropped before is missed.
     pub(super) fn update<P>(&mut self, live: &mut Kept<P>, budget: u64) -> Vec<StreamItem<P>> {
-        let dropped = live.drop_dead(budget);
-        (self.last, self.reach) = (live.last().density, live.reach(budget));
+        let outcome = live.drop_dead(budget);
+        self.note(live, outcome)
+    }
+
+    fn note<P>(
+        &mut self,
+        live: &Kept<P>,
+        (dropped, reach): (Vec<StreamItem<P>>, u64),
+    ) -> Vec<StreamItem<P>> {
+        (self.last, self.reach) = (live.last().density, reach);
         dropped
     }
 }
