@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 mod spec_rules {
+    mod binary;
     mod ceiling;
     pub(crate) mod common;
     mod count_slicers;

@@ -6,7 +6,8 @@ use crate::scorer::ScoreParts;
 /// More about an included or excluded item. Each part is there only when it was asked for, or when
 /// there was something to say.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", default))]
 #[non_exhaustive]
 pub struct ItemDetails {
     /// How the score came about, when the report
@@ -20,6 +21,9 @@ pub struct ItemDetails {
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub part: Option<String>,
 }
+
+#[cfg(feature = "serde")]
+crate::model::serde_by_name!(read ItemDetails);
 
 impl ItemDetails {
     /// What the item itself says; none when that is nothing.

@@ -30,6 +30,7 @@ use crate::scorer::Scorer;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
 pub struct SelectionReport {
     /// All recorded events, in the order they happened.
@@ -49,6 +50,9 @@ pub struct SelectionReport {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub relevance: Option<RelevanceReport>,
 }
+
+#[cfg(feature = "serde")]
+crate::model::serde_by_name!(read SelectionReport);
 
 impl SelectionReport {
     /// Puts a report together, with `excluded` in the order the items were excluded.

@@ -26,6 +26,7 @@ use crate::pipeline::Pipeline;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
 pub struct Explanation {
     /// What the selection was for.
@@ -119,6 +120,9 @@ impl SourceTiming {
         self
     }
 }
+
+#[cfg(feature = "serde")]
+crate::model::serde_by_name!(read Explanation);
 
 impl Explanation {
     /// Explains a report, of which nothing else is known.

@@ -20,14 +20,10 @@
 mod age;
 mod budget;
 #[cfg(feature = "serde")]
-mod budget_wire;
-#[cfg(feature = "serde")]
 pub(crate) mod float;
 mod fold;
 mod hint;
 mod item;
-#[cfg(feature = "serde")]
-mod item_wire;
 mod kind_map;
 mod label;
 mod open_string;
@@ -37,6 +33,8 @@ mod reason;
 mod scored;
 mod shortfall;
 mod turn_plan;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder};
@@ -53,3 +51,5 @@ pub use reason::{ExclusionReason, InclusionReason, UnknownFields};
 pub use scored::ScoredItem;
 pub use shortfall::CountRequirementShortfall;
 pub use turn_plan::{Grid, RecallBy, TurnPlan};
+#[cfg(feature = "serde")]
+pub(crate) use wire::{by_name, serde_by_name};

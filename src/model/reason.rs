@@ -181,7 +181,7 @@ impl fmt::Display for ExclusionReason {
 
 /// Why an item is in the selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "reason"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(remote = "Self", tag = "reason"))]
 #[non_exhaustive]
 pub enum InclusionReason {
     /// Its score won it a place within the budget.
@@ -283,10 +283,11 @@ impl serde::Serialize for UnknownFields {
 #[cfg(feature = "serde")]
 mod wire {
     use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde::{Deserialize, Deserializer};
     use serde_json::{Map, Value};
 
     use super::{ExclusionReason, InclusionReason, UnknownFields};
+    use crate::model::serde_by_name;
 
     /// A reason's name and its other fields.
     fn read<'de, D: Deserializer<'de>>(
@@ -313,11 +314,8 @@ mod wire {
         }
     }
 
-    impl Serialize for ExclusionReason {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            Self::serialize(self, serializer)
-        }
-    }
+    serde_by_name!(ExclusionReason);
+    serde_by_name!(InclusionReason);
 
     impl<'de> Deserialize<'de> for InclusionReason {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
