@@ -33,7 +33,8 @@ impl ScaledScorer {
     ///
     /// # Errors
     ///
-    /// [`CupelError::ScorerCycle`] when the inner scorer is part of its own dependency graph.
+    /// [`CupelError::ScorerCycle`] when the inner scorer is part of its own dependency graph;
+    /// [`CupelError::ScorerConfig`] when scorers nest more than 256 levels deep.
     pub fn new(inner: impl Scorer + 'static) -> Result<Self, CupelError> {
         let scaled = Self { inner: Arc::new(inner) };
         detect_cycles(&scaled)?;
