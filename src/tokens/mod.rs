@@ -2,11 +2,10 @@
 //!
 //! ```
 //! use cupel::ContextItem;
-//! use cupel::tokens::{CachedCounter, HeuristicCounter, TokenCounter};
+//! use cupel::tokens::{CachedCounter, HeuristicCounter};
 //!
 //! let counter = CachedCounter::new(HeuristicCounter);
-//! let text = "Deploys are frozen on Fridays.";
-//! let item = ContextItem::new(text, counter.count(text))?;
+//! let item = ContextItem::counted("Deploys are frozen on Fridays.", &counter)?;
 //! assert_eq!(item.tokens(), 7);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
