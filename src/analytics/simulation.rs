@@ -144,12 +144,14 @@ pub(super) fn check_search(
     search_ceiling: i64,
 ) -> Result<(), CupelError> {
     if !items.iter().any(|item| ContextItem::same(item, target)) {
-        let problem = "targetItem must be an element of items";
+        let problem = "targetItem must be an element of items: pass one of `items` as `target`; a copy \
+                       with equal fields is another item";
         return Err(CupelError::PipelineConfig(problem.to_owned()));
     }
     if search_ceiling < target.tokens() {
         return Err(CupelError::PipelineConfig(format!(
-            "searchCeiling must be >= targetItem.Tokens: got {search_ceiling}, and the item has {}",
+            "searchCeiling must be >= targetItem.Tokens: got {search_ceiling}, and the item has {}; \
+             raise `search_ceiling`",
             target.tokens()
         )));
     }

@@ -46,6 +46,10 @@ assertions! {
     /// At least one excluded item satisfies the predicate and has a reason of this variant. The
     /// message tells a predicate that matched nothing from items that were left out for other
     /// reasons.
+    ///
+    /// The predicate gets a [`ContextItem`]; that of
+    /// [`include_item_matching`](Self::include_item_matching) gets an
+    /// [`IncludedItem`](crate::IncludedItem).
     "ExcludeItemMatchingWithReason":
     exclude_item_matching_with_reason, try_exclude_item_matching_with_reason<'r>
     |report, predicate: impl FnMut(&ContextItem) -> bool, reason: impl Into<ReasonKind<'r>>| {

@@ -35,8 +35,14 @@ assertions! {
         ))
     }
 
-    /// At least one included item, with its score and reason, satisfies the predicate. The message
-    /// ends with a summary of the first five included items.
+    /// At least one included item satisfies the predicate. The message ends with a summary of the
+    /// first five included items.
+    ///
+    /// The predicate gets an [`IncludedItem`], which has the item's score and reason beside the item.
+    /// That of
+    /// [`exclude_item_matching_with_reason`](Self::exclude_item_matching_with_reason) gets a
+    /// [`ContextItem`](crate::ContextItem), because the reason is an argument of its own there. The
+    /// specification fixes both.
     "IncludeItemMatching": include_item_matching, try_include_item_matching
     |report, predicate: impl FnMut(&IncludedItem) -> bool| {
         let included = &report.included;

@@ -141,7 +141,8 @@ fn the_target_must_be_one_of_the_items_themselves() {
     let equal = item("a", 10);
     assert_eq!(equal, items[0]);
     let error = pipeline(GreedySlice).find_min_budget_for(&items, &equal, 100).unwrap_err();
-    let expected = "targetItem must be an element of items";
+    let expected = "targetItem must be an element of items: pass one of `items` as `target`; a \
+                    copy with equal fields is another item";
     assert_eq!(error, CupelError::PipelineConfig(expected.to_owned()));
     // A handle to the same item is the item.
     let handle = items[0].clone();
@@ -154,7 +155,8 @@ fn the_ceiling_must_hold_the_target() {
     let error = pipeline(GreedySlice).find_min_budget_for(&items, &items[1], 19).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "searchCeiling must be >= targetItem.Tokens: got 19, and the item has 20"
+        "searchCeiling must be >= targetItem.Tokens: got 19, and the item has 20; raise \
+         `search_ceiling`"
     );
     assert_eq!(pipeline(GreedySlice).find_min_budget_for(&items, &items[1], 20), Ok(None));
 }
