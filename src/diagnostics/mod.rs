@@ -40,7 +40,6 @@
 //! ```
 
 mod collector;
-mod details;
 mod event;
 mod report;
 pub(crate) mod spans;
@@ -49,6 +48,5 @@ pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
     DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
 };
-pub use details::ItemDetails;
 pub use event::{OverflowEvent, PipelineStage, TraceEvent};
-pub use report::{ExcludedItem, IncludedItem, SelectionReport};
+pub use report::{ExcludedItem, IncludedItem, ItemDetails, SelectionReport};

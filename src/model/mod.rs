@@ -19,37 +19,28 @@
 
 mod age;
 mod budget;
-#[cfg(feature = "serde")]
-pub(crate) mod float;
 mod fold;
 mod hint;
 mod item;
 mod kind_map;
-mod label;
 mod open_string;
-mod overflow;
-mod placed;
 mod reason;
 mod scored;
-mod shortfall;
 mod turn_plan;
 #[cfg(feature = "serde")]
 mod wire;
 
 pub(crate) use age::ages;
-pub use budget::{ContextBudget, ContextBudgetBuilder};
+pub use budget::{ContextBudget, ContextBudgetBuilder, OverflowStrategy};
 pub(crate) use fold::Fold;
 pub use hint::Hint;
 pub use item::{ContextItem, ContextItemBuilder};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
-pub use overflow::OverflowStrategy;
-pub use placed::{Origin, Placed, Refused};
 #[cfg(feature = "testing")]
 pub(crate) use reason::reasons;
-pub use reason::{ExclusionReason, InclusionReason, UnknownFields};
-pub use scored::ScoredItem;
-pub use shortfall::CountRequirementShortfall;
+pub use reason::{CountRequirementShortfall, ExclusionReason, InclusionReason, UnknownFields};
+pub use scored::{Origin, Placed, Refused, ScoredItem};
 pub use turn_plan::{Grid, RecallBy, TurnPlan};
 #[cfg(feature = "serde")]
-pub(crate) use wire::{by_name, serde_by_name};
+pub(crate) use wire::{by_name, float, is_default, serde_by_name};

@@ -1,4 +1,4 @@
-//! Why an item was included or left out.
+//! Why an item was included or left out, and requirements that could not be met.
 
 use std::fmt;
 use std::sync::Arc;
@@ -146,6 +146,24 @@ macro_rules! named {
 }
 
 reasons!(named);
+
+impl ExclusionReason {
+    /// The reason as telemetry may show it: its name, or `Unknown` when this version does not know
+    /// it, for then the name is somebody's text.
+    ///
+    /// ```
+    /// use cupel::ExclusionReason;
+    ///
+    /// let unknown = ExclusionReason::unknown("somebody's text");
+    /// assert_eq!(unknown.label(), "Unknown");
+    /// assert_eq!(ExclusionReason::NegativeTokens { tokens: -1 }.label(), "NegativeTokens");
+    /// ```
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        let name = self.name();
+        Self::NAMES.into_iter().find(|known| *known == name).unwrap_or("Unknown")
+    }
+}
 
 /// The reason and its numbers; never an item's content, so that it may be logged.
 impl fmt::Display for ExclusionReason {
@@ -326,5 +344,35 @@ mod wire {
                 .find(|reason| reason.name() == name)
                 .unwrap_or(Self::Unknown { reason: name, fields: UnknownFields { fields } }))
         }
+    }
+}
+
+/// A kind of which fewer items were taken than its configuration requires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CountRequirementShortfall {
+    /// The kind that is short.
+    pub kind: ContextKind,
+    /// The configured count.
+    pub required_count: usize,
+    /// How many candidates were committed.
+    pub satisfied_count: usize,
+}
+
+impl fmt::Display for CountRequirementShortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, required_count, satisfied_count } = self;
+        write!(f, "{kind}: {satisfied_count} of {required_count} required items")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_with_the_name_of_another_is_that_one() {
+        let read = ExclusionReason::unknown("Filtered");
+        assert_eq!(read.label(), "Filtered");
     }
 }

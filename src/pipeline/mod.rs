@@ -28,13 +28,11 @@
 
 mod builder;
 mod classify;
-mod deduplicate;
 mod observe;
 mod place;
 mod rank;
 mod simulate;
 mod slice;
-mod streamed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -285,7 +283,7 @@ impl Pipeline {
     ) -> Ranked<'a> {
         let scores = rank::score(&*self.scorer, &classified, observer);
         let items = &*classified.scoreable_items;
-        let dropped = deduplicate::deduplicate(items, &scores, self.deduplication, observer);
+        let dropped = rank::deduplicate(items, &scores, self.deduplication, observer);
         let (sorted, positions) = rank::sort(&classified, &scores, &dropped);
         Ranked { classified, sorted, positions }
     }

@@ -11,7 +11,7 @@ use super::super::totals::{Window, selected_tokens};
 use super::super::words::{Texts, meaning};
 use super::super::{Explanation, SourceTiming};
 use crate::diagnostics::{ItemDetails, TraceEvent};
-use crate::model::ContextItem;
+use crate::model::{ContextItem, is_default};
 use crate::scorer::ScoreParts;
 
 #[derive(Serialize)]
@@ -70,11 +70,11 @@ struct ItemData<'a> {
     /// The text, and how many characters of it are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     x: Option<&'a str>,
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     cut: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pinned: bool,
     #[serde(skip_serializing_if = "Option::is_none", with = "crate::model::float::option")]
     hint: Option<f64>,
@@ -84,11 +84,11 @@ struct ItemData<'a> {
     at: Option<DateTime<Utc>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     original: Option<i64>,
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     tags: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<&'a BTreeMap<String, String>>,
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     matched: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<ScoreParts>,
@@ -97,20 +97,6 @@ struct ItemData<'a> {
     /// Since the call before: `k`ept, `n`ew, `d`ropped, or `g`one with its candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     d: Option<char>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_false(flag: &bool) -> bool {
-    !*flag
-}
-
-fn is_empty(list: &[String]) -> bool {
-    list.is_empty()
 }
 
 #[derive(Serialize)]
