@@ -1,4 +1,4 @@
-//! What was made of texts, remembered by a hash of each text, in bounded memory.
+//! Values made of texts, remembered by a hash of each text, in bounded memory.
 
 use std::convert::Infallible;
 use std::hash::{BuildHasher, Hash};
@@ -15,7 +15,7 @@ pub(crate) struct TextKey<T = ()> {
     pub(crate) tag: T,
 }
 
-/// Values of texts. What was not asked for lately goes first. Cheap to share between threads.
+/// Values of texts. Those that were not asked for lately go first. Cheap to share between threads.
 // `quick_cache` rather than `moka`: two small dependencies instead of a dozen, no thread, no
 // clock; a hit sets one atomic bit under a shared lock.
 pub(crate) struct TextCache<V, T = ()> {

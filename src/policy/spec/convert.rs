@@ -52,8 +52,8 @@ impl<'r> Convert<'r> {
         None
     }
 
-    /// What is registered under a name; without a registry, any name that could be registered will
-    /// do.
+    /// The scorer or judge registered under a name. Without a registry, any name that could be
+    /// registered will do.
     pub(super) fn registered<T: ?Sized>(
         &mut self,
         name: &str,

@@ -37,7 +37,7 @@ pub(super) trait Part: FromTree {
     fn depth(&self) -> usize;
 }
 
-/// What the policy's own tables leave.
+/// Levels that the policy's own tables leave.
 const MOST: usize = DEPTH - 2;
 
 impl<T> Nested<T> {

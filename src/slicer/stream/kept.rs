@@ -76,8 +76,7 @@ impl<P> Run<P> {
     }
 }
 
-/// Kept items by key. Whatever can be told from the totals of a run is told without a look at its
-/// items.
+/// Kept items by key. The totals of a run answer most questions without a look at its items.
 #[derive(Clone)]
 pub(super) struct Kept<P> {
     runs: Vec<Run<P>>,
@@ -212,7 +211,7 @@ impl<P> Kept<P> {
         dropped
     }
 
-    /// What a greedy pass leaves of the budget in front of the first item at or behind `key`.
+    /// Rest of the budget that a greedy pass leaves in front of the first item at or behind `key`.
     pub(super) fn remaining_before(&self, key: &Key, budget: u64) -> u64 {
         let mut left = budget;
         for run in &self.runs {
