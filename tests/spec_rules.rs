@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 mod spec_rules {
-    mod binary;
     mod ceiling;
     pub(crate) mod common;
     mod count_slicers;

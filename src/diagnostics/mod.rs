@@ -40,13 +40,12 @@
 //! ```
 
 mod collector;
-mod event;
 mod report;
 pub(crate) mod spans;
 
 pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
-    DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
+    DiagnosticTraceCollector, NullTraceCollector, OverflowEvent, PipelineStage, TraceCollector,
+    TraceDetailLevel, TraceEvent,
 };
-pub use event::{OverflowEvent, PipelineStage, TraceEvent};
 pub use report::{ExcludedItem, IncludedItem, ItemDetails, SelectionReport};

@@ -20,7 +20,6 @@
 mod age;
 mod budget;
 mod fold;
-mod hint;
 mod item;
 mod kind_map;
 mod open_string;
@@ -33,8 +32,7 @@ mod wire;
 pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder, OverflowStrategy};
 pub(crate) use fold::Fold;
-pub use hint::Hint;
-pub use item::{ContextItem, ContextItemBuilder};
+pub use item::{ContextItem, ContextItemBuilder, Hint};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
 #[cfg(feature = "testing")]

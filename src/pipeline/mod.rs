@@ -27,7 +27,6 @@
 //! ```
 
 mod builder;
-mod classify;
 mod observe;
 mod place;
 mod rank;
@@ -48,9 +47,9 @@ use crate::scorer::Scorer;
 use crate::slicer::Slicer;
 
 pub use builder::PipelineBuilder;
-use classify::Classified;
 use observe::Observer;
 use place::Place;
+use rank::Classified;
 pub(crate) use simulate::Simulation;
 pub(crate) use slice::Explain;
 
@@ -266,7 +265,7 @@ impl Pipeline {
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<usize>, CupelError> {
-        let classified = classify::classify(items, observer);
+        let classified = rank::classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::classify::{Classified, saturated};
 use super::observe::Observer;
+use super::rank::{Classified, saturated};
 use super::slice::mark;
 use super::{OverflowObserver, Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector, spans};

@@ -2,8 +2,6 @@
 
 mod asked;
 mod corpus;
-mod neighbours;
-mod recent;
 mod score;
 mod terms;
 mod words;
@@ -16,9 +14,8 @@ use hashbrown::HashMap;
 use super::{Candidate, Hint, Judge, Language, Question, Verdict};
 use asked::Asked;
 pub use corpus::Corpus;
-use recent::Reader;
-use score::{Matches, Scorer, Statistics};
-use terms::{MOST_BYTES, each_term, is_known, key_of, terms_of};
+use score::{Matches, Scorer, Statistics, lend_to_neighbours};
+use terms::{MOST_BYTES, Reader, each_term, is_known, key_of, terms_of};
 
 /// Judges by the words that a text shares with the question: the rarer they are among the
 /// candidates, the more.
@@ -222,14 +219,14 @@ fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {
     let place = |index: &usize| candidates.get(*index).and_then(|candidate| candidate.place);
     let tokens = |index: usize| candidates.get(index).map_or(0, |candidate| candidate.tokens);
     if said.clone().all(|is_said| is_said) && candidates.is_sorted_by_key(|it| it.place) {
-        neighbours::lend((0..candidates.len()).map(tokens), scores);
+        lend_to_neighbours((0..candidates.len()).map(tokens), scores);
         return;
     }
     let mut order: Vec<usize> =
         said.enumerate().filter_map(|(index, is_said)| is_said.then_some(index)).collect();
     order.sort_by_key(place);
     let mut own: Vec<f64> = order.iter().filter_map(|index| scores.get(*index).copied()).collect();
-    neighbours::lend(order.iter().map(|index| tokens(*index)), &mut own);
+    lend_to_neighbours(order.iter().map(|index| tokens(*index)), &mut own);
     for (index, lent) in order.into_iter().zip(own) {
         scores.get_mut(index).into_iter().for_each(|score| *score = lent);
     }

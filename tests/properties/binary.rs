@@ -1,7 +1,5 @@
 //! Items, budgets and reports in MessagePack, which may write fields by position.
 
-#![cfg(feature = "serde")]
-
 use std::fmt::Debug;
 
 use cupel::scorer::ScoreParts;
