@@ -45,6 +45,7 @@ pub mod config;
 mod error;
 mod names;
 mod order;
+mod text_cache;
 
 pub mod analytics;
 pub mod contract;
@@ -92,13 +93,13 @@ pub use relevance::{Judge, Lexical, Question};
 pub use scorer::{
     AgeScorer, CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
     FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
-    RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, SystemTimeProvider, TagScorer,
-    TimeProvider,
+    RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, ScorerFacts, SystemTimeProvider,
+    TagScorer, TimeProvider,
 };
 pub use slicer::{
     BestFirstSlice, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice,
     GreedySlice, KnapsackSlice, QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced,
-    Slicer,
+    Slicer, SlicerFacts,
 };
 
 /// The README's examples are tests too.

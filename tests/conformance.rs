@@ -45,22 +45,23 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// One trial for each vector below `folder`, and one that fails when there is none.
+/// One trial for each vector below `folder`. Ends the run when there is none: a trial that fails
+/// would be left out by a filter, and nothing would have been tested.
 fn suite(prefix: &str, folder: &Path, unknown: UnknownKeys) -> Vec<Trial> {
-    let found = vectors(folder);
-    let count = found.as_ref().map_or(0, Vec::len);
-    let problem = match &found {
-        Ok(_) => format!("no vectors below {}", folder.display()),
-        Err(problem) => problem.clone(),
-    };
-    let mut trials = vec![Trial::test(format!("{prefix}vectors are found"), move || {
-        if count > 0 { Ok(()) } else { Err(problem.into()) }
-    })];
-    for Vector { name, path } in found.unwrap_or_default() {
-        trials.push(Trial::test(format!("{prefix}{name}"), move || {
+    let found = vectors(folder).unwrap_or_else(|problem| refuse(&problem));
+    if found.is_empty() {
+        refuse(&format!("no vectors below {}", folder.display()));
+    }
+    let trial = |Vector { name, path }| {
+        Trial::test(format!("{prefix}{name}"), move || {
             Ok(run::file(&path, unknown)
                 .map_err(|problem| format!("{}: {problem}", path.display()))?)
-        }));
-    }
-    trials
+        })
+    };
+    found.into_iter().map(trial).collect()
+}
+
+fn refuse(problem: &str) -> ! {
+    eprintln!("error: {problem} (another suite is the folder CUPEL_CONFORMANCE_DIR)");
+    std::process::exit(1);
 }

@@ -12,7 +12,7 @@ use uses::{Use, uses};
 
 /// The rooms, from the ground up. A room may use every room of the steps before its own.
 const STEPS: [&[&str]; 9] = [
-    &["error", "order", "names", "caught", "config"],
+    &["error", "order", "names", "caught", "text_cache", "config"],
     &["model"],
     &["scorer", "slicer", "placer", "relevance", "tokens"],
     &["diagnostics"],

@@ -5,6 +5,8 @@
 
 #[path = "policy_spec/arbitrary.rs"]
 mod arbitrary;
+#[path = "policy_spec/depth.rs"]
+mod depth;
 #[path = "policy_spec/files.rs"]
 mod files;
 #[path = "policy_spec/limits.rs"]

@@ -6,6 +6,9 @@
 
 mod support;
 
+#[cfg(feature = "serde")]
+#[path = "properties/binary.rs"]
+mod binary;
 #[path = "properties/budgets.rs"]
 mod budgets;
 #[path = "properties/knapsack.rs"]

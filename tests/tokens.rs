@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cupel::CupelError;
 use cupel::tokens::{CachedCounter, Encoding, HeuristicCounter, TokenCounter, counter_fn};
+use cupel::{ContextItem, CupelError};
 
 /// Every text of the corpus by name.
 fn corpus() -> Vec<(String, String)> {
@@ -136,13 +136,25 @@ fn a_cache_without_room_still_counts() {
 }
 
 #[test]
-fn a_text_of_megabytes_is_kept_too() {
-    let calls = Arc::new(AtomicUsize::new(0));
-    let counter = CachedCounter::new(counting(&calls));
-    let book = "x".repeat(2 << 20);
-    counter.count(&book);
-    counter.count(&book);
-    assert_eq!(calls.load(Ordering::Relaxed), 1);
+fn a_text_of_any_size_is_counted_once() {
+    for bytes in [2 << 20, 12 << 20, 40 << 20] {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counter = CachedCounter::new(counting(&calls));
+        let book = "x".repeat(bytes);
+        counter.count(&book);
+        counter.count(&book);
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn an_item_counts_its_own_text() {
+    let shared: Arc<dyn TokenCounter> = Arc::new(counter_fn("bytes", |text| text.len() as i64));
+    for counter in [&*shared, &shared as &dyn TokenCounter] {
+        assert_eq!(ContextItem::counted("four", counter).unwrap().tokens(), 4);
+    }
+    assert_eq!(ContextItem::counted("four", &shared), ContextItem::new("four", 4));
+    assert!(ContextItem::counted("", &HeuristicCounter).is_err());
 }
 
 #[cfg(feature = "tiktoken")]

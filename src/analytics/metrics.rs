@@ -132,5 +132,5 @@ pub fn quota_utilization(
         };
         QuotaUtilization { quota, actual }
     };
-    slicer.quotas().into_iter().map(measure).collect()
+    slicer.facts().quotas.into_iter().map(measure).collect()
 }

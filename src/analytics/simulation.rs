@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
-use crate::slicer::{Monotonicity, Slicer};
+use crate::slicer::{Monotonicity, QuotaUnit, Slicer};
 
 const MARGINAL: &str = "GetMarginalItems requires monotonic item inclusion. QuotaSlice produces \
                         non-monotonic inclusion as budget changes shift percentage allocations.";
@@ -16,11 +16,11 @@ const MIN_BUDGET: &str = "FindMinBudgetFor requires monotonic item inclusion. Qu
 
 /// Refuses a slicer that does not promise to keep its selection when the budget grows.
 fn require_monotonic(method: &str, slicer: &dyn Slicer) -> Result<(), CupelError> {
-    let says = match slicer.monotonicity() {
+    let says = match slicer.facts().monotonicity {
         Monotonicity::Monotonic => return Ok(()),
         Monotonicity::NonMonotonic => "says that its own is not",
         Monotonicity::Undeclared => {
-            "does not say whether its own is (override Slicer::monotonicity if it is)"
+            "does not say whether its own is (set SlicerFacts::monotonicity if it is)"
         }
     };
     Err(CupelError::PipelineConfig(format!(
@@ -59,11 +59,12 @@ impl Pipeline {
         slack_tokens: i64,
     ) -> Result<Vec<ContextItem>, CupelError> {
         let slicer = &**self.slicer();
-        if slicer.is_quota() {
+        let unit = slicer.facts().quota_unit;
+        if unit == Some(QuotaUnit::Percent) {
             return Err(CupelError::PipelineConfig(MARGINAL.to_owned()));
         }
         // The specification lets count slicers pass here, though not below.
-        if !slicer.is_count_quota() {
+        if unit != Some(QuotaUnit::Items) {
             require_monotonic("GetMarginalItems", slicer)?;
         }
         let reduced = reduce(budget, slack_tokens)?;
@@ -108,7 +109,7 @@ impl Pipeline {
         search_ceiling: i64,
     ) -> Result<Option<i64>, CupelError> {
         let slicer = &**self.slicer();
-        if slicer.is_quota() || slicer.is_count_quota() {
+        if slicer.facts().quota_unit.is_some() {
             return Err(CupelError::PipelineConfig(MIN_BUDGET.to_owned()));
         }
         require_monotonic("FindMinBudgetFor", slicer)?;
@@ -143,12 +144,14 @@ pub(super) fn check_search(
     search_ceiling: i64,
 ) -> Result<(), CupelError> {
     if !items.iter().any(|item| ContextItem::same(item, target)) {
-        let problem = "targetItem must be an element of items";
+        let problem = "targetItem must be an element of items: pass one of `items` as `target`; a copy \
+                       with equal fields is another item";
         return Err(CupelError::PipelineConfig(problem.to_owned()));
     }
     if search_ceiling < target.tokens() {
         return Err(CupelError::PipelineConfig(format!(
-            "searchCeiling must be >= targetItem.Tokens: got {search_ceiling}, and the item has {}",
+            "searchCeiling must be >= targetItem.Tokens: got {search_ceiling}, and the item has {}; \
+             raise `search_ceiling`",
             target.tokens()
         )));
     }

@@ -14,11 +14,11 @@ impl Pipeline {
     /// the run fails does not select it.
     ///
     /// Scoring, deduplication and sorting happen once, whatever the slicer. For a slicer that goes
-    /// through the items once ([`Slicer::one_pass_order`](crate::Slicer::one_pass_order), as
+    /// through the items once ([`SlicerFacts::streams`](crate::slicer::SlicerFacts::streams), as
     /// [`GreedySlice`](crate::GreedySlice) does) one more pass computes the answer. With any other
     /// slicer, budgets are tried one by one from the item's own tokens on, in steps of its
-    /// [`granularity`](crate::Slicer::granularity): as many selections as there are steps up to
-    /// the answer or the ceiling.
+    /// [`granularity`](crate::slicer::SlicerFacts::granularity): as many selections as there are
+    /// steps up to the answer or the ceiling.
     ///
     /// ```
     /// use cupel::{ContextItem, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
@@ -59,16 +59,17 @@ impl Pipeline {
         }
         let pinned = pinned as i64;
         let sorted = ranked.sorted();
-        let Some(order) = self.slicer().one_pass_order(sorted) else {
+        let facts = self.slicer().facts();
+        if !facts.streams {
             let simulation = self.simulate(&ranked);
-            let step = self.slicer().granularity().max(1);
+            let step = facts.granularity.max(1);
             return first_selecting(&simulation, target, pinned, step, search_ceiling);
-        };
+        }
         let room = if target.pinned() {
             Some(0)
         } else {
+            let order = facts.order.positions(sorted).into_iter();
             let sizes: Vec<(i64, bool)> = order
-                .into_iter()
                 .filter_map(|position| sorted.get(position as usize))
                 .map(|scored| (scored.tokens(), ContextItem::same(scored.item(), target)))
                 .collect();

@@ -1,6 +1,10 @@
-//! The three formats that configuration is written in.
+//! The three formats that configuration is written in, and files that are regular and of limited
+//! size: nothing waits for others.
 
 use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Error, ErrorKind, Read};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -92,4 +96,38 @@ fn yaml(text: &str, file: &str) -> Result<Tree, String> {
         }
     }
     read(text)
+}
+
+/// The bytes of a regular file, if there are no more than `limit`.
+pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    // A device may do something when it is opened, so it is asked for before and after.
+    only_regular(std::fs::metadata(path)?.file_type())?;
+    let mut file = open(path)?;
+    let metadata = file.metadata()?;
+    only_regular(metadata.file_type())?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
+    let size = metadata.len().max(bytes.len() as u64);
+    if bytes.len() as u64 > limit {
+        let message = format!("it has {size} bytes, {MARK} {limit}");
+        return Err(Error::new(ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+fn only_regular(kind: std::fs::FileType) -> io::Result<()> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    let kind = if kind.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
+    Err(Error::new(ErrorKind::InvalidInput, format!("it is {kind}, expected a regular file")))
+}
+
+/// Opening a pipe that nobody writes to would wait for a writer.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.open(path)
 }

@@ -12,12 +12,9 @@
 #[cfg(feature = "serde")]
 mod fields;
 #[cfg(feature = "config")]
-mod file;
-#[cfg(feature = "config")]
 mod format;
 #[cfg(feature = "serde")]
 pub(crate) mod limits;
-mod path;
 mod problems;
 #[cfg(feature = "serde")]
 mod spelling;
@@ -29,10 +26,8 @@ mod values;
 #[cfg(feature = "serde")]
 pub use fields::{Fields, Found, FromTree, Report};
 #[cfg(feature = "config")]
-pub use file::read_file;
-#[cfg(feature = "config")]
-pub use format::Format;
-pub use path::Path;
+pub use format::{Format, read_file};
+pub use problems::Path;
 pub(crate) use problems::Problems;
 #[cfg(feature = "serde")]
 pub use spelling::meant;

@@ -93,18 +93,6 @@ impl<T: FromTree> FromTree for Vec<T> {
     }
 }
 
-impl<T: FromTree> FromTree for Box<T> {
-    const EXPECTED: &'static str = T::EXPECTED;
-
-    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
-        T::from_tree(tree, path, report).map(Self::new)
-    }
-
-    fn stand_in(path: &Path<'_>) -> Self {
-        Self::new(T::stand_in(path))
-    }
-}
-
 /// A key of a table with free keys.
 pub trait Key: FromTree + Ord {
     /// What to add about a key that is there already.

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::checked::CheckedContract;
-use super::clamp::clamp;
-use super::limits::{DEFAULT_SAFETY_MARGIN_TOKENS, MAX_TOKENS, ModelLimits, PipelineSettings};
-use super::numbers::Grouped;
-use super::parts::StepBudget;
+use super::limits::{
+    DEFAULT_SAFETY_MARGIN_TOKENS, GenerationStep, MAX_TOKENS, ModelLimits, PipelineSettings,
+};
+use super::parts::{StepBudget, clamp};
 use super::policy::LimitsPolicy;
 use super::problem::{ContractError, ContractProblem, Place};
-use super::step::GenerationStep;
 use crate::config::Path;
+use crate::names::Grouped;
 use crate::tokens::{FormatOverhead, TokenCounter};
 
 /// The limits of a model, of a pipeline and of its steps, not yet held against each other.

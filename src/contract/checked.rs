@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::clamp::Clamp;
 use super::history::{HistoryEntry, TrimmedHistory, trim_history};
-use super::parts::StepBudget;
+use super::parts::{Clamp, StepBudget};
 use super::policy::LimitsPolicy;
 use super::problem::{ContractError, ContractProblem};
 use crate::model::ContextBudget;

@@ -1,10 +1,9 @@
 //! Trimming the chat history to its budget, from the oldest entry.
 
+use crate::names::Grouped;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::BuildHasher;
-
-use super::numbers::Grouped;
 
 /// What trimming needs to know of one entry of the history.
 ///

@@ -41,26 +41,23 @@
 
 mod check;
 mod checked;
-mod clamp;
 mod history;
 mod limits;
 #[cfg(feature = "config")]
 mod load;
-mod numbers;
 mod parts;
 mod policy;
 mod problem;
-mod step;
 
 pub use crate::tokens::FormatOverhead;
 pub use check::BudgetContract;
 pub use checked::{CheckedContract, CheckedStep};
-pub use clamp::Clamp;
 pub use history::{HistoryEntry, TrimmedHistory, trim_history};
-pub use limits::{DEFAULT_SAFETY_MARGIN_TOKENS, MAX_TOKENS, ModelLimits, PipelineSettings};
+pub use limits::{
+    DEFAULT_SAFETY_MARGIN_TOKENS, GenerationStep, MAX_TOKENS, ModelLimits, PipelineSettings,
+};
 #[cfg(feature = "config")]
 pub use load::{ContractCache, ContractFolder};
-pub use parts::StepBudget;
+pub use parts::{Clamp, StepBudget};
 pub use policy::{LimitsPolicy, POLICY_VARIABLE};
 pub use problem::{ContractError, ContractProblem, Place};
-pub use step::GenerationStep;

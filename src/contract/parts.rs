@@ -1,9 +1,12 @@
-//! The five parts of a step's budget, their sum, and the line that shows it.
+//! The five parts of a step's budget, their sum and the line that shows it, and shrinking them until
+//! a contract holds.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::numbers::Grouped;
+use tracing::Level;
+
+use crate::names::Grouped;
 
 /// What one step needs in the worst case, and the window it has to fit.
 ///
@@ -70,4 +73,95 @@ impl fmt::Display for StepBudget {
             write!(f, "<= {window}, {} to spare", Grouped(headroom))
         }
     }
+}
+
+/// One limit that was made smaller, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Clamp {
+    /// The step whose answer was shortened; none for the pipeline's context.
+    pub step: Option<Arc<str>>,
+    /// The limit before.
+    pub before: i64,
+    /// The limit now.
+    pub after: i64,
+    /// The arithmetic that made it necessary.
+    pub reason: String,
+}
+
+impl Clamp {
+    /// The limit's key: `settings.max_context_tokens` or `steps.<name>.max_output_tokens`.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match &self.step {
+            None => "settings.max_context_tokens".to_owned(),
+            Some(step) => format!("steps.{step}.max_output_tokens"),
+        }
+    }
+
+    fn log(&self) {
+        tracing::event!(
+            name: "cupel.contract.clamp",
+            target: "cupel",
+            Level::WARN,
+            cupel.contract.limit = self.key(),
+            cupel.contract.before = self.before,
+            cupel.contract.after = self.after,
+            cupel.contract.reason = self.reason,
+            "{self}"
+        );
+    }
+}
+
+impl fmt::Display for Clamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (before, after) = (Grouped(self.before), Grouped(self.after));
+        write!(f, "{} clamped from {before} to {after}: {}", self.key(), self.reason)
+    }
+}
+
+/// No clamp goes below this: a context must be positive, and an answer of no tokens is none.
+const LEAST: i64 = 1;
+
+/// Makes every step fit: the shared context by what the worst step is over, then each answer.
+///
+/// `Err` holds the steps that no clamp can save; then nothing is clamped.
+pub(super) fn clamp(steps: &mut [StepBudget]) -> Result<Vec<Clamp>, Vec<StepBudget>> {
+    let hopeless = |step: &&StepBudget| {
+        step.sum().saturating_sub(step.context).saturating_sub(step.output)
+            > step.window - 2 * LEAST
+    };
+    let lost: Vec<_> = steps.iter().filter(hopeless).cloned().collect();
+    if !lost.is_empty() {
+        return Err(lost);
+    }
+    let mut clamps = Vec::new();
+    clamps.extend(clamp_context(steps));
+    clamps.extend(steps.iter_mut().filter_map(clamp_output));
+    clamps.iter().for_each(Clamp::log);
+    Ok(clamps)
+}
+
+fn clamp_context(steps: &mut [StepBudget]) -> Option<Clamp> {
+    let worst = steps.iter().min_by_key(|step| step.headroom()).filter(|step| !step.fits())?;
+    let before = worst.context;
+    let after = before.saturating_add(worst.headroom()).max(LEAST);
+    let reason = worst.to_string();
+    if after == before {
+        return None;
+    }
+    for step in steps {
+        step.context = after;
+    }
+    Some(Clamp { step: None, before, after, reason })
+}
+
+fn clamp_output(step: &mut StepBudget) -> Option<Clamp> {
+    if step.fits() {
+        return None;
+    }
+    let reason = step.to_string();
+    let before = step.output;
+    step.output = before.saturating_add(step.headroom());
+    Some(Clamp { step: Some(Arc::clone(&step.name)), before, after: step.output, reason })
 }

@@ -40,17 +40,14 @@
 //! ```
 
 mod collector;
-mod details;
-mod event;
 mod report;
 pub(crate) mod spans;
 mod watchers;
 
 pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
-    DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
+    DiagnosticTraceCollector, NullTraceCollector, OverflowEvent, PipelineStage, TraceCollector,
+    TraceDetailLevel, TraceEvent,
 };
-pub use details::ItemDetails;
-pub use event::{OverflowEvent, PipelineStage, TraceEvent};
-pub use report::{ExcludedItem, IncludedItem, SelectionReport};
+pub use report::{ExcludedItem, IncludedItem, ItemDetails, SelectionReport};
 pub(crate) use watchers::{Watchers, tell};

@@ -1,10 +1,10 @@
 //! The complete account of one selection.
 
-use super::{ExclusionReason, InclusionReason, ItemDetails, TraceEvent};
+use super::{ExclusionReason, InclusionReason, TraceEvent};
 use crate::model::{ContextItem, CountRequirementShortfall};
 use crate::order;
 use crate::relevance::RelevanceReport;
-use crate::scorer::Scorer;
+use crate::scorer::{ScoreParts, Scorer};
 
 /// What a run selected, what it left out, and why.
 ///
@@ -30,6 +30,7 @@ use crate::scorer::Scorer;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
 pub struct SelectionReport {
     /// All recorded events, in the order they happened.
@@ -49,6 +50,9 @@ pub struct SelectionReport {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub relevance: Option<RelevanceReport>,
 }
+
+#[cfg(feature = "serde")]
+crate::model::serde_by_name!(read SelectionReport);
 
 impl SelectionReport {
     /// Puts a report together, with `excluded` in the order the items were excluded.
@@ -152,5 +156,35 @@ impl ExcludedItem {
     #[must_use]
     pub fn new(item: ContextItem, score: f64, reason: ExclusionReason) -> Self {
         Self { details: ItemDetails::of(&item), item, score, reason }
+    }
+}
+
+/// More about an included or excluded item. Each part is there only when it was asked for, or when
+/// there was something to say.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", default))]
+#[non_exhaustive]
+pub struct ItemDetails {
+    /// How the score came about, when the report
+    /// [asked for it](super::DiagnosticTraceCollector::explain_scores). Pinned items are not scored.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub score: Option<ScoreParts>,
+    /// Words of the question that the item has. They are content: telemetry never shows them.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub matched_words: Vec<String>,
+    /// The part of a conversation's plan that the item is in, by name.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub part: Option<String>,
+}
+
+#[cfg(feature = "serde")]
+crate::model::serde_by_name!(read ItemDetails);
+
+impl ItemDetails {
+    /// What the item itself says; none when that is nothing.
+    pub(crate) fn of(item: &ContextItem) -> Option<Box<Self>> {
+        let matched_words: Vec<String> = item.matched_words().map(str::to_owned).collect();
+        (!matched_words.is_empty()).then(|| Box::new(Self { matched_words, ..Self::default() }))
     }
 }

@@ -26,6 +26,7 @@ use crate::pipeline::Pipeline;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
 pub struct Explanation {
     /// What the selection was for.
@@ -37,7 +38,10 @@ pub struct Explanation {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub budget: Option<ContextBudget>,
     /// Tokens of the request that were not up for selection.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "crate::model::is_default")
+    )]
     pub fixed_tokens: i64,
     /// How long gathering took, in milliseconds.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -51,12 +55,6 @@ pub struct Explanation {
     /// Anything else worth a line, such as what could not be counted.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub notes: Vec<String>,
-}
-
-#[cfg(feature = "serde")]
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_zero(number: &i64) -> bool {
-    *number == 0
 }
 
 /// What a prompt cache is expected to know of a request.
@@ -119,6 +117,9 @@ impl SourceTiming {
         self
     }
 }
+
+#[cfg(feature = "serde")]
+crate::model::serde_by_name!(read Explanation);
 
 impl Explanation {
     /// Explains a report, of which nothing else is known.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::Explanation;

@@ -47,7 +47,8 @@ pub(super) fn groups<'a>(
 }
 
 /// Where the window goes, in tokens. The parts add up to its size, unless the selection exceeds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
 pub(super) struct Window {
     /// All of it, for request and answer.
     pub(super) size: i64,
@@ -58,6 +59,8 @@ pub(super) struct Window {
     pub(super) free: i64,
     /// Kept for wrong estimates.
     pub(super) margin: i64,
+    #[cfg_attr(not(feature = "serde"), allow(dead_code))] // for the page
+    margin_percent: f64,
     /// Kept for kinds.
     pub(super) slots: i64,
     /// Above the target.
@@ -104,6 +107,7 @@ impl Window {
             selected,
             free: take(goal.saturating_sub(selected)),
             margin: take(without_margin.saturating_sub(effective)),
+            margin_percent: budget.estimation_safety_margin_percent(),
             slots: take(slots),
             above: take(i64::MAX),
             reserve: budget.output_reserve(),

@@ -113,7 +113,7 @@ impl Streaming {
                 (true, false) => StreamSlice::deduplicating(target),
                 (true, true) => StreamSlice::deduplicating_any_size(target),
             }
-            .order(pipeline.slicer().stream_order().unwrap_or_default()),
+            .order(pipeline.slicer().facts().order),
             dropped: DroppedItems::new(
                 if wants_report { mode.dropped_sample } else { 0 },
                 deduplicating,

@@ -398,14 +398,14 @@ fn check_streaming(pipeline: &Pipeline) -> Result<(), BuildError> {
         ));
     }
     let scorer = pipeline.scorer();
-    if scorer.depends_on_time() && scorer.freeze().is_none() {
+    if scorer.facts().depends_on_time && scorer.freeze().is_none() {
         return problem(format!(
             "{} depends on time but cannot stop its clock for a request; override \
              Scorer::freeze, or leave .select_while_gathering(..) out",
             scorer.name()
         ));
     }
-    if pipeline.slicer().stream_order().is_none() {
+    if !pipeline.slicer().facts().streams {
         return problem(format!(
             "{} needs all items at once, so it cannot select while they arrive; use \
              GreedySlice or BestFirstSlice, or leave .select_while_gathering(..) out",
@@ -420,7 +420,7 @@ const DEFAULT_DROPPED_SAMPLE: usize = 100;
 
 /// The innermost scorer that compares an item with others, by name.
 fn relative_scorer(scorer: &dyn Scorer) -> Option<String> {
-    if scorer.is_absolute() {
+    if scorer.facts().absolute {
         return None;
     }
     let mut inner = None;

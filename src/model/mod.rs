@@ -19,39 +19,26 @@
 
 mod age;
 mod budget;
-#[cfg(feature = "serde")]
-mod budget_wire;
-#[cfg(feature = "serde")]
-pub(crate) mod float;
 mod fold;
-mod hint;
 mod item;
-#[cfg(feature = "serde")]
-mod item_wire;
 mod kind_map;
-mod label;
 mod open_string;
-mod overflow;
-mod placed;
 mod reason;
-#[cfg(feature = "serde")]
-mod reason_wire;
 mod scored;
-mod shortfall;
 mod turn_plan;
-mod unknown;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub(crate) use age::ages;
-pub use budget::{ContextBudget, ContextBudgetBuilder};
+pub use budget::{ContextBudget, ContextBudgetBuilder, OverflowStrategy};
 pub(crate) use fold::Fold;
-pub use hint::Hint;
-pub use item::{ContextItem, ContextItemBuilder};
+pub use item::{ContextItem, ContextItemBuilder, Hint};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
-pub use overflow::OverflowStrategy;
-pub use placed::{Origin, Placed, Refused};
-pub use reason::{ExclusionReason, InclusionReason};
-pub use scored::ScoredItem;
-pub use shortfall::CountRequirementShortfall;
+#[cfg(feature = "testing")]
+pub(crate) use reason::reasons;
+pub use reason::{CountRequirementShortfall, ExclusionReason, InclusionReason, UnknownFields};
+pub use scored::{Origin, Placed, Refused, ScoredItem};
 pub use turn_plan::{Grid, RecallBy, TurnPlan};
-pub use unknown::UnknownFields;
+#[cfg(feature = "serde")]
+pub(crate) use wire::{by_name, float, is_default, serde_by_name};

@@ -1,6 +1,5 @@
 //! Open string vocabularies that compare without regard to ASCII case.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -169,15 +168,6 @@ macro_rules! open_string {
             }
         }
 
-        impl From<$name> for Cow<'static, str> {
-            fn from(value: $name) -> Self {
-                match value.0 {
-                    Text::Known(text) => Cow::Borrowed(text),
-                    Text::Shared(text) => Cow::Owned(text.to_string()),
-                }
-            }
-        }
-
         #[cfg(feature = "serde")]
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -235,5 +225,64 @@ open_string! {
         tool = "Tool",
         /// Retrieval.
         rag = "Rag",
+    }
+}
+
+/// The longest text that is still a name.
+const LONGEST_NAME: usize = 64;
+
+/// The text if it looks like a name, and `Other` if it may be anything.
+fn name_or_other(text: &str) -> &str {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
+    let is_name = text.len() <= LONGEST_NAME && text.bytes().all(allowed);
+    if is_name { text } else { "Other" }
+}
+
+impl ContextSource {
+    /// The source as it may be shown where content may not: as it is when it looks like the name of
+    /// a source, by the rule of [`ContextKind::label`], and as `Other` when it may be text.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        name_or_other(self.as_str())
+    }
+}
+
+impl ContextKind {
+    /// The kind as telemetry may show it.
+    ///
+    /// A kind is an open string: a program may have made it from anything. It is shown as it is
+    /// when it looks like the name of a kind (ASCII letters, digits and `_-.:/`, at most 64 of
+    /// them), and as `Other` when it may be text.
+    ///
+    /// ```
+    /// use cupel::ContextKind;
+    ///
+    /// assert_eq!(ContextKind::document().label(), "Document");
+    /// assert_eq!(ContextKind::new("crm:note")?.label(), "crm:note");
+    /// assert_eq!(ContextKind::new("what the customer said")?.label(), "Other");
+    /// # Ok::<(), cupel::CupelError>(())
+    /// ```
+    #[must_use]
+    pub fn label(&self) -> &str {
+        name_or_other(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_that_look_like_names_are_shown_as_they_are() {
+        for name in ["Message", "SystemPrompt", "Ticket", "tool-output.v2", "crm:note"] {
+            assert_eq!(ContextKind::new(name).unwrap().label(), name);
+        }
+    }
+
+    #[test]
+    fn kinds_that_look_like_text_are_not_shown() {
+        for text in ["the customer said", "a\nb", "größe", "a@b.example", &"x".repeat(65)] {
+            assert_eq!(ContextKind::new(text).unwrap().label(), "Other");
+        }
     }
 }

@@ -1,9 +1,9 @@
-//! Why an item was included or left out.
+//! Why an item was included or left out, and requirements that could not be met.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ContextKind, UnknownFields};
+use super::ContextKind;
 
 /// Why an item is not in the selection.
 ///
@@ -100,9 +100,29 @@ pub enum ExclusionReason {
     },
 }
 
+/// Hands the names of all reasons but `Unknown` to a macro.
+macro_rules! reasons {
+    ($macro:ident) => {
+        $macro! {
+            BudgetExceeded,
+            ScoredTooLow,
+            Deduplicated,
+            QuotaCapExceeded,
+            QuotaRequireDisplaced,
+            NegativeTokens,
+            PinnedOverride,
+            Filtered,
+            CountCapExceeded,
+            CountRequireCandidatesExhausted,
+        }
+    };
+}
+#[cfg(feature = "testing")]
+pub(crate) use reasons;
+
 /// The names are those of the variants.
 macro_rules! named {
-    ($($variant:ident),+ $(,)?) => {
+    ($($variant:ident,)+) => {
         impl ExclusionReason {
             /// A reason that this version does not know, without fields.
             #[must_use]
@@ -125,18 +145,25 @@ macro_rules! named {
     };
 }
 
-named![
-    BudgetExceeded,
-    ScoredTooLow,
-    Deduplicated,
-    QuotaCapExceeded,
-    QuotaRequireDisplaced,
-    NegativeTokens,
-    PinnedOverride,
-    Filtered,
-    CountCapExceeded,
-    CountRequireCandidatesExhausted,
-];
+reasons!(named);
+
+impl ExclusionReason {
+    /// The reason as telemetry may show it: its name, or `Unknown` when this version does not know
+    /// it, for then the name is somebody's text.
+    ///
+    /// ```
+    /// use cupel::ExclusionReason;
+    ///
+    /// let unknown = ExclusionReason::unknown("somebody's text");
+    /// assert_eq!(unknown.label(), "Unknown");
+    /// assert_eq!(ExclusionReason::NegativeTokens { tokens: -1 }.label(), "NegativeTokens");
+    /// ```
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        let name = self.name();
+        Self::NAMES.into_iter().find(|known| *known == name).unwrap_or("Unknown")
+    }
+}
 
 /// The reason and its numbers; never an item's content, so that it may be logged.
 impl fmt::Display for ExclusionReason {
@@ -172,7 +199,7 @@ impl fmt::Display for ExclusionReason {
 
 /// Why an item is in the selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "reason"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(remote = "Self", tag = "reason"))]
 #[non_exhaustive]
 pub enum InclusionReason {
     /// Its score won it a place within the budget.
@@ -208,5 +235,144 @@ impl InclusionReason {
 impl fmt::Display for InclusionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// The fields of a reason that this version does not know, as they were read.
+///
+/// They are written again as they are, so that a report can pass through.
+///
+/// ```
+/// # #[cfg(feature = "serde")] {
+/// use cupel::ExclusionReason;
+///
+/// let text = r#"{"reason":"RateCapped","cap":0.5}"#;
+/// let reason: ExclusionReason = serde_json::from_str(text).unwrap();
+/// let ExclusionReason::Unknown { reason: name, fields } = &reason else { unreachable!() };
+/// assert_eq!((name.as_str(), fields.json("cap").as_deref()), ("RateCapped", Some("0.5")));
+/// assert_eq!(serde_json::to_string(&reason).unwrap(), text);
+/// # }
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct UnknownFields {
+    #[cfg(feature = "serde")]
+    fields: serde_json::Map<String, serde_json::Value>,
+}
+
+impl UnknownFields {
+    /// The names of the fields.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        #[cfg(feature = "serde")]
+        let names = self.fields.keys().map(String::as_str);
+        #[cfg(not(feature = "serde"))]
+        let names = std::iter::empty();
+        names
+    }
+
+    /// A field's value as JSON text.
+    #[must_use]
+    pub fn json(&self, name: &str) -> Option<String> {
+        #[cfg(feature = "serde")]
+        let value = self.fields.get(name).map(ToString::to_string);
+        #[cfg(not(feature = "serde"))]
+        let value = {
+            let _ = name;
+            None
+        };
+        value
+    }
+}
+
+/// Names only: the values may be somebody's content.
+impl fmt::Debug for UnknownFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for UnknownFields {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields.serialize(serializer)
+    }
+}
+
+/// The wire form: a name, and the fields that belong to it.
+#[cfg(feature = "serde")]
+mod wire {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer};
+    use serde_json::{Map, Value};
+
+    use super::{ExclusionReason, InclusionReason, UnknownFields};
+    use crate::model::serde_by_name;
+
+    /// A reason's name and its other fields.
+    fn read<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<(String, Map<String, Value>), D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        match fields.remove("reason") {
+            Some(Value::String(name)) => Ok((name, fields)),
+            Some(other) => Err(D::Error::custom(format!("reason: expected a name, got {other}"))),
+            None => Err(D::Error::missing_field("reason")),
+        }
+    }
+
+    impl<'de> Deserialize<'de> for ExclusionReason {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let (name, mut fields) = read(deserializer)?;
+            if !Self::NAMES.contains(&&*name) {
+                return Ok(Self::Unknown { reason: name, fields: UnknownFields { fields } });
+            }
+            fields.insert("reason".to_owned(), Value::String(name.clone()));
+            // The derived form, which knows the fields of every known reason.
+            Self::deserialize(Value::Object(fields))
+                .map_err(|error| D::Error::custom(format!("exclusion reason {name}: {error}")))
+        }
+    }
+
+    serde_by_name!(ExclusionReason);
+    serde_by_name!(InclusionReason);
+
+    impl<'de> Deserialize<'de> for InclusionReason {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let (name, fields) = read(deserializer)?;
+            let known = [Self::Scored, Self::Pinned, Self::ZeroToken];
+            Ok(known
+                .into_iter()
+                .find(|reason| reason.name() == name)
+                .unwrap_or(Self::Unknown { reason: name, fields: UnknownFields { fields } }))
+        }
+    }
+}
+
+/// A kind of which fewer items were taken than its configuration requires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CountRequirementShortfall {
+    /// The kind that is short.
+    pub kind: ContextKind,
+    /// The configured count.
+    pub required_count: usize,
+    /// How many candidates were committed.
+    pub satisfied_count: usize,
+}
+
+impl fmt::Display for CountRequirementShortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, required_count, satisfied_count } = self;
+        write!(f, "{kind}: {satisfied_count} of {required_count} required items")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_with_the_name_of_another_is_that_one() {
+        let read = ExclusionReason::unknown("Filtered");
+        assert_eq!(read.label(), "Filtered");
     }
 }

@@ -27,14 +27,11 @@
 //! ```
 
 mod builder;
-mod classify;
-mod deduplicate;
 mod observe;
 mod place;
 mod rank;
 mod simulate;
 mod slice;
-mod streamed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,9 +47,9 @@ use crate::scorer::Scorer;
 use crate::slicer::Slicer;
 
 pub use builder::PipelineBuilder;
-use classify::Classified;
 use observe::Observer;
 use place::Place;
+use rank::Classified;
 pub(crate) use simulate::Simulation;
 pub(crate) use slice::Explain;
 
@@ -268,7 +265,7 @@ impl Pipeline {
         observer: &mut Observer<'_, C>,
         on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<usize>, CupelError> {
-        let classified = classify::classify(items, observer);
+        let classified = rank::classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
         let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
@@ -285,7 +282,7 @@ impl Pipeline {
     ) -> Ranked<'a> {
         let scores = rank::score(&*self.scorer, &classified, observer);
         let items = &*classified.scoreable_items;
-        let dropped = deduplicate::deduplicate(items, &scores, self.deduplication, observer);
+        let dropped = rank::deduplicate(items, &scores, self.deduplication, observer);
         let (sorted, positions) = rank::sort(&classified, &scores, &dropped);
         Ranked { classified, sorted, positions }
     }

@@ -1,11 +1,93 @@
-//! Stages 2 and 4: scores, and the order they give.
+//! Stages 1 to 4: pinned and invalid items, scores, duplicates, and the order that the scores give.
 
-use super::classify::Classified;
+use std::borrow::Cow;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use super::Explain;
 use super::observe::Observer;
-use crate::diagnostics::{PipelineStage, TraceCollector};
-use crate::model::ScoredItem;
+use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ContextItem, ScoredItem};
 use crate::order;
 use crate::scorer::Scorer;
+
+/// The candidates, partitioned by position; the caller's order is kept within each part.
+pub(super) struct Classified<'a> {
+    /// All candidates, which the positions point into.
+    pub(super) items: &'a [ContextItem],
+    pub(super) pinned: Vec<u32>,
+    /// Wide enough for any number of items: a sum that is cut off would seem to fit.
+    pub(super) pinned_tokens: i128,
+    pub(super) scoreable: Vec<u32>,
+    /// The scoreable items as scorers want them: the caller's own list when that is all of it.
+    pub(super) scoreable_items: Cow<'a, [ContextItem]>,
+}
+
+/// Partitions `items`.
+pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
+    items: &'a [ContextItem],
+    observer: &mut Observer<'_, C>,
+) -> Classified<'a> {
+    const STAGE: PipelineStage = PipelineStage::Classify;
+    let running = observer.enter(STAGE, items.len());
+    let mut pinned = Vec::new();
+    let mut pinned_tokens = 0_i128;
+    let mut scoreable = Vec::with_capacity(items.len());
+    for (position, item) in (0..).zip(items) {
+        let tokens = item.tokens();
+        if tokens < 0 {
+            if observer.wants_items() {
+                let reason = ExclusionReason::NegativeTokens { tokens };
+                observer.excluded(&STAGE, ScoredItem::new(item, 0.0), reason);
+            }
+        } else if item.pinned() {
+            pinned.push(position);
+            pinned_tokens += i128::from(tokens);
+        } else {
+            scoreable.push(position);
+        }
+    }
+    let scoreable_items = if scoreable.len() == items.len() {
+        Cow::Borrowed(items)
+    } else {
+        let item = |position: &u32| items.get(*position as usize).cloned();
+        scoreable.iter().filter_map(item).collect()
+    };
+    let classified = Classified { items, pinned, pinned_tokens, scoreable, scoreable_items };
+    observer.leave(running, classified.pinned.len() + classified.scoreable.len());
+    classified
+}
+
+impl<'a> Classified<'a> {
+    pub(super) fn item(&self, position: u32) -> Option<&'a ContextItem> {
+        self.items.get(position as usize)
+    }
+
+    /// Explains why items do not fit beside the pinned ones.
+    pub(super) fn explain(&self, budget: &ContextBudget) -> Explain<'a> {
+        let first_pinned = self.pinned.first().and_then(|position| self.item(*position));
+        Explain::new(budget, saturated(self.pinned_tokens), first_pinned)
+    }
+
+    /// Fails when the pinned items alone exceed what the budget has for context.
+    pub(super) fn check_pinned(&self, budget: &ContextBudget) -> Result<(), CupelError> {
+        let available_tokens = budget.available_tokens();
+        if self.pinned_tokens > i128::from(available_tokens) {
+            return Err(CupelError::PinnedExceedsBudget {
+                pinned_tokens: saturated(self.pinned_tokens),
+                available_tokens,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The number as tokens, as near as it gets.
+pub(super) fn saturated(tokens: i128) -> i64 {
+    i64::try_from(tokens).unwrap_or(i64::MAX)
+}
 
 /// Stage 2: the score of every scoreable item, in the caller's order.
 pub(super) fn score<C: TraceCollector + ?Sized>(
@@ -61,4 +143,62 @@ pub(super) fn sort<'a>(
         }
     }
     (sorted, positions)
+}
+
+/// The positions of duplicates that lose to another item, ascending; none when disabled.
+pub(super) fn deduplicate<C: TraceCollector + ?Sized>(
+    scoreable: &[ContextItem],
+    scores: &[f64],
+    enabled: bool,
+    observer: &mut Observer<'_, C>,
+) -> Vec<u32> {
+    const STAGE: PipelineStage = PipelineStage::Deduplicate;
+    let running = observer.enter(STAGE, scoreable.len());
+    let dropped = if enabled { duplicates(scoreable, scores) } else { Vec::new() };
+    if observer.wants_items() {
+        for &position in &dropped {
+            let position = position as usize;
+            if let (Some(item), Some(score)) = (scoreable.get(position), scores.get(position)) {
+                // The content is the survivor's as much as this item's.
+                let reason =
+                    ExclusionReason::Deduplicated { deduplicated_against: item.shared_content() };
+                observer.excluded(&STAGE, ScoredItem::new(item, *score), reason);
+            }
+        }
+    }
+    observer.leave(running, scoreable.len() - dropped.len());
+    dropped
+}
+
+fn duplicates(scoreable: &[ContextItem], scores: &[f64]) -> Vec<u32> {
+    let hash_of =
+        |position: &u32| scoreable.get(*position as usize).map_or(0, ContextItem::content_hash);
+    let score_of = |position: u32| scores.get(position as usize).copied().unwrap_or(f64::NAN);
+    let mut best: HashTable<u32> = HashTable::with_capacity(scoreable.len());
+    let mut dropped = Vec::new();
+    for (position, challenger) in (0_u32..).zip(scoreable) {
+        let hash = challenger.content_hash();
+        let same_content = |other: &u32| {
+            hash_of(other) == hash
+                && scoreable
+                    .get(*other as usize)
+                    .is_some_and(|other| other.content() == challenger.content())
+        };
+        match best.entry(hash, same_content, hash_of) {
+            Entry::Vacant(entry) => {
+                entry.insert(position);
+            }
+            Entry::Occupied(mut entry) => {
+                let holder = order::descending(score_of(*entry.get()));
+                // Equal scores leave the place to the earlier item.
+                if order::descending(score_of(position)) < holder {
+                    dropped.push(std::mem::replace(entry.get_mut(), position));
+                } else {
+                    dropped.push(position);
+                }
+            }
+        }
+    }
+    dropped.sort_unstable();
+    dropped
 }

@@ -3,7 +3,7 @@
 use super::observe::Observer;
 use super::place::Place;
 use super::slice::{self, SliceFn};
-use super::{Pipeline, Ranked, check_count, classify};
+use super::{Pipeline, Ranked, check_count, rank};
 use crate::diagnostics::NullTraceCollector;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
@@ -14,7 +14,7 @@ impl Pipeline {
         check_count(items)?;
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
-        let classified = classify::classify(items, &mut observer);
+        let classified = rank::classify(items, &mut observer);
         Ok(self.rank(classified, &mut observer))
     }
 

@@ -1,8 +1,8 @@
 //! Stage 5: what fits the effective budget.
 
 use super::Ranked;
-use super::classify::saturated;
 use super::observe::Observer;
+use super::rank::saturated;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem};

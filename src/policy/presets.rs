@@ -357,7 +357,7 @@ mod tests {
             assert!(total >= 3.0);
             let report = policy.dry_run(std::slice::from_ref(&item), &budget).unwrap();
             assert_eq!(report.total_candidates, 1);
-            for quota in policy.pipeline.slicer().quotas() {
+            for quota in policy.pipeline.slicer().facts().quotas {
                 assert!(0.0 <= quota.require && quota.require <= quota.cap, "{quota:?}");
             }
         }
@@ -378,6 +378,6 @@ mod tests {
 
     #[test]
     fn rag_can_select_while_items_arrive() {
-        assert!(Policy::rag().pipeline.scorer().is_absolute());
+        assert!(Policy::rag().pipeline.scorer().facts().absolute);
     }
 }

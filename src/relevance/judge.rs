@@ -1,11 +1,11 @@
-//! The trait for judges, and what goes in and out.
+//! The question, the trait for judges, what goes in and out, and a judge made of a function.
 
 use std::fmt;
 use std::sync::Arc;
 
 use auto_impl::auto_impl;
 
-use super::{Hint, Question};
+use super::Hint;
 
 /// One text to judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -130,5 +130,109 @@ pub trait Judge: Send + Sync {
 impl fmt::Debug for dyn Judge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// A judge made of a function; see [`judge_fn`].
+pub struct JudgeFn<F> {
+    name: String,
+    judge: Arc<F>,
+}
+
+/// Makes a judge of a function that looks at one text at a time.
+///
+/// ```
+/// use cupel::relevance::{Candidate, Hint, Judge, Question, judge_fn};
+///
+/// let mentions = judge_fn("mentions", |question: &Question, candidate: &Candidate<'_>| {
+///     Hint::new(if candidate.text.contains(question.text()) { 1.0 } else { 0.0 })
+/// });
+/// let verdict = mentions.judge(&Question::new("tea"), &[Candidate::new("a cup of tea", 4)]);
+/// assert_eq!(verdict.unwrap().hints[0].value(), 1.0);
+/// ```
+pub fn judge_fn<F>(name: impl Into<String>, judge: F) -> JudgeFn<F>
+where
+    F: Fn(&Question, &Candidate<'_>) -> Hint + Send + Sync + 'static,
+{
+    JudgeFn { name: name.into(), judge: Arc::new(judge) }
+}
+
+impl<F> Judge for JudgeFn<F>
+where
+    F: Fn(&Question, &Candidate<'_>) -> Hint + Send + Sync + 'static,
+{
+    fn judge(&self, question: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict> {
+        let hints = candidates.iter().map(|candidate| (self.judge)(question, candidate)).collect();
+        let (judge, question) = (Arc::clone(&self.judge), question.clone());
+        Some(Verdict::new(hints, move |candidate| judge(&question, candidate)))
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<F> Clone for JudgeFn<F> {
+    fn clone(&self) -> Self {
+        Self { name: self.name.clone(), judge: Arc::clone(&self.judge) }
+    }
+}
+
+impl<F> fmt::Debug for JudgeFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JudgeFn").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The user's last words, and what has been done about them since.
+///
+/// ```
+/// use cupel::relevance::Question;
+///
+/// let question = Question::new("Why was my card charged twice?").since("looked up order 7731");
+/// assert_eq!(question.text(), "Why was my card charged twice?");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Question {
+    text: Arc<str>,
+    since: Option<Arc<str>>,
+}
+
+impl Question {
+    /// A question in the user's words.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), since: None }
+    }
+
+    /// Adds what an agent has done since it was asked: its calls, and the newest results. A judge
+    /// gives these words less weight.
+    pub fn since(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.since = Some(text.into());
+        self
+    }
+
+    /// The question without what was done since.
+    pub fn alone(mut self) -> Self {
+        self.since = None;
+        self
+    }
+
+    /// The user's words.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What has been done since.
+    #[must_use]
+    pub fn work(&self) -> Option<&str> {
+        self.since.as_deref()
+    }
+}
+
+impl<T: Into<Arc<str>>> From<T> for Question {
+    fn from(text: T) -> Self {
+        Self::new(text)
     }
 }

@@ -7,96 +7,69 @@ use frostem::{Algorithm, Stemmer};
 
 use crate::error::ConfigError;
 
-/// The language of a conversation: which endings of its words do not matter.
-///
-/// A wrong one does little harm, since the question's words lose the same endings as the texts'.
-///
-/// ```
-/// use cupel::relevance::Language;
-///
-/// assert_eq!("german".parse(), Ok(Language::German));
-/// let error = "klingon".parse::<Language>().unwrap_err();
-/// assert!(error.to_string().starts_with(r#"Lexical: language: is "klingon", expected one of none, "#));
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-#[non_exhaustive]
-#[allow(missing_docs)] // each is its own name
-pub enum Language {
-    /// Words as they are.
-    None,
-    Danish,
-    Dutch,
-    #[default]
-    English,
-    Finnish,
-    French,
-    German,
-    Italian,
-    Norwegian,
-    Portuguese,
-    Russian,
-    Spanish,
-    Swedish,
+/// Declares the languages, each by the name that its stemmer has.
+macro_rules! languages {
+    ($(#[$about:meta])* $count:literal $($(#[$default:meta])? $Language:ident $name:literal,)+) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+        #[non_exhaustive]
+        #[allow(missing_docs)] // each is its own name
+        pub enum Language {
+            /// Words as they are.
+            None,
+            $($(#[$default])? $Language,)+
+        }
+
+        impl Language {
+            /// All of them.
+            pub const ALL: [Self; $count] = [Self::None, $(Self::$Language),+];
+
+            /// The name, as files spell it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::None => "none",
+                    $(Self::$Language => $name,)+
+                }
+            }
+
+            pub(super) fn stemmer(self) -> Option<Stemmer> {
+                match self {
+                    Self::None => None,
+                    $(Self::$Language => Some(Stemmer::new(Algorithm::$Language)),)+
+                }
+            }
+        }
+    };
 }
 
-impl Language {
-    /// All of them.
-    pub const ALL: [Self; 13] = [
-        Self::None,
-        Self::Danish,
-        Self::Dutch,
-        Self::English,
-        Self::Finnish,
-        Self::French,
-        Self::German,
-        Self::Italian,
-        Self::Norwegian,
-        Self::Portuguese,
-        Self::Russian,
-        Self::Spanish,
-        Self::Swedish,
-    ];
-
-    /// The name, as files spell it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Danish => "danish",
-            Self::Dutch => "dutch",
-            Self::English => "english",
-            Self::Finnish => "finnish",
-            Self::French => "french",
-            Self::German => "german",
-            Self::Italian => "italian",
-            Self::Norwegian => "norwegian",
-            Self::Portuguese => "portuguese",
-            Self::Russian => "russian",
-            Self::Spanish => "spanish",
-            Self::Swedish => "swedish",
-        }
-    }
-
-    pub(super) fn stemmer(self) -> Option<Stemmer> {
-        let algorithm = match self {
-            Self::None => return None,
-            Self::Danish => Algorithm::Danish,
-            Self::Dutch => Algorithm::Dutch,
-            Self::English => Algorithm::English,
-            Self::Finnish => Algorithm::Finnish,
-            Self::French => Algorithm::French,
-            Self::German => Algorithm::German,
-            Self::Italian => Algorithm::Italian,
-            Self::Norwegian => Algorithm::Norwegian,
-            Self::Portuguese => Algorithm::Portuguese,
-            Self::Russian => Algorithm::Russian,
-            Self::Spanish => Algorithm::Spanish,
-            Self::Swedish => Algorithm::Swedish,
-        };
-        Some(Stemmer::new(algorithm))
-    }
+languages! {
+    /// The language of a conversation: which endings of its words do not matter.
+    ///
+    /// A wrong one does little harm, since the question's words lose the same endings as the texts'.
+    ///
+    /// ```
+    /// use cupel::relevance::Language;
+    ///
+    /// assert_eq!("german".parse(), Ok(Language::German));
+    /// let error = "klingon".parse::<Language>().unwrap_err();
+    /// assert!(error.to_string().starts_with(r#"Lexical: language: is "klingon", expected one of none, "#));
+    /// ```
+    13
+    Danish "danish",
+    Dutch "dutch",
+    #[default] English "english",
+    Finnish "finnish",
+    French "french",
+    German "german",
+    Italian "italian",
+    Norwegian "norwegian",
+    Portuguese "portuguese",
+    Russian "russian",
+    Spanish "spanish",
+    Swedish "swedish",
 }
 
 impl fmt::Display for Language {

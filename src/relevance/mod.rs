@@ -32,12 +32,9 @@
 
 pub(crate) mod apply;
 pub(crate) mod blend;
-mod common;
 mod judge;
-mod judge_fn;
 mod language;
 mod lexical;
-mod question;
 mod task;
 mod vectors;
 
@@ -45,10 +42,8 @@ pub use crate::model::Hint;
 pub(crate) use apply::Judged;
 pub use apply::RelevanceReport;
 pub use blend::{Blend, DEFAULT_BLEND_WEIGHT};
-pub use judge::{Candidate, Judge, Verdict};
-pub use judge_fn::{JudgeFn, judge_fn};
+pub use judge::{Candidate, Judge, JudgeFn, Question, Verdict, judge_fn};
 pub use language::Language;
 pub use lexical::{Corpus, Lexical};
-pub use question::Question;
 pub use task::JudgeTask;
 pub use vectors::{Vectors, cosine};

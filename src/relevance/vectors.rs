@@ -1,12 +1,9 @@
 //! Vectors of texts, remembered, and how close two of them are.
 
 use std::fmt;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{OptionsBuilder, Weighter};
+use crate::text_cache::TextCache;
 
 /// The vectors of texts, each made once per content, in bounded memory: for judges that embed.
 ///
@@ -24,28 +21,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 /// ```
 #[must_use]
 pub struct Vectors {
-    cache: Cache<Key, Arc<[f32]>, Weight, RandomState>,
-    /// With a seed of its own, so that nobody can prepare texts that collide.
-    hasher: foldhash::quality::RandomState,
-}
-
-/// What tells texts apart.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    hash: u64,
-    bytes: usize,
-}
-
-#[derive(Clone)]
-struct Weight;
-
-/// What an entry takes beside its numbers.
-const ENTRY_BYTES: u64 = 72;
-
-impl Weighter<Key, Arc<[f32]>> for Weight {
-    fn weight(&self, _: &Key, vector: &Arc<[f32]>) -> u64 {
-        size_of_val(&**vector) as u64 + ENTRY_BYTES
-    }
+    cache: TextCache<Arc<[f32]>>,
 }
 
 impl Vectors {
@@ -60,33 +36,18 @@ impl Vectors {
 
     /// Keeps up to so many bytes; 0 keeps nothing.
     pub fn with_capacity(bytes: u64) -> Self {
-        let entries = usize::try_from(bytes / 1_024).unwrap_or(usize::MAX).clamp(1, 1 << 20);
-        let shards = usize::try_from((bytes >> 20).clamp(1, 16)).unwrap_or(1);
-        let hasher = RandomState::default;
-        let options = OptionsBuilder::new()
-            .shards(shards)
-            .estimated_items_capacity(entries)
-            .weight_capacity(bytes)
-            .build();
-        let cache = match options {
-            Ok(options) => {
-                Cache::with_options(options, Weight, hasher(), DefaultLifecycle::default())
-            }
-            // Only for options that are not set.
-            Err(_) => Cache::with(entries, bytes, Weight, hasher(), DefaultLifecycle::default()),
-        };
-        Self { cache, hasher: foldhash::quality::RandomState::default() }
+        Self { cache: TextCache::new(bytes, 1_024, |vector| size_of_val(&**vector)) }
     }
 
     /// What is remembered of a text.
     #[must_use]
     pub fn get(&self, text: &str) -> Option<Arc<[f32]>> {
-        self.cache.get(&self.key(text))
+        self.cache.get(&self.cache.key(text, ()))
     }
 
     /// Remembers a text's vector.
     pub fn insert(&self, text: &str, vector: impl Into<Arc<[f32]>>) {
-        self.cache.insert(self.key(text), vector.into());
+        self.cache.insert(self.cache.key(text, ()), vector.into());
     }
 
     /// How many texts are remembered.
@@ -104,11 +65,7 @@ impl Vectors {
     /// The bytes that takes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.cache.weight()
-    }
-
-    fn key(&self, text: &str) -> Key {
-        Key { hash: self.hasher.hash_one(text.as_bytes()), bytes: text.len() }
+        self.cache.bytes()
     }
 }
 

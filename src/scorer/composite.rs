@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ScoreParts, Scorer, detect_cycles};
+use super::{ScoreParts, Scorer, ScorerFacts, detect_cycles};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -99,16 +99,16 @@ impl Scorer for CompositeScorer {
         wholes
     }
 
-    fn is_absolute(&self) -> bool {
-        self.children.iter().all(|child| child.scorer.is_absolute())
-    }
-
-    fn depends_on_time(&self) -> bool {
-        self.children.iter().any(|child| child.scorer.depends_on_time())
+    fn facts(&self) -> ScorerFacts {
+        let children = || self.children.iter().map(|child| child.scorer.facts());
+        ScorerFacts {
+            absolute: children().all(|facts| facts.absolute),
+            depends_on_time: children().any(|facts| facts.depends_on_time),
+        }
     }
 
     fn freeze(&self) -> Option<Arc<dyn Scorer>> {
-        if !self.depends_on_time() {
+        if !self.facts().depends_on_time {
             return None;
         }
         let freeze = |child: &Child| Child {

@@ -3,18 +3,22 @@
 use std::collections::HashSet;
 
 use super::Scorer;
-use crate::error::CupelError;
+use crate::error::{ConfigError, CupelError};
 
 type Identity = (usize, &'static str);
 
-/// Walks the graph below `root`, by identity, and fails on a cycle.
+/// Levels of scorers inside each other. Scoring and dropping them takes stack for every level.
+const DEEPEST: usize = 256;
+
+/// Walks the graph below `root`, by identity, and fails on a cycle or where it
+/// is too deep.
 ///
 /// Immutable scorers cannot form one; a custom scorer that receives its children late can.
 pub(crate) fn detect_cycles(root: &dyn Scorer) -> Result<(), CupelError> {
     let mut walk = Walk::default();
     walk.visit(root);
     match walk.culprit {
-        Some(scorer) => Err(CupelError::ScorerCycle { scorer }),
+        Some(error) => Err(error),
         None => Ok(()),
     }
 }
@@ -23,7 +27,7 @@ pub(crate) fn detect_cycles(root: &dyn Scorer) -> Result<(), CupelError> {
 struct Walk {
     visited: HashSet<Identity>,
     path: HashSet<Identity>,
-    culprit: Option<String>,
+    culprit: Option<CupelError>,
 }
 
 impl Walk {
@@ -33,7 +37,13 @@ impl Walk {
         }
         let identity = node.identity();
         if self.path.contains(&identity) {
-            self.culprit = Some(node.name().to_owned());
+            self.culprit = Some(CupelError::ScorerCycle { scorer: node.name().to_owned() });
+            return;
+        }
+        if self.path.len() >= DEEPEST {
+            let message = format!("nested more than {DEEPEST} levels deep, the limit is {DEEPEST}");
+            let error = ConfigError::new(node.name(), "scorer", message);
+            self.culprit = Some(CupelError::ScorerConfig(error));
             return;
         }
         if !self.visited.insert(identity) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use auto_impl::auto_impl;
 use chrono::{DateTime, Utc};
 
-use super::{ScoreParts, Scorer};
+use super::{ScoreParts, Scorer, ScorerFacts};
 use crate::config::{Path, Problems};
 use crate::error::{ConfigError, CupelError};
 use crate::model::ContextItem;
@@ -234,12 +234,8 @@ impl Scorer for DecayScorer {
         items.iter().map(explain).collect()
     }
 
-    fn is_absolute(&self) -> bool {
-        true
-    }
-
-    fn depends_on_time(&self) -> bool {
-        true
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::ABSOLUTE.with_time(true)
     }
 
     fn freeze(&self) -> Option<Arc<dyn Scorer>> {

@@ -27,6 +27,7 @@ use crate::model::ContextItem;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
 pub struct ScoreParts {
     /// The scorer's name.
@@ -51,6 +52,9 @@ pub struct ScoreParts {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub parts: Vec<ScoreParts>,
 }
+
+#[cfg(feature = "serde")]
+crate::model::serde_by_name!(read ScoreParts);
 
 impl ScoreParts {
     /// A score that was made of nothing else.

@@ -1,7 +1,7 @@
 //! Scores by what an item is.
 
 use super::explained::leaves;
-use super::{ScoreParts, Scorer};
+use super::{ScoreParts, Scorer, ScorerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, KindMap};
@@ -80,8 +80,8 @@ impl Scorer for KindScorer {
         leaves(self, items, |item| Some(item.kind().to_string()))
     }
 
-    fn is_absolute(&self) -> bool {
-        true
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::ABSOLUTE
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

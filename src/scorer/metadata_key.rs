@@ -1,7 +1,7 @@
 //! Boosts items that carry a certain metadata value.
 
 use super::explained::leaves;
-use super::{ScoreParts, Scorer};
+use super::{ScoreParts, Scorer, ScorerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -72,8 +72,8 @@ impl Scorer for MetadataKeyScorer {
         })
     }
 
-    fn is_absolute(&self) -> bool {
-        true
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::ABSOLUTE
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

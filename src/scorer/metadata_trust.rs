@@ -1,7 +1,7 @@
 //! Passes a trust value from the metadata through.
 
 use super::explained::leaves;
-use super::{ScoreParts, Scorer};
+use super::{ScoreParts, Scorer, ScorerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -62,8 +62,8 @@ impl Scorer for MetadataTrustScorer {
         })
     }
 
-    fn is_absolute(&self) -> bool {
-        true
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::ABSOLUTE
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

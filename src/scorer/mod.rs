@@ -3,7 +3,8 @@
 //! A scorer of your own needs one method. This one prefers short texts:
 //!
 //! ```
-//! use cupel::{ContextItem, Scorer};
+//! use cupel::scorer::{Scorer, ScorerFacts};
+//! use cupel::ContextItem;
 //!
 //! struct Brevity;
 //!
@@ -13,8 +14,8 @@
 //!     }
 //!
 //!     // The score depends on the item alone, so it can be given while items still arrive.
-//!     fn is_absolute(&self) -> bool {
-//!         true
+//!     fn facts(&self) -> ScorerFacts {
+//!         ScorerFacts::ABSOLUTE
 //!     }
 //! }
 //!
@@ -68,6 +69,32 @@ pub use reflexive::ReflexiveScorer;
 pub use scaled::ScaledScorer;
 pub use tag::TagScorer;
 
+/// Properties of a [`Scorer`], as it declares them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ScorerFacts {
+    /// `true` if the score depends on the item alone, and not on the other candidates. Selecting
+    /// while items arrive needs an absolute scorer.
+    pub absolute: bool,
+    /// `true` if the score depends on the time of scoring.
+    pub depends_on_time: bool,
+}
+
+impl ScorerFacts {
+    /// Facts of a scorer that compares an item with the others.
+    pub const RELATIVE: Self = Self { absolute: false, depends_on_time: false };
+
+    /// Facts of a scorer that looks at one item alone.
+    pub const ABSOLUTE: Self = Self { absolute: true, depends_on_time: false };
+
+    /// Sets whether the score depends on the time of scoring.
+    #[must_use]
+    pub const fn with_time(mut self, depends_on_time: bool) -> Self {
+        self.depends_on_time = depends_on_time;
+        self
+    }
+}
+
 /// Gives an item a relevance score, alone or among its peers.
 ///
 /// A scorer is a pure function: same input, same score, no side effects.
@@ -94,23 +121,17 @@ pub trait Scorer: Send + Sync {
         explained::leaves(self, items, |_| None)
     }
 
-    /// Whether the score depends on the item alone, and not on the other candidates.
-    ///
-    /// Selecting while items arrive needs an absolute scorer. The default is `false`.
-    fn is_absolute(&self) -> bool {
-        false
-    }
-
-    /// Whether the score depends on the time of scoring.
-    fn depends_on_time(&self) -> bool {
-        false
+    /// Properties that the rest of the library asks for; [`ScorerFacts::RELATIVE`] unless
+    /// overridden.
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::RELATIVE
     }
 
     /// This scorer with its clock stopped now; none when it does not depend on time.
     ///
     /// Selecting while items arrive scores them at different moments, and must not let an item
-    /// lose because it came late. A scorer that [depends on time](Self::depends_on_time) and does
-    /// not override this cannot be used for it.
+    /// lose because it came late. A scorer that [depends on time](ScorerFacts::depends_on_time) and
+    /// does not override this cannot be used for it.
     fn freeze(&self) -> Option<Arc<dyn Scorer>> {
         None
     }

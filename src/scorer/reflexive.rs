@@ -1,7 +1,7 @@
 //! Passes the caller's own relevance signal through.
 
 use super::explained::leaves;
-use super::{ScoreParts, Scorer};
+use super::{ScoreParts, Scorer, ScorerFacts};
 use crate::model::ContextItem;
 
 /// The item's `futureRelevanceHint`, clamped to `[0.0, 1.0]`; 0.0 when absent or not finite.
@@ -33,8 +33,8 @@ impl Scorer for ReflexiveScorer {
         })
     }
 
-    fn is_absolute(&self) -> bool {
-        true
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::ABSOLUTE
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ScoreParts, Scorer, detect_cycles};
+use super::{ScoreParts, Scorer, ScorerFacts, detect_cycles};
 use crate::error::CupelError;
 use crate::model::ContextItem;
 
@@ -33,7 +33,8 @@ impl ScaledScorer {
     ///
     /// # Errors
     ///
-    /// [`CupelError::ScorerCycle`] when the inner scorer is part of its own dependency graph.
+    /// [`CupelError::ScorerCycle`] when the inner scorer is part of its own dependency graph;
+    /// [`CupelError::ScorerConfig`] when scorers nest more than 256 levels deep.
     pub fn new(inner: impl Scorer + 'static) -> Result<Self, CupelError> {
         let scaled = Self { inner: Arc::new(inner) };
         detect_cycles(&scaled)?;
@@ -100,8 +101,8 @@ impl Scorer for ScaledScorer {
         parts.into_iter().map(whole).collect()
     }
 
-    fn depends_on_time(&self) -> bool {
-        self.inner.depends_on_time()
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts { absolute: false, ..self.inner.facts() }
     }
 
     fn steps(&self, items: &[ContextItem]) -> u64 {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::explained::leaves;
-use super::{ScoreParts, Scorer};
+use super::{ScoreParts, Scorer, ScorerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;
@@ -117,8 +117,8 @@ impl Scorer for TagScorer {
         })
     }
 
-    fn is_absolute(&self) -> bool {
-        true
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::ABSOLUTE
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

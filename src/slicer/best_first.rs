@@ -1,10 +1,9 @@
 //! Takes items by score until the budget is full.
 
 use super::greedy::{fill, prepare_fill};
-use super::{Monotonicity, PreparedSlice, Sliced, Slicer, StreamOrder};
+use super::{Monotonicity, PreparedSlice, Sliced, Slicer, SlicerFacts, StreamOrder};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
-use crate::order;
 
 /// Fills the budget from the best score down, in one pass.
 ///
@@ -31,36 +30,21 @@ impl Slicer for BestFirstSlice {
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
     ) -> Result<Sliced, CupelError> {
-        Ok(fill(items, budget, score))
+        Ok(fill(items, budget, StreamOrder::Score))
     }
 
     fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-        prepare_fill(items, by_score(items))
+        prepare_fill(items, StreamOrder::Score)
     }
 
-    fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
-        Some(by_score(items))
-    }
-
-    fn stream_order(&self) -> Option<StreamOrder> {
-        Some(StreamOrder::Score)
-    }
-
-    // As for `GreedySlice`, of which the specification says so.
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::Monotonic
+    // Monotonic as `GreedySlice` is, of which the specification says so.
+    fn facts(&self) -> SlicerFacts {
+        SlicerFacts::default()
+            .with_monotonicity(Monotonicity::Monotonic)
+            .with_one_pass(StreamOrder::Score)
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
     }
-}
-
-fn score(scored: &ScoredItem<'_>) -> f64 {
-    scored.score()
-}
-
-/// Positions by score, the highest first, equal ones in their given order.
-pub(super) fn by_score(items: &[ScoredItem<'_>]) -> Vec<u32> {
-    order::by_score_descending(items.iter().map(ScoredItem::score))
 }

@@ -133,10 +133,6 @@ macro_rules! count_slicer {
         }
 
         impl Slicer for $Slicer {
-            fn filling_order(&self) -> crate::slicer::StreamOrder {
-                self.$inner.filling_order()
-            }
-
             fn slice(
                 &self,
                 items: &[ScoredItem<'_>],
@@ -157,16 +153,14 @@ macro_rules! count_slicer {
                 self.$inner.steps(candidates, target_tokens)
             }
 
-            fn monotonicity(&self) -> Monotonicity {
-                Monotonicity::NonMonotonic
-            }
-
-            fn quotas(&self) -> Vec<KindQuota> {
-                self.entries.iter().map(CountQuotaEntry::as_quota).collect()
-            }
-
-            fn is_count_quota(&self) -> bool {
-                true
+            fn facts(&self) -> SlicerFacts {
+                SlicerFacts {
+                    monotonicity: Monotonicity::NonMonotonic,
+                    order: self.$inner.facts().order,
+                    quota_unit: Some(QuotaUnit::Items),
+                    quotas: self.entries.iter().map(CountQuotaEntry::as_quota).collect(),
+                    ..SlicerFacts::default()
+                }
             }
 
             fn as_any(&self) -> Option<&dyn std::any::Any> {

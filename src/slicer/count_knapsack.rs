@@ -2,7 +2,8 @@
 
 use super::count::{CountPhases, check_entries, count_slicer};
 use super::{
-    CountQuotaEntry, KindQuota, KnapsackSlice, Monotonicity, ScarcityBehavior, Sliced, Slicer,
+    CountQuotaEntry, KnapsackSlice, Monotonicity, QuotaUnit, ScarcityBehavior, Sliced, Slicer,
+    SlicerFacts,
 };
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};

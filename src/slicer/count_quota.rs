@@ -1,9 +1,13 @@
 //! Item counts per kind over any slicer but the knapsack.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::count::{CountPhases, check_entries, count_slicer};
-use super::{CountQuotaEntry, KindQuota, Monotonicity, ScarcityBehavior, Sliced, Slicer};
+use super::{
+    CountQuotaEntry, KnapsackSlice, Monotonicity, QuotaUnit, ScarcityBehavior, Sliced, Slicer,
+    SlicerFacts,
+};
 use crate::config::Path;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
@@ -51,7 +55,7 @@ impl CountQuotaSlice {
         scarcity: ScarcityBehavior,
     ) -> Result<Self, CupelError> {
         let mut problems = check_entries(&entries);
-        if inner.is_knapsack() {
+        if inner.as_any().is_some_and(<dyn Any>::is::<KnapsackSlice>) {
             let message = "must not be a knapsack (KnapsackSlice); use greedy, or \
                            count_constrained_knapsack instead of count_quota";
             problems.add(&Path::Root.key("inner"), message);

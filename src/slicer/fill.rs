@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use super::best_first::by_score;
-use super::greedy::by_density;
 use super::quota::percent_of;
-use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, StreamOrder};
+use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, SlicerFacts};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, KindMap, ScoredItem};
 
@@ -96,8 +94,9 @@ impl Slicer for FillSlice {
         if items.is_empty() || target <= 0 {
             return Ok(sliced);
         }
+        let facts = self.inner.facts();
         let mut rooms = KindMap::default();
-        for quota in self.inner.quotas() {
+        for quota in facts.quotas {
             rooms.get_or_insert(&quota.kind, Room::of(&quota, target));
         }
         let mut taken = vec![false; items.len()];
@@ -112,11 +111,7 @@ impl Slicer for FillSlice {
             }
         }
         // One pass is enough: neither the rest nor any room grows.
-        let order = match self.inner.filling_order() {
-            StreamOrder::Density => by_density(items),
-            StreamOrder::Score => by_score(items),
-        };
-        for position in order {
+        for position in facts.order.positions(items) {
             let position = position as usize;
             let Some(scored) = items.get(position).filter(|_| taken.get(position) == Some(&false))
             else {
@@ -139,24 +134,9 @@ impl Slicer for FillSlice {
         self.inner.steps(candidates, target_tokens).saturating_add(own)
     }
 
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::NonMonotonic
-    }
-
-    fn filling_order(&self) -> StreamOrder {
-        self.inner.filling_order()
-    }
-
-    fn quotas(&self) -> Vec<KindQuota> {
-        self.inner.quotas()
-    }
-
-    fn is_quota(&self) -> bool {
-        self.inner.is_quota()
-    }
-
-    fn is_count_quota(&self) -> bool {
-        self.inner.is_count_quota()
+    fn facts(&self) -> SlicerFacts {
+        let (monotonicity, streams) = (Monotonicity::NonMonotonic, false);
+        SlicerFacts { monotonicity, streams, granularity: 1, ..self.inner.facts() }
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

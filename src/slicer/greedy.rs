@@ -1,9 +1,9 @@
 //! Takes items by score per token until the budget is full.
 
-use super::{Monotonicity, PreparedSlice, Sliced, Slicer, StreamOrder};
+use super::{Monotonicity, PreparedSlice, Sliced, Slicer, SlicerFacts, StreamOrder};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
-use crate::order;
+use crate::order::Ranking;
 
 /// Fills the budget with the items that give most score per token, in one pass.
 ///
@@ -23,44 +23,23 @@ use crate::order;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GreedySlice;
 
-/// Score per token; the largest finite number for items without tokens.
-pub(crate) fn density(score: f64, tokens: i64) -> f64 {
-    if tokens == 0 { f64::MAX } else { score / tokens as f64 }
-}
-
-/// Positions by score per token, the most first, equal ones in their given order.
-pub(super) fn by_density(items: &[ScoredItem<'_>]) -> Vec<u32> {
-    order::by_score_descending(items.iter().map(|scored| density(scored.score(), scored.tokens())))
-}
-
 impl Slicer for GreedySlice {
     fn slice(
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
     ) -> Result<Sliced, CupelError> {
-        let by = |scored: &ScoredItem<'_>| density(scored.score(), scored.tokens());
-        Ok(fill(items, budget, by))
+        Ok(fill(items, budget, StreamOrder::Density))
     }
 
     fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-        prepare_fill(items, by_density(items))
+        prepare_fill(items, StreamOrder::Density)
     }
 
-    fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
-        Some(by_density(items))
-    }
-
-    fn is_greedy(&self) -> bool {
-        true
-    }
-
-    fn stream_order(&self) -> Option<StreamOrder> {
-        Some(StreamOrder::Density)
-    }
-
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::Monotonic
+    fn facts(&self) -> SlicerFacts {
+        SlicerFacts::default()
+            .with_monotonicity(Monotonicity::Monotonic)
+            .with_one_pass(StreamOrder::Density)
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {
@@ -68,17 +47,13 @@ impl Slicer for GreedySlice {
     }
 }
 
-/// Takes whatever fits, from the highest value of `by` down.
-pub(super) fn fill(
-    items: &[ScoredItem<'_>],
-    budget: &ContextBudget,
-    by: impl Fn(&ScoredItem<'_>) -> f64,
-) -> Sliced {
+/// Takes whatever fits in this order.
+pub(super) fn fill(items: &[ScoredItem<'_>], budget: &ContextBudget, order: StreamOrder) -> Sliced {
     if items.is_empty() || budget.target_tokens() <= 0 {
         return Sliced::default();
     }
     let left = Left::count(items);
-    let mut ranking = order::Ranking::new(items.iter().map(by));
+    let mut ranking = Ranking::new(order.values(items));
     let mut filling = Filling::new(items, budget, left);
     let mut count = left.likely_selected(filling.remaining);
     while let Some(best) = ranking.next_best(count) {
@@ -92,7 +67,11 @@ pub(super) fn fill(
 }
 
 /// Takes whatever fits in this order, for one budget after another.
-pub(super) fn prepare_fill<'s>(items: &'s [ScoredItem<'s>], order: Vec<u32>) -> PreparedSlice<'s> {
+pub(super) fn prepare_fill<'s>(
+    items: &'s [ScoredItem<'s>],
+    order: StreamOrder,
+) -> PreparedSlice<'s> {
+    let order = order.positions(items);
     let left = Left::count(items);
     Box::new(move |budget| {
         let mut filling = Filling::new(items, budget, left);

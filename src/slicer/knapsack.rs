@@ -1,6 +1,6 @@
 //! The best total score for a discretised budget, by dynamic programming.
 
-use super::{Monotonicity, Sliced, Slicer};
+use super::{Monotonicity, Sliced, Slicer, SlicerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
@@ -177,8 +177,11 @@ impl Slicer for KnapsackSlice {
         Ok(sliced)
     }
 
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::Monotonic
+    fn facts(&self) -> SlicerFacts {
+        // Buckets that widen with the target change with every token of it.
+        let granularity = if self.widen_buckets { 1 } else { self.bucket_size };
+        let monotonicity = Monotonicity::Monotonic;
+        SlicerFacts { monotonicity, granularity, ..SlicerFacts::default() }
     }
 
     /// One step a cell, though the cells of dominated candidates are never computed.
@@ -187,15 +190,6 @@ impl Slicer for KnapsackSlice {
         let table = (candidates as u64).saturating_mul(capacity);
         let table = if self.widen_buckets { table.min(Self::MAX_CELLS) } else { table };
         table.max((candidates as u64).saturating_mul(64))
-    }
-
-    fn granularity(&self) -> i64 {
-        // Buckets that widen with the target change with every token of it.
-        if self.widen_buckets { 1 } else { self.bucket_size }
-    }
-
-    fn is_knapsack(&self) -> bool {
-        true
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

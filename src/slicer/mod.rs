@@ -154,6 +154,65 @@ pub enum QuotaUnit {
     Items,
 }
 
+/// Properties of a [`Slicer`], as it declares them.
+///
+/// ```
+/// use cupel::slicer::{Monotonicity, SlicerFacts};
+///
+/// let facts = SlicerFacts::default().with_monotonicity(Monotonicity::Monotonic);
+/// assert_eq!((facts.granularity, facts.streams), (1, false));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SlicerFacts {
+    /// Monotonicity of the selection; budget simulation asks for it.
+    pub monotonicity: Monotonicity,
+    /// Order in which the slicer, or the innermost one that fills for it, takes items.
+    pub order: StreamOrder,
+    /// `true` if the slicer goes through the items once in [`order`](Self::order) and takes
+    /// whatever still fits.
+    ///
+    /// A [`StreamSlice`] then stands in for it while items arrive, and [`Slicer::slice`] is not
+    /// called. The smallest budget that selects an item is computed instead of tried.
+    pub streams: bool,
+    /// Step of the target, in tokens, at which the selection may change. It may also change from
+    /// a target of 0 to 1.
+    pub granularity: i64,
+    /// Unit of the quotas that the slicer enforces; none if it enforces none.
+    pub quota_unit: Option<QuotaUnit>,
+    /// Shares or counts that the slicer gives to kinds.
+    pub quotas: Vec<KindQuota>,
+}
+
+impl Default for SlicerFacts {
+    fn default() -> Self {
+        Self {
+            monotonicity: Monotonicity::default(),
+            order: StreamOrder::default(),
+            streams: false,
+            granularity: 1,
+            quota_unit: None,
+            quotas: Vec::new(),
+        }
+    }
+}
+
+impl SlicerFacts {
+    /// Sets the monotonicity of the selection.
+    #[must_use]
+    pub fn with_monotonicity(mut self, monotonicity: Monotonicity) -> Self {
+        self.monotonicity = monotonicity;
+        self
+    }
+
+    /// Declares that one pass in this order selects what the slicer does.
+    #[must_use]
+    pub fn with_one_pass(mut self, order: StreamOrder) -> Self {
+        (self.order, self.streams) = (order, true);
+        self
+    }
+}
+
 /// Selects a subset of the items that fits the budget.
 #[auto_impl(Arc, Box)]
 pub trait Slicer: Send + Sync {
@@ -176,14 +235,9 @@ pub trait Slicer: Send + Sync {
         Box::new(move |budget| self.slice(items, budget))
     }
 
-    /// Whether budget simulation may take inclusion to be monotonic.
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::Undeclared
-    }
-
-    /// The shares or counts this slicer gives to kinds; none unless it has quotas.
-    fn quotas(&self) -> Vec<KindQuota> {
-        Vec::new()
+    /// Properties that the rest of the library asks for. The default declares nothing.
+    fn facts(&self) -> SlicerFacts {
+        SlicerFacts::default()
     }
 
     /// About how long slicing takes, in steps of roughly a nanosecond.
@@ -194,50 +248,9 @@ pub trait Slicer: Send + Sync {
         (candidates as u64).saturating_mul(64)
     }
 
-    /// The order in which this slicer takes whatever still fits, as positions; none when it does
-    /// not go through the items once in a fixed order.
-    ///
-    /// Such a slicer lets the smallest budget that selects an item be computed instead of tried.
-    fn one_pass_order(&self, items: &[ScoredItem<'_>]) -> Option<Vec<u32>> {
-        let _ = items;
-        None
-    }
-
-    /// The selection changes only where the target is a multiple of this many tokens, and from
-    /// nothing at a target of 0 to that of 1.
-    fn granularity(&self) -> i64 {
-        1
-    }
-
-    /// The order in which a [`StreamSlice`] selects what this slicer does while items arrive; none
-    /// when nothing can.
-    fn stream_order(&self) -> Option<StreamOrder> {
-        None
-    }
-
-    /// Which items this slicer, or the innermost one that fills for it, takes first.
-    fn filling_order(&self) -> StreamOrder {
-        self.stream_order().unwrap_or_default()
-    }
-
-    /// Whether this is a [`GreedySlice`].
-    fn is_greedy(&self) -> bool {
-        false
-    }
-
-    /// Whether this is a [`QuotaSlice`].
-    fn is_quota(&self) -> bool {
-        false
-    }
-
     /// Whether this slicer enforces item counts per kind.
     fn is_count_quota(&self) -> bool {
-        false
-    }
-
-    /// Whether this is a [`KnapsackSlice`].
-    fn is_knapsack(&self) -> bool {
-        false
+        self.facts().quota_unit == Some(QuotaUnit::Items)
     }
 
     /// The name to use in messages; the type's name unless overridden.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, StreamOrder};
+use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, SlicerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, KindMap, ScoredItem};
@@ -284,26 +284,21 @@ impl Slicer for QuotaSlice {
         self.inner.steps(candidates, target_tokens)
     }
 
-    fn monotonicity(&self) -> Monotonicity {
-        Monotonicity::NonMonotonic
-    }
-
-    fn filling_order(&self) -> StreamOrder {
-        self.inner.filling_order()
-    }
-
-    fn quotas(&self) -> Vec<KindQuota> {
+    fn facts(&self) -> SlicerFacts {
+        let unit = QuotaUnit::Percent;
         let quota = |(kind, require, cap): (&ContextKind, f64, f64)| KindQuota {
             kind: kind.clone(),
-            unit: QuotaUnit::Percent,
+            unit,
             require,
             cap,
         };
-        self.quotas.iter().map(quota).collect()
-    }
-
-    fn is_quota(&self) -> bool {
-        true
+        SlicerFacts {
+            monotonicity: Monotonicity::NonMonotonic,
+            order: self.inner.facts().order,
+            quota_unit: Some(unit),
+            quotas: self.quotas.iter().map(quota).collect(),
+            ..SlicerFacts::default()
+        }
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

@@ -84,26 +84,23 @@
 //! [`StreamSlice::is_settled`] tells when nothing that can still come would change the selection.
 
 mod bounds;
-mod contents;
 mod dedup;
 mod item;
-mod node;
+mod kept;
 mod reach;
 mod room;
-mod totals;
-mod tree;
 
 use std::fmt;
 
 use crate::error::{ConfigError, CupelError};
 
 pub use bounds::StreamBounds;
-pub use contents::StreamContent;
 use dedup::Deduplication;
+pub use dedup::StreamContent;
 use item::Key;
 pub use item::{Sequence, StreamItem, StreamOrder, StreamPush, StreamSelection};
+use kept::Kept;
 use reach::ReachRule;
-use tree::Tree;
 
 /// Selects what [`GreedySlice`](crate::GreedySlice) would, or
 /// [`BestFirstSlice`](crate::BestFirstSlice), from items that arrive one by one.
@@ -118,7 +115,7 @@ use tree::Tree;
 #[derive(Clone)]
 pub struct StreamSlice<P> {
     budget: i64,
-    kept: Tree<P>,
+    kept: Kept<P>,
     rule: Rule<P>,
 }
 
@@ -136,7 +133,7 @@ impl<P> StreamSlice<P> {
     pub fn new(budget: i64) -> Self {
         let budget = budget.max(0);
         let rule = Rule::Plain(ReachRule::new(budget.unsigned_abs()));
-        Self { budget, kept: Tree::new(StreamOrder::default()), rule }
+        Self { budget, kept: Kept::new(StreamOrder::default()), rule }
     }
 
     /// Sets which items come first: those with most score per token unless set. What has arrived
@@ -153,7 +150,7 @@ impl<P> StreamSlice<P> {
     #[must_use]
     pub fn order(mut self, order: StreamOrder) -> Self {
         let arrived = self.clear();
-        self.kept = Tree::new(order);
+        self.kept = Kept::new(order);
         for item in arrived {
             // Nothing is lost that could have been selected: whoever sets an order sets it first.
             let _ = self.push(item);
@@ -206,7 +203,7 @@ impl<P> StreamSlice<P> {
     fn with_deduplication(budget: i64, rule: Deduplication<P>) -> Self {
         Self {
             budget: budget.max(0),
-            kept: Tree::new(StreamOrder::default()),
+            kept: Kept::new(StreamOrder::default()),
             rule: Rule::Deduplicating(rule),
         }
     }
@@ -301,7 +298,7 @@ impl<P> StreamSlice<P> {
 
     fn clear(&mut self) -> Vec<StreamItem<P>> {
         let order = self.kept.order();
-        let all = std::mem::replace(&mut self.kept, Tree::new(order)).into_items();
+        let all = std::mem::replace(&mut self.kept, Kept::new(order)).into_items();
         if let Rule::Deduplicating(rule) = &mut self.rule {
             rule.forget(order, &all);
         }

@@ -44,20 +44,11 @@
 //! [`SelectionReportAssertionError`], for tests that return `Result` and for helpers that collect
 //! failures.
 
-mod aggregate;
-mod assertions;
-mod budget;
 mod chain;
-mod error;
-mod exclusion;
-mod inclusion;
-mod ordering;
+mod excluded;
+mod included;
 mod reason_kind;
 mod text;
 
-pub use chain::SelectionReportAssertionChain;
-pub use error::SelectionReportAssertionError;
+pub use chain::{SelectionReportAssertionChain, SelectionReportAssertionError};
 pub use reason_kind::ReasonKind;
-
-/// What the `try_` form of an assertion returns.
-type Outcome<'a> = Result<SelectionReportAssertionChain<'a>, SelectionReportAssertionError>;

@@ -3,11 +3,23 @@
 use std::fmt;
 
 use crate::diagnostics::ExclusionReason;
+use crate::model::reasons;
 
 /// One variant for each reason, with the reason's name.
 macro_rules! reason_kind {
-    ($(#[$meta:meta])* $($variant:ident),+ $(,)?) => {
-        $(#[$meta])*
+    ($($variant:ident,)+) => {
+        /// The variant of an [`ExclusionReason`], to name a reason without inventing its fields.
+        ///
+        /// Assertions take `impl Into<ReasonKind>`: either a variant or a reference to a reason, of which
+        /// only the variant counts.
+        ///
+        /// ```
+        /// use cupel::ExclusionReason;
+        /// use cupel::testing::ReasonKind;
+        ///
+        /// let reason = ExclusionReason::BudgetExceeded { item_tokens: 9, available_tokens: 4 };
+        /// assert_eq!(ReasonKind::from(&reason), ReasonKind::BudgetExceeded);
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ReasonKind<'a> {
@@ -41,30 +53,7 @@ macro_rules! reason_kind {
     };
 }
 
-reason_kind! {
-    /// The variant of an [`ExclusionReason`], to name a reason without inventing its fields.
-    ///
-    /// Assertions take `impl Into<ReasonKind>`: either a variant or a reference to a reason, of which
-    /// only the variant counts.
-    ///
-    /// ```
-    /// use cupel::ExclusionReason;
-    /// use cupel::testing::ReasonKind;
-    ///
-    /// let reason = ExclusionReason::BudgetExceeded { item_tokens: 9, available_tokens: 4 };
-    /// assert_eq!(ReasonKind::from(&reason), ReasonKind::BudgetExceeded);
-    /// ```
-    BudgetExceeded,
-    ScoredTooLow,
-    Deduplicated,
-    QuotaCapExceeded,
-    QuotaRequireDisplaced,
-    NegativeTokens,
-    PinnedOverride,
-    Filtered,
-    CountCapExceeded,
-    CountRequireCandidatesExhausted,
-}
+reasons!(reason_kind);
 
 impl fmt::Display for ReasonKind<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,19 +1,22 @@
-//! A counter that remembers what it has counted.
+//! A counter that remembers what it has counted, and one of them for each encoding and process.
+//!
+//! An agent sends nearly the same messages on every turn, and a second client sends the same
+//! system prompt: whoever counts them, they are counted once.
 
-use std::convert::Infallible;
 use std::fmt;
+use std::sync::{Arc, LazyLock};
 
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{OptionsBuilder, Weighter};
-
-use super::TokenCounter;
+#[cfg(feature = "tiktoken")]
+use super::BpeCounter;
+use super::{ClaudeTokenizer, Encoding, HeuristicCounter, TokenCounter};
+use crate::text_cache::TextCache;
 
 /// Counts each text once, for as long as the text is in use.
 ///
 /// An agent sends nearly the same messages again on every turn, and counting is the dearest part
-/// of a turn. The cache is shared between threads, holds a bounded number of bytes, and drops what
-/// was not asked for lately. Its keys are the texts themselves, so a hit is never another text's
-/// count; two threads that ask for the same new text count it once.
+/// of a turn. The cache is shared between threads, takes a bounded number of bytes, and drops what
+/// was not asked for lately. It keeps a hash of each text and its length, not the text: a text of
+/// any size is counted once. Two threads that ask for the same new text count it once, too.
 ///
 /// ```
 /// use cupel::tokens::{CachedCounter, HeuristicCounter, TokenCounter};
@@ -23,59 +26,23 @@ use super::TokenCounter;
 /// counter.count("What is the status?"); // looked up
 /// assert_eq!(counter.len(), 1);
 /// ```
-// `quick_cache` rather than `moka`: two small dependencies instead of a dozen, no thread, no
-// clock; a hit sets one atomic bit under a shared lock.
 pub struct CachedCounter<C> {
     counter: C,
-    cache: Cache<String, i64, TextWeight, foldhash::fast::RandomState>,
+    cache: TextCache<i64>,
 }
 
-/// About 32,000 messages of one kilobyte.
+/// About 460,000 texts.
 const DEFAULT_CAPACITY: u64 = 32 << 20;
 
-/// A text larger than a shard is not kept, so shards stay large.
-const SHARD_BYTES: u64 = 4 << 20;
-
-/// What an entry takes beside its text.
-const ENTRY_BYTES: u64 = 64;
-
-#[derive(Clone)]
-struct TextWeight;
-
-impl Weighter<String, i64> for TextWeight {
-    fn weight(&self, text: &String, _: &i64) -> u64 {
-        text.len() as u64 + ENTRY_BYTES
-    }
-}
-
 impl<C: TokenCounter> CachedCounter<C> {
-    /// Caches the counts of `counter`, up to 32 MiB of text.
+    /// Caches the counts of `counter`, in up to 32 MiB: some 460,000 texts.
     pub fn new(counter: C) -> Self {
         Self::with_capacity(counter, DEFAULT_CAPACITY)
     }
 
-    /// Caches the counts of `counter`, up to about so many bytes of text.
-    ///
-    /// A text longer than that, or than 4 MiB, may be counted anew each time.
+    /// Caches the counts of `counter`, in up to so many bytes. A text takes 72, whatever its length.
     pub fn with_capacity(counter: C, bytes: u64) -> Self {
-        let shards = usize::try_from((bytes / SHARD_BYTES).clamp(1, 64)).unwrap_or(1);
-        let entries = usize::try_from(bytes / 1024).unwrap_or(usize::MAX).max(1);
-        let hasher = foldhash::fast::RandomState::default;
-        let options = OptionsBuilder::new()
-            .shards(shards)
-            .estimated_items_capacity(entries)
-            .weight_capacity(bytes)
-            .build();
-        let cache = match options {
-            Ok(options) => {
-                Cache::with_options(options, TextWeight, hasher(), DefaultLifecycle::default())
-            }
-            // Only for options that are not set.
-            Err(_) => {
-                Cache::with(entries, bytes, TextWeight, hasher(), DefaultLifecycle::default())
-            }
-        };
-        Self { counter, cache }
+        Self { counter, cache: TextCache::new(bytes, 1_024, |_| 0) }
     }
 
     /// The counter behind the cache.
@@ -85,32 +52,28 @@ impl<C: TokenCounter> CachedCounter<C> {
 }
 
 impl<C> CachedCounter<C> {
-    /// How many texts are held.
+    /// How many texts are remembered.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cache.len()
     }
 
-    /// Whether no text is held.
+    /// Whether no text is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.cache.is_empty()
+        self.len() == 0
     }
 
-    /// How many bytes the held texts take.
+    /// How many bytes that takes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.cache.weight()
+        self.cache.bytes()
     }
 }
 
 impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
     fn count(&self, text: &str) -> i64 {
-        let count = || Ok::<_, Infallible>(self.counter.count(text));
-        match self.cache.get_or_insert_with(text, count) {
-            Ok(tokens) => tokens,
-            Err(never) => match never {},
-        }
+        self.cache.get_or_insert(&self.cache.key(text, ()), || self.counter.count(text))
     }
 
     fn is_ready(&self) -> bool {
@@ -130,4 +93,65 @@ impl<C: TokenCounter> fmt::Debug for CachedCounter<C> {
             .field("bytes", &self.bytes())
             .finish()
     }
+}
+
+static ESTIMATE: LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
+    LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
+
+/// The process's counter for a model: exact where feature `tiktoken` is on and the model's encoding
+/// is known, an estimate otherwise, for Claude's models times [what they need more](ClaudeTokenizer).
+///
+/// ```
+/// use cupel::tokens::counter_for_model;
+///
+/// assert_eq!(counter_for_model("some-other-model").name(), "heuristic");
+/// assert_eq!(counter_for_model("claude-haiku-4-5").name(), "claude estimate");
+/// # #[cfg(feature = "tiktoken")]
+/// assert_eq!(counter_for_model("openai/gpt-4o").name(), "o200k_base");
+/// ```
+#[must_use]
+pub fn counter_for_model(model: &str) -> Arc<dyn TokenCounter> {
+    match Encoding::for_model(model) {
+        #[cfg(feature = "tiktoken")]
+        Ok(encoding) => shared_counter(encoding),
+        _ => ClaudeTokenizer::of_model(model).map_or_else(estimate, ClaudeTokenizer::counter),
+    }
+}
+
+/// The process's estimate.
+pub(super) fn estimate() -> Arc<dyn TokenCounter> {
+    Arc::<CachedCounter<_>>::clone(&ESTIMATE)
+}
+
+/// Has a counter load what it needs on a thread of its own, unless it is
+/// [ready](TokenCounter::is_ready).
+///
+/// ```
+/// use cupel::tokens::{counter_for_model, load_in_background};
+///
+/// load_in_background(counter_for_model("gpt-4o")); // the first call finds it loaded
+/// ```
+pub fn load_in_background(counter: Arc<dyn TokenCounter>) {
+    if !counter.is_ready() {
+        let thread = std::thread::Builder::new().name("load encoding".to_owned());
+        // Without a thread the first count loads it.
+        drop(thread.spawn(move || counter.count("load")));
+    }
+}
+
+/// The process's exact counter for an encoding.
+#[cfg(feature = "tiktoken")]
+#[must_use]
+pub fn shared_counter(encoding: Encoding) -> Arc<dyn TokenCounter> {
+    type Shared = LazyLock<Arc<CachedCounter<BpeCounter>>>;
+    fn cached(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
+        Arc::new(CachedCounter::new(BpeCounter::new(encoding)))
+    }
+    static O200K: Shared = LazyLock::new(|| cached(Encoding::O200k));
+    static CL100K: Shared = LazyLock::new(|| cached(Encoding::Cl100k));
+    let shared = match encoding {
+        Encoding::O200k => &O200K,
+        Encoding::Cl100k => &CL100K,
+    };
+    Arc::<CachedCounter<_>>::clone(shared)
 }

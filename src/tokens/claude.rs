@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::TokenCounter;
-use super::shared::estimate;
+use super::cached::estimate;
 
 /// One of the two tokenizers that Claude models have, by what the tokens of OpenAI's o200k are multiplied
 /// by.

@@ -1,8 +1,12 @@
-//! The trait every counter implements, and a counter made from a function.
+//! The trait every counter implements, items that it counts, and a counter made from a function.
 
 use std::fmt;
+use std::sync::Arc;
 
 use auto_impl::auto_impl;
+
+use crate::error::CupelError;
+use crate::model::ContextItem;
 
 /// Says how many tokens a text is.
 ///
@@ -37,6 +41,33 @@ pub trait TokenCounter: Send + Sync {
     /// The name to use in reports; the type's name unless overridden.
     fn name(&self) -> &str {
         crate::names::short_type_name::<Self>()
+    }
+}
+
+impl ContextItem {
+    /// Creates an item whose tokens `counter` counts, with every optional field at its default.
+    ///
+    /// ```
+    /// use cupel::tokens::HeuristicCounter;
+    /// use cupel::{ContextItem, ContextKind};
+    ///
+    /// let item = ContextItem::counted("Deploys are frozen on Fridays.", &HeuristicCounter)?;
+    /// assert_eq!(item.tokens(), 7);
+    /// let memory = item.to_builder().kind(ContextKind::memory()).build()?;
+    /// assert_eq!(memory.tokens(), 7);
+    /// # Ok::<(), cupel::CupelError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::InvalidItem`] when `content` is empty.
+    pub fn counted<C: TokenCounter + ?Sized>(
+        content: impl Into<Arc<str>>,
+        counter: &C,
+    ) -> Result<Self, CupelError> {
+        let content = content.into();
+        let tokens = counter.count(&content);
+        Self::new(content, tokens)
     }
 }
 

@@ -2,11 +2,10 @@
 //!
 //! ```
 //! use cupel::ContextItem;
-//! use cupel::tokens::{CachedCounter, HeuristicCounter, TokenCounter};
+//! use cupel::tokens::{CachedCounter, HeuristicCounter};
 //!
 //! let counter = CachedCounter::new(HeuristicCounter);
-//! let text = "Deploys are frozen on Fridays.";
-//! let item = ContextItem::new(text, counter.count(text))?;
+//! let item = ContextItem::counted("Deploys are frozen on Fridays.", &counter)?;
 //! assert_eq!(item.tokens(), 7);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
@@ -20,23 +19,19 @@ mod claude;
 mod counter;
 mod encoding;
 mod heuristic;
-mod model_name;
 mod overhead;
-mod shared;
 #[cfg(feature = "tools")]
 mod tools;
 
 #[cfg(feature = "tiktoken")]
 pub use bpe::BpeCounter;
-pub use cached::CachedCounter;
+#[cfg(feature = "tiktoken")]
+pub use cached::shared_counter;
+pub use cached::{CachedCounter, counter_for_model, load_in_background};
 pub use claude::{ClaudeTokenizer, claude_counter};
 pub use counter::{CounterFn, TokenCounter, counter_fn};
-pub use encoding::Encoding;
+pub use encoding::{Encoding, ModelName};
 pub use heuristic::HeuristicCounter;
-pub use model_name::ModelName;
 pub use overhead::FormatOverhead;
-#[cfg(feature = "tiktoken")]
-pub use shared::shared_counter;
-pub use shared::{counter_for_model, load_in_background};
 #[cfg(feature = "tools")]
 pub use tools::ToolPrices;

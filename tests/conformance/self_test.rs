@@ -1,4 +1,6 @@
-//! Vectors that must fail: the runner is worth nothing if it cannot.
+//! Vectors and folders that must fail: the runner is worth nothing if it cannot.
+
+use std::process::Command;
 
 use libtest_mimic::Trial;
 
@@ -83,6 +85,17 @@ pub(crate) fn trials() -> Vec<Trial> {
         let (_, _, text) = BROKEN[UNKNOWN_KEY];
         let ignored = vector(text, UnknownKeys::Warn)?;
         if ignored == ["items[0].flavour"] { Ok(()) } else { Err(format!("{ignored:?}").into()) }
+    }));
+    trials.push(Trial::test("runner: a wrong folder fails whatever the filter", || {
+        let mut runner = Command::new(std::env::current_exe()?);
+        let runner = runner.env("CUPEL_CONFORMANCE_DIR", "no/such/folder").arg("no such trial");
+        let output = runner.output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() && said.contains("cannot read no/such/folder") {
+            Ok(())
+        } else {
+            Err(format!("{}: {said}", output.status).into())
+        }
     }));
     trials
 }

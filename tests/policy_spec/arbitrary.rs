@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use cupel::policy::spec::{
-    CountQuotaSpec, DecayCurveSpec, DecayWindowSpec, KindQuotaSpec, PlacerSpec, ScorerSpec,
+    CountQuotaSpec, DecayCurveSpec, DecayWindowSpec, KindQuotaSpec, Nested, PlacerSpec, ScorerSpec,
     SlicerSpec, WeightedScorer,
 };
 use cupel::{ContextItem, ContextKind, OverflowStrategy, PolicySpec, ScarcityBehavior};
@@ -112,9 +112,9 @@ fn scorer() -> impl Strategy<Value = ScorerSpec> {
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
         let part = (inner.clone(), positive())
-            .prop_map(|(scorer, weight)| WeightedScorer { scorer, weight });
+            .prop_map(|(scorer, weight)| WeightedScorer::new(scorer, weight));
         prop_oneof![
-            inner.prop_map(|scorer| ScorerSpec::Scaled { scorer: Box::new(scorer) }),
+            inner.prop_map(|scorer| ScorerSpec::Scaled { scorer: scorer.into() }),
             vec(part, 1..4).prop_map(|scorers| ScorerSpec::Composite { scorers }),
         ]
     })
@@ -163,10 +163,10 @@ fn slicer() -> impl Strategy<Value = SlicerSpec> {
         ),
     ];
     leaf.prop_recursive(2, 4, 1, move |inner| {
-        let inner = inner.prop_map(Box::new);
+        let inner = inner.prop_map(Nested::from);
         let no_knapsack = inner.clone().prop_map(|inner| match *inner {
-            SlicerSpec::Knapsack { .. } => Box::new(SlicerSpec::Greedy),
-            other => Box::new(other),
+            SlicerSpec::Knapsack { .. } => SlicerSpec::Greedy.into(),
+            _ => inner,
         });
         prop_oneof![
             (quotas(), inner.clone())

@@ -175,7 +175,7 @@ fn a_policy_built_in_code_is_described_through_its_handles() {
         .unwrap();
     let spec = PolicySpec::from_policy(&policy, &registry).unwrap();
     let custom = ScorerSpec::Custom { name: "brevity".to_owned() };
-    assert_eq!(spec.scorer, ScorerSpec::Scaled { scorer: Box::new(custom) });
+    assert_eq!(spec.scorer, ScorerSpec::Scaled { scorer: custom.into() });
 }
 
 struct TakeNothing;
@@ -223,7 +223,7 @@ fn weights_may_be_changed_in_code() {
     let registry = registry();
     let mut spec = PolicySpec::from_policy(&Policy::chat(), &registry).unwrap();
     let ScorerSpec::Composite { scorers } = &mut spec.scorer else { panic!("chat is a composite") };
-    scorers.push(WeightedScorer { scorer: ScorerSpec::Reflexive, weight: 2.0 });
+    scorers.push(WeightedScorer::new(ScorerSpec::Reflexive, 2.0));
     let policy = spec.to_policy(&registry).unwrap();
     assert_eq!(PolicySpec::from_policy(&policy, &registry).unwrap(), spec);
 }

@@ -186,13 +186,13 @@ fn a_spec_built_in_code_is_checked_before_it_becomes_a_policy() {
         null_timestamp_score: f64::NAN,
     };
     let inner = ScorerSpec::Composite {
-        scorers: vec![WeightedScorer { scorer: decay(Duration::ZERO), weight: f64::INFINITY }],
+        scorers: vec![WeightedScorer::new(decay(Duration::ZERO), f64::INFINITY)],
     };
     let spec = PolicySpec::new(
-        ScorerSpec::Scaled { scorer: Box::new(inner) },
+        ScorerSpec::Scaled { scorer: inner.into() },
         SlicerSpec::Quota {
             quotas: Vec::new(),
-            inner: Box::new(SlicerSpec::Knapsack { bucket_size: -3, widen_buckets: false }),
+            inner: SlicerSpec::Knapsack { bucket_size: -3, widen_buckets: false }.into(),
         },
         PlacerSpec::UShaped,
     );

@@ -38,7 +38,7 @@ fn needlessly_left_out(
         return None; // nothing is sliced, free items neither
     }
     let left = target - sliced_tokens(&report, None);
-    let quotas = policy.to_pipeline().slicer().quotas();
+    let quotas = policy.to_pipeline().slicer().facts().quotas;
     let fits = |item: &ContextItem| {
         let of_kind = quotas.iter().find(|quota| quota.kind == *item.kind());
         let cap = of_kind

@@ -24,7 +24,7 @@ proptest! {
 
     #[test]
     fn an_absolute_scorer_ignores_the_peers(scorer in scorer(), items in items()) {
-        if scorer.is_absolute() {
+        if scorer.facts().absolute {
             for item in items.iter().take(25) {
                 let alone = scorer.score(item, &[]);
                 prop_assert_eq!(alone, scorer.score(item, &items));

@@ -1,4 +1,4 @@
-//! What is written as JSON reads back as the same thing.
+//! What is written as JSON or MessagePack reads back as the same thing.
 
 use chrono::DateTime;
 use cupel::{
@@ -19,6 +19,11 @@ fn round_trip<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, TestCaseE
     let read: T = serde_json::from_str(&text)
         .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
     prop_assert_eq!(&text, &serde_json::to_string(&read).unwrap());
+    for bytes in [rmp_serde::to_vec(value).unwrap(), rmp_serde::to_vec_named(value).unwrap()] {
+        let read: T = rmp_serde::from_slice(&bytes)
+            .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
+        prop_assert_eq!(&text, &serde_json::to_string(&read).unwrap());
+    }
     Ok(read)
 }
 

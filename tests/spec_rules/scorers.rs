@@ -247,7 +247,7 @@ fn scorers_are_pure() {
 fn absolute_scorers_ignore_the_other_items() {
     let items = varied();
     for (scorer, absolute) in built_in() {
-        assert_eq!(scorer.is_absolute(), absolute, "{}", scorer.name());
+        assert_eq!(scorer.facts().absolute, absolute, "{}", scorer.name());
         if absolute {
             for item in &items {
                 let among = scorer.score(item, &items);

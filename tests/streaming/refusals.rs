@@ -6,7 +6,7 @@ use cupel::layer::{ContextRequestAdapter, CupelLayer};
 use cupel::{
     CompositeScorer, ContextBudget, ContextItem, DecayCurve, DecayScorer, GreedySlice,
     KnapsackSlice, Pipeline, Policy, PriorityScorer, RecencyScorer, ReflexiveScorer, ScaledScorer,
-    Scorer, Slicer, SystemTimeProvider, UShapedPlacer,
+    Scorer, ScorerFacts, Slicer, SystemTimeProvider, UShapedPlacer,
 };
 
 use crate::support::{Request, layer};
@@ -64,11 +64,8 @@ fn a_scorer_that_depends_on_time_must_be_able_to_stop_its_clock() {
         fn score(&self, _: &ContextItem, _: &[ContextItem]) -> f64 {
             0.5
         }
-        fn is_absolute(&self) -> bool {
-            true
-        }
-        fn depends_on_time(&self) -> bool {
-            true
+        fn facts(&self) -> ScorerFacts {
+            ScorerFacts::ABSOLUTE.with_time(true)
         }
     }
     assert!(refusal(Hour, GreedySlice).contains("Hour depends on time but cannot stop its clock"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cupel::gather::{BoxError, Source, SourceOutcome};
 use cupel::layer::ContextRequest;
-use cupel::{ContextItem, GreedySlice, Policy, Scorer, UShapedPlacer};
+use cupel::{ContextItem, GreedySlice, Policy, Scorer, ScorerFacts, UShapedPlacer};
 use futures::StreamExt;
 use tokio::time::advance;
 
@@ -21,8 +21,8 @@ impl Scorer for Slow {
         0.5
     }
 
-    fn is_absolute(&self) -> bool {
-        true
+    fn facts(&self) -> ScorerFacts {
+        ScorerFacts::ABSOLUTE
     }
 }
 

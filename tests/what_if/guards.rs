@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cupel::slicer::Monotonicity;
+use cupel::slicer::{Monotonicity, SlicerFacts};
 use cupel::{
     ContextBudget, ContextItem, CountConstrainedKnapsackSlice, CupelError, GreedySlice,
     KnapsackSlice, Pipeline, ReflexiveScorer, ScarcityBehavior, ScoredItem, Sliced, Slicer,
@@ -95,8 +95,8 @@ impl Slicer for FirstFit {
         Ok(Sliced::from((0..items.len()).filter(|position| fits(position)).collect::<Vec<_>>()))
     }
 
-    fn monotonicity(&self) -> Monotonicity {
-        self.0
+    fn facts(&self) -> SlicerFacts {
+        SlicerFacts::default().with_monotonicity(self.0)
     }
 }
 
@@ -104,7 +104,7 @@ impl Slicer for FirstFit {
 fn a_slicer_of_ones_own_says_that_it_is_monotonic_or_is_refused() {
     assert_eq!(ask(FirstFit(Monotonicity::Monotonic)), (Ok(0), Ok(Some(11))));
     let undeclared = "requires monotonic item inclusion, and FirstFit does not say whether its own \
-                      is (override Slicer::monotonicity if it is)";
+                      is (set SlicerFacts::monotonicity if it is)";
     assert_eq!(
         ask(FirstFit(Monotonicity::Undeclared)),
         (
@@ -141,7 +141,8 @@ fn the_target_must_be_one_of_the_items_themselves() {
     let equal = item("a", 10);
     assert_eq!(equal, items[0]);
     let error = pipeline(GreedySlice).find_min_budget_for(&items, &equal, 100).unwrap_err();
-    let expected = "targetItem must be an element of items";
+    let expected = "targetItem must be an element of items: pass one of `items` as `target`; a \
+                    copy with equal fields is another item";
     assert_eq!(error, CupelError::PipelineConfig(expected.to_owned()));
     // A handle to the same item is the item.
     let handle = items[0].clone();
@@ -154,7 +155,8 @@ fn the_ceiling_must_hold_the_target() {
     let error = pipeline(GreedySlice).find_min_budget_for(&items, &items[1], 19).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "searchCeiling must be >= targetItem.Tokens: got 19, and the item has 20"
+        "searchCeiling must be >= targetItem.Tokens: got 19, and the item has 20; raise \
+         `search_ceiling`"
     );
     assert_eq!(pipeline(GreedySlice).find_min_budget_for(&items, &items[1], 20), Ok(None));
 }

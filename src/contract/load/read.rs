@@ -8,10 +8,9 @@ use super::files::{Files, PROMPTS, stays_below};
 use super::noted::{Name, Noted, Tokens};
 use crate::config::{Fields, Format, Path, Tree, Value, meant};
 use crate::contract::check::{BudgetContract, Origins};
-use crate::contract::limits::{ModelLimits, PipelineSettings};
+use crate::contract::limits::{GenerationStep, ModelLimits, PipelineSettings};
 use crate::contract::policy::LimitsPolicy;
 use crate::contract::problem::ContractProblem;
-use crate::contract::step::GenerationStep;
 use crate::error::Quoted;
 
 const CONFIG: &str = "config.json";

@@ -11,7 +11,7 @@ use super::super::totals::{Window, selected_tokens};
 use super::super::words::{Texts, meaning};
 use super::super::{Explanation, SourceTiming};
 use crate::diagnostics::{ItemDetails, TraceEvent};
-use crate::model::{ContextBudget, ContextItem};
+use crate::model::{ContextItem, is_default};
 use crate::scorer::ScoreParts;
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ pub(super) struct Data<'a> {
     included_tokens: i64,
     excluded: usize,
     fixed: i64,
-    window: Option<WindowData>,
+    window: Option<Window>,
     kinds: Names<'a>,
     sources: Names<'a>,
     reasons: Vec<ReasonData<'a>>,
@@ -51,21 +51,6 @@ struct CacheData<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WindowData {
-    size: i64,
-    fixed: i64,
-    selected: i64,
-    free: i64,
-    margin: i64,
-    margin_percent: f64,
-    slots: i64,
-    above: i64,
-    reserve: i64,
-    goal: i64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct ReasonData<'a> {
     name: &'a str,
     meaning: &'static str,
@@ -85,11 +70,11 @@ struct ItemData<'a> {
     /// The text, and how many characters of it are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     x: Option<&'a str>,
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     cut: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pinned: bool,
     #[serde(skip_serializing_if = "Option::is_none", with = "crate::model::float::option")]
     hint: Option<f64>,
@@ -99,11 +84,11 @@ struct ItemData<'a> {
     at: Option<DateTime<Utc>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     original: Option<i64>,
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     tags: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<&'a BTreeMap<String, String>>,
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     matched: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<ScoreParts>,
@@ -112,20 +97,6 @@ struct ItemData<'a> {
     /// Since the call before: `k`ept, `n`ew, `d`ropped, or `g`one with its candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     d: Option<char>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_false(flag: &bool) -> bool {
-    !*flag
-}
-
-fn is_empty(list: &[String]) -> bool {
-    list.is_empty()
 }
 
 #[derive(Serialize)]
@@ -288,9 +259,6 @@ impl<'a> Data<'a> {
             let difference = explanation.since(previous);
             compare(&mut collecting, &mut items, explanation, previous, &difference)
         });
-        let percent = |explanation: &Explanation| {
-            explanation.budget.as_ref().map_or(0.0, ContextBudget::estimation_safety_margin_percent)
-        };
         Self {
             title: explanation.title.as_deref(),
             texts: texts.0,
@@ -300,7 +268,7 @@ impl<'a> Data<'a> {
             included_tokens: selected_tokens(report),
             excluded: report.excluded.len(),
             fixed: explanation.fixed_tokens,
-            window: Window::of(explanation).map(|w| window(w, percent(explanation))),
+            window: Window::of(explanation),
             kinds: collecting.kinds,
             sources: collecting.sources,
             reasons: collecting.meanings,
@@ -374,11 +342,6 @@ fn compare<'a>(
         before_tokens: selected_tokens(&previous.report),
         before,
     }
-}
-
-fn window(window: Window, margin_percent: f64) -> WindowData {
-    let Window { size, fixed, selected, free, margin, slots, above, reserve, goal } = window;
-    WindowData { size, fixed, selected, free, margin, margin_percent, slots, above, reserve, goal }
 }
 
 /// Events about single items are not shown.

@@ -1,16 +1,10 @@
 //! Small helpers for tables in a terminal: numbers, bars, clipped text, colour.
 
+use crate::names::Grouped;
+
 /// Groups digits by three: `20707` becomes `20,707`.
 pub(super) fn thousands(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::from(if number < 0 { "-" } else { "" });
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    Grouped(number).to_string()
 }
 
 /// A count, grouped like [`thousands`].
@@ -156,11 +150,5 @@ mod tests {
         assert_eq!(clip(&"x".repeat(1_000_000), 3), "xx…");
         assert_eq!(clip("| --- | :---: |", 40), "| | |");
         assert_eq!(clip("", 4), "");
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!([0, 999, 1_000, -20_707].map(thousands), ["0", "999", "1,000", "-20,707"]);
-        assert_eq!(thousands(i64::MIN), "-9,223,372,036,854,775,808");
     }
 }

@@ -1,7 +1,8 @@
 //! What a conversion between specs and parts needs, and everything it finds wrong.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
+use std::sync::Arc;
 
 use super::{PolicySpecError, ScorerRegistry};
 use crate::config::{Found, Path, Report, meant};
@@ -51,6 +52,32 @@ impl<'r> Convert<'r> {
         None
     }
 
+    /// The scorer or judge registered under a name. Without a registry, any name that could be
+    /// registered will do.
+    pub(super) fn registered<T: ?Sized>(
+        &mut self,
+        name: &str,
+        path: &Path<'_>,
+        what: &str,
+        of: impl Fn(&ScorerRegistry) -> &BTreeMap<String, Arc<T>>,
+    ) -> Option<Arc<T>> {
+        if name.trim().is_empty() {
+            self.add(path, format!("must not be empty or white space only, got {name:?}"));
+            return None;
+        }
+        let registered = of(self.registry?);
+        let found = registered.get(name).map(Arc::clone);
+        if found.is_none() {
+            let known: Vec<&str> = registered.keys().map(String::as_str).collect();
+            let known = match known.as_slice() {
+                [] => "and none is".to_owned(),
+                known => one_of(name, known),
+            };
+            self.add(path, format!("no {what} is registered as {name:?}, {known}"));
+        }
+        found
+    }
+
     /// The value, if nothing is wrong; what has no value has noted why.
     pub(super) fn finish<T>(self, value: Option<T>) -> Result<T, PolicySpecError> {
         match value {
@@ -79,7 +106,7 @@ impl Report for Convert<'_> {
 }
 
 /// What would be valid, with the one that was probably meant.
-pub(super) fn one_of(word: &str, known: &[&str]) -> String {
+fn one_of(word: &str, known: &[&str]) -> String {
     let meant = meant(word, known).map(|meant| format!("; did you mean {meant}?"));
     format!("expected one of {}{}", known.join(", "), meant.unwrap_or_default())
 }

@@ -68,6 +68,7 @@ mod decay;
 mod error;
 #[cfg(feature = "config")]
 mod file;
+mod nested;
 mod parts;
 mod placer;
 mod plan;
@@ -84,6 +85,7 @@ use crate::model::OverflowStrategy;
 
 pub use decay::{DecayCurveSpec, DecayWindowSpec};
 pub use error::PolicySpecError;
+pub use nested::Nested;
 pub use placer::PlacerSpec;
 pub use plan::PlanSpec;
 pub use registry::ScorerRegistry;
@@ -102,8 +104,8 @@ pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 /// use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec, WeightedScorer};
 ///
 /// let scorers = vec![
-///     WeightedScorer { scorer: ScorerSpec::Recency, weight: 2.0 },
-///     WeightedScorer { scorer: ScorerSpec::default_kinds(), weight: -1.0 },
+///     WeightedScorer::new(ScorerSpec::Recency, 2.0),
+///     WeightedScorer::new(ScorerSpec::default_kinds(), -1.0),
 /// ];
 /// let spec = PolicySpec::new(
 ///     ScorerSpec::Composite { scorers },

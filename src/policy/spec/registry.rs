@@ -46,8 +46,8 @@ use crate::scorer::{Scorer, TimeProvider};
 #[derive(Debug, Clone)]
 pub struct ScorerRegistry {
     clock: Arc<dyn TimeProvider>,
-    scorers: BTreeMap<String, Arc<dyn Scorer>>,
-    judges: BTreeMap<String, Arc<dyn Judge>>,
+    pub(super) scorers: BTreeMap<String, Arc<dyn Scorer>>,
+    pub(super) judges: BTreeMap<String, Arc<dyn Judge>>,
 }
 
 impl ScorerRegistry {

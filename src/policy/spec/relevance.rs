@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::convert::{Convert, one_of};
+use super::convert::Convert;
 use super::parts::{parts, setting};
 use super::policy::write_scorer;
 use super::{ScorerSpec, SlicerSpec};
@@ -142,7 +142,8 @@ impl JudgeSpec {
     fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Judge> {
         match self {
             Self::Lexical { language } => Arc::new(Lexical::in_language(*language)),
-            Self::Custom { name } => registered(name, &path.key("name"), convert)
+            Self::Custom { name } => convert
+                .registered(name, &path.key("name"), "judge", |it| &it.judges)
                 .unwrap_or_else(|| Arc::new(Lexical::new())),
         }
     }
@@ -162,23 +163,4 @@ impl JudgeSpec {
         convert.add(path, message);
         Self::stand_in(path)
     }
-}
-
-/// The judge of a name; without a registry, any name that could be registered will do.
-fn registered(name: &str, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Judge>> {
-    if name.trim().is_empty() {
-        convert.add(path, format!("must not be empty or white space only, got {name:?}"));
-        return None;
-    }
-    let registry = convert.registry?;
-    let judge = registry.judge(name).map(Arc::clone);
-    if judge.is_none() {
-        let known: Vec<&str> = registry.judges().collect();
-        let known = match known.as_slice() {
-            [] => "and none is".to_owned(),
-            known => one_of(name, known),
-        };
-        convert.add(path, format!("no judge is registered as {name:?}, {known}"));
-    }
-    judge
 }

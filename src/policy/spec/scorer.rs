@@ -4,8 +4,9 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::convert::{Convert, one_of};
+use super::convert::Convert;
 use super::decay::DecayCurveSpec;
+use super::nested::{Nested, Part};
 use super::parts::{parts, setting};
 use crate::config::{Fields, FromTree, Path};
 use crate::model::ContextKind;
@@ -43,7 +44,7 @@ parts! {
     ///     r#"{ "type": "scaled", "scorer": { "type": "metadata_trust", "default_score": 0.5 } }"#,
     /// )?;
     /// let inner = ScorerSpec::MetadataTrust { default_score: 0.5 };
-    /// assert_eq!(spec, ScorerSpec::Scaled { scorer: Box::new(inner) });
+    /// assert_eq!(spec, ScorerSpec::Scaled { scorer: inner.into() });
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub enum ScorerSpec: "a scorer" else Self::Recency => {
@@ -94,7 +95,7 @@ parts! {
         /// [`ScaledScorer`](crate::ScaledScorer).
         "scaled" Scaled {
             /// The scorer whose scores are spread over 0 to 1.
-            scorer: Box<ScorerSpec>,
+            scorer: Nested<ScorerSpec>,
         },
         /// [`CompositeScorer`](crate::CompositeScorer).
         "composite" Composite {
@@ -114,9 +115,17 @@ parts! {
 pub struct WeightedScorer {
     /// The scorer.
     #[serde(flatten)]
-    pub scorer: ScorerSpec,
+    pub scorer: Nested<ScorerSpec>,
     /// Its weight; only the ratios to the other weights matter.
     pub weight: f64,
+}
+
+impl WeightedScorer {
+    /// A scorer with its weight.
+    #[must_use]
+    pub fn new(scorer: ScorerSpec, weight: f64) -> Self {
+        Self { scorer: scorer.into(), weight }
+    }
 }
 
 impl FromTree for WeightedScorer {
@@ -126,11 +135,26 @@ impl FromTree for WeightedScorer {
     fn from_fields(fields: &mut Fields<'_>) -> Option<Self> {
         let weight = fields.required("weight");
         let scorer = ScorerSpec::from_fields(fields).unwrap_or(ScorerSpec::Recency);
-        Some(Self { scorer, weight })
+        Some(Self::new(scorer, weight))
     }
 
     fn stand_in(path: &Path<'_>) -> Self {
-        Self { scorer: ScorerSpec::stand_in(path), weight: f64::stand_in(path) }
+        Self::new(ScorerSpec::stand_in(path), f64::stand_in(path))
+    }
+}
+
+impl Part for ScorerSpec {
+    fn depth(&self) -> usize {
+        match self {
+            Self::Scaled { scorer } => 1 + scorer.depth(),
+            Self::Composite { scorers } => {
+                2 + scorers.iter().map(|part| part.scorer.depth()).max().unwrap_or(0)
+            }
+            // A curve with a list of windows.
+            Self::Decay { .. } => 4,
+            Self::Kind { .. } | Self::Tag { .. } => 2,
+            _ => 1,
+        }
     }
 }
 
@@ -182,18 +206,22 @@ impl ScorerSpec {
                 Arc::new(convert.check(path, scorer.null_timestamp_score(*null_timestamp_score))?)
             }
             Self::Scaled { scorer } => {
-                let inner = scorer.build(&path.key("scorer"), convert);
+                let at = path.key("scorer");
+                let inner = scorer.open(&at, convert).build(&at, convert);
                 Arc::new(convert.check(path, ScaledScorer::new(inner))?)
             }
             Self::Composite { scorers } => {
                 let at = path.key("scorers");
                 let part = |(index, part): (usize, &WeightedScorer)| {
-                    (part.scorer.build(&at.index(index), convert), part.weight)
+                    let path = at.index(index);
+                    (part.scorer.open(&path, convert).build(&path, convert), part.weight)
                 };
                 let parts = scorers.iter().enumerate().map(part).collect();
                 Arc::new(convert.check(path, CompositeScorer::new(parts))?)
             }
-            Self::Custom { name } => registered(name, &path.key("name"), convert)?,
+            Self::Custom { name } => {
+                convert.registered(name, &path.key("name"), "scorer", |it| &it.scorers)?
+            }
         })
     }
 
@@ -245,36 +273,18 @@ impl ScorerSpec {
             let null_timestamp_score = decay.undated_score();
             Self::Decay { curve: DecayCurveSpec::of(decay.curve()), null_timestamp_score }
         } else if let Some(scaled) = any.downcast_ref::<ScaledScorer>() {
-            let inner = Self::describe(&**scaled.inner(), &path.key("scorer"), convert);
-            Self::Scaled { scorer: Box::new(inner) }
+            let at = path.key("scorer");
+            let inner = Self::describe(&**scaled.inner(), &at, convert);
+            Self::Scaled { scorer: Nested::noted(inner, &at, convert) }
         } else {
             let composite = any.downcast_ref::<CompositeScorer>()?;
             let at = path.key("scorers");
-            let part =
-                |(index, (child, weight)): (usize, (&Arc<dyn Scorer>, f64))| WeightedScorer {
-                    scorer: Self::describe(&**child, &at.index(index), convert),
-                    weight,
-                };
+            let part = |(index, (child, weight)): (usize, (&Arc<dyn Scorer>, f64))| {
+                let at = at.index(index);
+                let scorer = Self::describe(&**child, &at, convert);
+                WeightedScorer { scorer: Nested::noted(scorer, &at, convert), weight }
+            };
             Self::Composite { scorers: composite.children().enumerate().map(part).collect() }
         })
     }
-}
-
-/// The scorer of a name; without a registry, any name that could be registered will do.
-fn registered(name: &str, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Scorer>> {
-    if name.trim().is_empty() {
-        convert.add(path, format!("must not be empty or white space only, got {name:?}"));
-        return None;
-    }
-    let registry = convert.registry?;
-    let scorer = registry.get(name).map(Arc::clone);
-    if scorer.is_none() {
-        let known: Vec<&str> = registry.names().collect();
-        let known = match known.as_slice() {
-            [] => "and none is".to_owned(),
-            known => one_of(name, known),
-        };
-        convert.add(path, format!("no scorer is registered as {name:?}, {known}"));
-    }
-    scorer
 }

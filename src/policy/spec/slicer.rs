@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::convert::Convert;
+use super::nested::{Nested, Part};
 use super::parts::{parts, setting, table};
 use super::policy::lower_case;
 use crate::config::{FromTree, Path};
@@ -50,14 +51,14 @@ parts! {
         /// [`FillSlice`](crate::FillSlice).
         "fill" Fill {
             /// The slicer that chooses first.
-            inner: Box<SlicerSpec>,
+            inner: Nested<SlicerSpec>,
         },
         /// [`QuotaSlice`](crate::QuotaSlice).
         "quota" Quota {
             /// The shares of the kinds.
             quotas: Vec<KindQuotaSpec>,
             /// The slicer that fills each kind's part.
-            inner: Box<SlicerSpec>,
+            inner: Nested<SlicerSpec>,
         },
         /// [`CountQuotaSlice`](crate::CountQuotaSlice).
         "count_quota" CountQuota {
@@ -70,7 +71,7 @@ parts! {
             /// left out.
             within_budget: bool = false,
             /// The slicer that fills the rest of the budget: any but a knapsack.
-            inner: Box<SlicerSpec>,
+            inner: Nested<SlicerSpec>,
         },
         /// [`CountConstrainedKnapsackSlice`](crate::CountConstrainedKnapsackSlice).
         "count_constrained_knapsack" CountConstrainedKnapsack {
@@ -128,6 +129,27 @@ fn is_no_cap(count: &usize) -> bool {
     *count == CountQuotaSpec::NO_CAP
 }
 
+impl Part for SlicerSpec {
+    fn depth(&self) -> usize {
+        match self {
+            Self::Fill { inner } => 1 + inner.depth(),
+            // A list of quotas, or the inner slicer.
+            Self::Quota { inner, .. } | Self::CountQuota { inner, .. } => 3.max(1 + inner.depth()),
+            Self::CountConstrainedKnapsack { .. } => 3,
+            _ => 1,
+        }
+    }
+}
+
+fn build_inner(
+    inner: &Nested<SlicerSpec>,
+    path: &Path<'_>,
+    convert: &mut Convert<'_>,
+) -> Arc<dyn Slicer> {
+    let path = path.key("inner");
+    inner.open(&path, convert).build(&path, convert)
+}
+
 impl SlicerSpec {
     /// The slicer, or one that stands in for it after noting what is wrong.
     pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Slicer> {
@@ -142,18 +164,16 @@ impl SlicerSpec {
                 let knapsack = convert.check(path, KnapsackSlice::new(*bucket_size))?;
                 Arc::new(knapsack.widen_buckets(*widen_buckets))
             }
-            Self::Fill { inner } => {
-                Arc::new(FillSlice::new(inner.build(&path.key("inner"), convert)))
-            }
+            Self::Fill { inner } => Arc::new(FillSlice::new(build_inner(inner, path, convert))),
             Self::Quota { quotas, inner } => {
                 let quotas = quotas.iter().map(|it| (it.kind.clone(), it.require, it.cap));
                 let quotas = convert.check(path, QuotaSet::new(quotas));
-                let inner = inner.build(&path.key("inner"), convert);
+                let inner = build_inner(inner, path, convert);
                 Arc::new(QuotaSlice::new(quotas?, inner))
             }
             Self::CountQuota { entries, scarcity, within_budget, inner } => {
                 let entries = counts(entries, &path.key("entries"), convert);
-                let inner = inner.build(&path.key("inner"), convert);
+                let inner = build_inner(inner, path, convert);
                 let slicer = CountQuotaSlice::new(entries, inner, *scarcity);
                 Arc::new(convert.check(path, slicer)?.within_budget(*within_budget))
             }
@@ -181,7 +201,8 @@ impl SlicerSpec {
     ) -> Self {
         let any = slicer.as_any();
         let mut inner = |inner: &Arc<dyn Slicer>| {
-            Box::new(Self::describe(&**inner, &path.key("inner"), convert))
+            let at = path.key("inner");
+            Nested::noted(Self::describe(&**inner, &at, convert), &at, convert)
         };
         if is::<GreedySlice>(any).is_some() {
             Self::Greedy

@@ -1,9 +1,10 @@
 //! The terms of a question, and how to find them in a text.
 
+use std::sync::LazyLock;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
-use super::super::common::is_common;
 use super::super::{Language, Question};
 use super::terms::{Term, each_term, lower};
 
@@ -152,4 +153,15 @@ pub(super) fn ends(text: &str) -> impl Iterator<Item = &str> {
     };
     // The end first: that is where a question stands below what was pasted.
     tail.into_iter().chain(head)
+}
+
+/// A paragraph each for English, German, French, Spanish, Italian, Portuguese and Dutch.
+const WORDS: &str = include_str!("common_words.txt");
+
+static COMMON: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
+    LazyLock::new(|| WORDS.split_ascii_whitespace().collect());
+
+/// Whether a word in lower case is one of them.
+pub(super) fn is_common(word: &str) -> bool {
+    COMMON.contains(word)
 }

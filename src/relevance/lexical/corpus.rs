@@ -3,9 +3,8 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
-use super::super::common::is_common;
 use super::super::{Candidate, Question, Verdict};
-use super::asked::{Asked, ends};
+use super::asked::{Asked, ends, is_common};
 use super::terms::{each_folded, lower};
 use super::{Known, Lexical, Statistics, Texts, lend};
 

@@ -2,10 +2,6 @@
 
 mod asked;
 mod corpus;
-mod cost;
-mod marks;
-mod neighbours;
-mod recent;
 mod score;
 mod terms;
 mod words;
@@ -18,9 +14,8 @@ use hashbrown::HashMap;
 use super::{Candidate, Hint, Judge, Language, Question, Verdict};
 use asked::Asked;
 pub use corpus::Corpus;
-use recent::Reader;
-use score::{Matches, Scorer, Statistics};
-use terms::terms_of;
+use score::{Matches, Scorer, Statistics, lend_to_neighbours};
+use terms::{MOST_BYTES, Reader, each_term, is_known, key_of, terms_of};
 
 /// Judges by the words that a text shares with the question: the rarer they are among the
 /// candidates, the more.
@@ -87,7 +82,23 @@ impl Lexical {
     /// ```
     #[must_use]
     pub fn marks(&self, question: &Question, text: &str) -> Vec<Range<usize>> {
-        marks::marks(&Asked::read(&question.clone().alone(), self.language), self.language, text)
+        let asked = Asked::read(&question.clone().alone(), self.language);
+        let mut marks: Vec<Range<usize>> = Vec::new();
+        each_term(text, self.language, &mut |term, _, range| {
+            if asked.number_of(term).is_some() {
+                marks.push(range);
+            }
+        });
+        // A whole and its parts, and pairs of signs, lie over each other.
+        marks.sort_by_key(|range| (range.start, range.end));
+        marks.dedup_by(|later, earlier| {
+            let overlap = later.start < earlier.end;
+            if overlap {
+                earlier.end = earlier.end.max(later.end);
+            }
+            overlap
+        });
+        marks
     }
 }
 
@@ -111,7 +122,7 @@ impl Judge for Lexical {
     }
 
     fn steps(&self, candidates: &[Candidate<'_>]) -> Option<u64> {
-        Some(cost::steps(candidates, self.language))
+        Some(steps(candidates, self.language))
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {
@@ -208,14 +219,14 @@ fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {
     let place = |index: &usize| candidates.get(*index).and_then(|candidate| candidate.place);
     let tokens = |index: usize| candidates.get(index).map_or(0, |candidate| candidate.tokens);
     if said.clone().all(|is_said| is_said) && candidates.is_sorted_by_key(|it| it.place) {
-        neighbours::lend((0..candidates.len()).map(tokens), scores);
+        lend_to_neighbours((0..candidates.len()).map(tokens), scores);
         return;
     }
     let mut order: Vec<usize> =
         said.enumerate().filter_map(|(index, is_said)| is_said.then_some(index)).collect();
     order.sort_by_key(place);
     let mut own: Vec<f64> = order.iter().filter_map(|index| scores.get(*index).copied()).collect();
-    neighbours::lend(order.iter().map(|index| tokens(*index)), &mut own);
+    lend_to_neighbours(order.iter().map(|index| tokens(*index)), &mut own);
     for (index, lent) in order.into_iter().zip(own) {
         scores.get_mut(index).into_iter().for_each(|score| *score = lent);
     }
@@ -287,4 +298,35 @@ const HALF_WAY: f64 = 0.5;
 fn on_the_map(score: f64) -> f64 {
     const STEPS: f64 = 1_048_576.0;
     (score / (score + HALF_WAY) * STEPS).round() / STEPS
+}
+
+/// What a text takes whose terms are known, in nanoseconds.
+const KNOWN: u64 = 250;
+/// What a byte takes of a text whose terms are not.
+const BYTE: u64 = 40;
+/// So little is not worth a look at what is known.
+const LITTLE: u64 = 500_000;
+/// So much is a lot, whatever else there is.
+const A_LOT: u64 = 8_000_000;
+
+/// About how long judging takes, which depends on what is known.
+fn steps(candidates: &[Candidate<'_>], language: Language) -> u64 {
+    let least = candidates.len() as u64 * KNOWN;
+    let unknown =
+        |candidate: &Candidate<'_>| candidate.text.len().min(2 * MOST_BYTES) as u64 * BYTE;
+    let most = candidates.iter().map(unknown).fold(least, u64::saturating_add);
+    if most <= LITTLE || least >= A_LOT {
+        return most;
+    }
+    let mut steps = least;
+    // The newest first: they are unknown if any are.
+    for candidate in candidates.iter().rev() {
+        if steps >= A_LOT {
+            break;
+        }
+        if !is_known(&key_of(candidate.text, language)) {
+            steps += unknown(candidate);
+        }
+    }
+    steps
 }

@@ -1,17 +1,20 @@
 //! The terms of a text: folded, without endings, as numbers, computed once.
+//!
+//! On its next turn a long conversation has the same texts in the same order. Looked up one by one
+//! their terms lie all over the memory, and fetching them takes most of the time. A `Run` has them in
+//! a row, as they were read last. What does not follow on is looked up.
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
-use foldhash::fast::{FixedState, RandomState};
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{OptionsBuilder, Weighter};
+use foldhash::fast::FixedState;
 use unicode_normalization::UnicodeNormalization;
 
 use super::super::Language;
 use super::words::{Piece, pieces};
+use crate::text_cache::{TextCache, TextKey};
 
 /// A term as a number: equal ones are the same term, but for one pair in four billion.
 pub(super) type Term = u32;
@@ -24,75 +27,35 @@ pub(super) const MOST_BYTES: usize = 512 << 10;
 
 /// About 150,000 messages of 60 words.
 const CACHE_BYTES: u64 = 64 << 20;
-/// What an entry takes beside its terms.
-const ENTRY_BYTES: u64 = 64;
 
-/// What tells texts apart: a hash of the text, its length, and the language it is read in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    hash: u64,
-    bytes: u32,
-    language: Language,
-}
+/// Identity of a text and the language it is read in.
+pub(super) type Key = TextKey<Language>;
 
-#[derive(Clone)]
-struct Weight;
-
-impl Weighter<Key, Terms> for Weight {
-    fn weight(&self, _: &Key, terms: &Terms) -> u64 {
-        size_of_val(&**terms) as u64 + ENTRY_BYTES
-    }
-}
-
-type TermsCache = Cache<Key, Terms, Weight, RandomState>;
-
-/// Keyed with a seed of this process, so that nobody can prepare texts that collide.
-static TEXT_HASHER: LazyLock<foldhash::quality::RandomState> =
-    LazyLock::new(foldhash::quality::RandomState::default);
-
-static CACHE: LazyLock<TermsCache> = LazyLock::new(|| {
-    let entries = (CACHE_BYTES / 400) as usize;
-    let hasher = RandomState::default;
-    let options = OptionsBuilder::new()
-        .shards(16)
-        .estimated_items_capacity(entries)
-        .weight_capacity(CACHE_BYTES)
-        .build();
-    match options {
-        Ok(options) => Cache::with_options(options, Weight, hasher(), DefaultLifecycle::default()),
-        // Only for options that are not set.
-        Err(_) => Cache::with(entries, CACHE_BYTES, Weight, hasher(), DefaultLifecycle::default()),
-    }
-});
+static CACHE: LazyLock<TextCache<Terms, Language>> =
+    LazyLock::new(|| TextCache::new(CACHE_BYTES, 400, |terms| size_of_val(&**terms)));
 
 /// How many texts are remembered, and the bytes that takes.
 pub(super) fn remembered() -> (usize, u64) {
-    (CACHE.len(), CACHE.weight())
+    (CACHE.len(), CACHE.bytes())
 }
 
 /// The terms of a text, from memory if it was seen before.
 pub(super) fn terms_of(text: &str, language: Language) -> Terms {
-    terms_by_key(key_of(text, language), text)
+    terms_by_key(&key_of(text, language), text)
 }
 
 pub(super) fn key_of(text: &str, language: Language) -> Key {
-    let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
-    Key { hash: TEXT_HASHER.hash_one(text.as_bytes()), bytes, language }
+    CACHE.key(text, language)
 }
 
 /// Whether the terms of a text are remembered.
 pub(super) fn is_known(key: &Key) -> bool {
-    CACHE.contains_key(key)
+    CACHE.contains(key)
 }
 
 /// As [`terms_of`], for a text whose key is known.
-pub(super) fn terms_by_key(key: Key, text: &str) -> Terms {
-    if let Some(terms) = CACHE.get(&key) {
-        return terms;
-    }
-    let terms = read(text, key.language);
-    CACHE.insert(key, Arc::clone(&terms));
-    terms
+pub(super) fn terms_by_key(key: &Key, text: &str) -> Terms {
+    CACHE.get_or_insert(key, || read(text, key.tag))
 }
 
 fn read(text: &str, language: Language) -> Terms {
@@ -244,4 +207,103 @@ fn unmarked(word: &str) -> String {
             | 0x200B..=0x200F | 0x2060 | 0xFE00..=0xFE0F | 0xFEFF)
     };
     word.nfkd().filter(|sign| !is_mark(*sign)).collect()
+}
+
+/// Shorter conversations are fast either way.
+const LEAST_TEXTS: usize = 1_000;
+/// How many terms of a conversation lie in a row: 8 MiB.
+const MOST_TERMS: usize = 2 << 20;
+/// How many conversations are remembered so.
+const MOST_RUNS: usize = 4;
+
+static RUNS: Mutex<Vec<Run>> = Mutex::new(Vec::new());
+
+/// Texts in their order, and their terms in a row.
+#[derive(Debug, Default)]
+struct Run {
+    keys: Vec<Key>,
+    /// Where each text's terms end.
+    ends: Vec<usize>,
+    terms: Vec<Term>,
+}
+
+impl Run {
+    /// The remembered run that begins with this text, which is nobody else's meanwhile.
+    fn beginning_with(key: &Key) -> Self {
+        let mut runs = RUNS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let found = runs.iter().position(|run| run.keys.first() == Some(key));
+        found.map(|at| runs.remove(at)).unwrap_or_default()
+    }
+
+    fn remember(self) {
+        let mut runs = RUNS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Two calls of one conversation at once: the later one is the longer one.
+        runs.retain(|run| run.keys.first() != self.keys.first());
+        if runs.len() >= MOST_RUNS {
+            runs.remove(0);
+        }
+        runs.push(self);
+    }
+
+    fn terms_at(&self, position: usize) -> &[Term] {
+        let before = position.checked_sub(1).and_then(|before| self.ends.get(before));
+        let end = self.ends.get(position).copied().unwrap_or(0);
+        self.terms.get(before.copied().unwrap_or(0)..end).unwrap_or_default()
+    }
+
+    fn truncate(&mut self, texts: usize) {
+        self.keys.truncate(texts);
+        self.ends.truncate(texts);
+        self.terms.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+}
+
+/// Reads one text of a conversation after another.
+pub(super) struct Reader {
+    language: Language,
+    /// None where a conversation is short.
+    run: Option<Run>,
+    position: usize,
+    /// Whether everything so far was as it is remembered.
+    in_step: bool,
+}
+
+impl Reader {
+    pub(super) fn new(language: Language, texts: usize) -> Self {
+        let run = (texts >= LEAST_TEXTS).then(Run::default);
+        Self { language, run, position: 0, in_step: true }
+    }
+
+    /// Hands out the terms of the next text.
+    pub(super) fn with<R>(&mut self, text: &str, read: impl FnOnce(&[Term]) -> R) -> R {
+        let key = key_of(text, self.language);
+        let Some(run) = &mut self.run else { return read(&terms_by_key(&key, text)) };
+        if self.position == 0 {
+            *run = Run::beginning_with(&key);
+        }
+        let position = self.position;
+        self.position += 1;
+        if self.in_step && run.keys.get(position) == Some(&key) {
+            return read(run.terms_at(position));
+        }
+        if self.in_step {
+            run.truncate(position);
+            self.in_step = false;
+        }
+        let terms = terms_by_key(&key, text);
+        // Only while there is no gap: what follows one could not be found again.
+        if run.keys.len() == position && run.terms.len() + terms.len() <= MOST_TERMS {
+            run.keys.push(key);
+            run.terms.extend_from_slice(&terms);
+            run.ends.push(run.terms.len());
+        }
+        read(&terms)
+    }
+
+    /// Remembers what was read for the next turn.
+    pub(super) fn finish(self) {
+        if let Some(run) = self.run.filter(|run| !run.keys.is_empty()) {
+            run.remember();
+        }
+    }
 }

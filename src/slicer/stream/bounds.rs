@@ -32,9 +32,6 @@ pub struct StreamBounds {
     descending: bool,
     /// Density key of the densest item that may come.
     ceiling: u64,
-    descending_score: bool,
-    /// Score key of the best item that may come.
-    score_ceiling: u64,
     may_pin: bool,
 }
 
@@ -57,8 +54,6 @@ impl StreamBounds {
             min_tokens: 0,
             descending: false,
             ceiling: 0,
-            descending_score: false,
-            score_ceiling: 0,
             may_pin: true,
         }
     }
@@ -84,13 +79,6 @@ impl StreamBounds {
         self
     }
 
-    /// Promises that no item scores higher than the one before it.
-    #[must_use]
-    pub fn descending_score(mut self) -> Self {
-        self.descending_score = true;
-        self
-    }
-
     /// Promises that no item is pinned.
     #[must_use]
     pub fn never_pinned(mut self) -> Self {
@@ -111,7 +99,6 @@ impl StreamBounds {
         let score = order::descending(item.score);
         let kept = item.tokens >= self.min_tokens
             && score >= order::descending(self.max_score)
-            && score >= self.score_ceiling
             && density >= self.ceiling;
         if !kept {
             *self = Self::after_breach(self.next);
@@ -119,9 +106,6 @@ impl StreamBounds {
         }
         if self.descending {
             self.ceiling = density;
-        }
-        if self.descending_score {
-            self.score_ceiling = score;
         }
         true
     }
@@ -162,9 +146,9 @@ impl StreamBounds {
     /// the density is bounded more tightly than that. Then a larger item of the same density has
     /// a higher score and comes before smaller ones, so all of that density may be overtaken.
     pub(super) fn first_key(&self, budget: i64, order: StreamOrder) -> Key {
-        let best = order::descending(self.max_score).max(self.score_ceiling);
+        let score = order::descending(self.max_score);
         if order == StreamOrder::Score {
-            return Key { density: best, score: best, sequence: self.next };
+            return Key { density: score, score, sequence: self.next };
         }
         // A negative score weighs less on a larger item.
         let tokens = if self.max_score < 0.0 { budget } else { self.min_tokens };
@@ -172,6 +156,6 @@ impl StreamBounds {
         if self.ceiling > density {
             return Key::before_density(self.ceiling);
         }
-        Key { density, score: order::descending(self.max_score), sequence: self.next }
+        Key { density, score, sequence: self.next }
     }
 }

@@ -1,7 +1,7 @@
 //! What goes into a stream slice and what comes out again.
 
+use crate::model::ScoredItem;
 use crate::order;
-use crate::slicer::greedy::density;
 
 /// The place of an item in the list a batch would have had: its stream, then its position there.
 ///
@@ -95,12 +95,30 @@ pub enum StreamOrder {
 }
 
 impl StreamOrder {
+    /// The number that items go by, the highest first.
+    fn value(self, score: f64, tokens: i64) -> f64 {
+        match self {
+            Self::Density => density(score, tokens),
+            Self::Score => score,
+        }
+    }
+
+    /// The values of a batch, item by item.
+    pub(in crate::slicer) fn values(
+        self,
+        items: &[ScoredItem<'_>],
+    ) -> impl ExactSizeIterator<Item = f64> {
+        items.iter().map(move |scored| self.value(scored.score(), scored.tokens()))
+    }
+
+    /// Positions in this order; equal items stay in their given order.
+    pub(crate) fn positions(self, items: &[ScoredItem<'_>]) -> Vec<u32> {
+        order::by_score_descending(self.values(items))
+    }
+
     /// What items go by first, as a key that ascends where it descends.
     pub(super) fn rank(self, score: f64, tokens: i64) -> u64 {
-        match self {
-            Self::Density => density_key(score, tokens),
-            Self::Score => order::descending(score),
-        }
+        order::descending(self.value(score, tokens))
     }
 
     pub(super) fn key<P>(self, item: &StreamItem<P>) -> Key {
@@ -138,6 +156,11 @@ impl Key {
     pub(super) const fn before_density(density: u64) -> Self {
         Self { density, score: 0, sequence: Sequence { stream: 0, position: 0 } }
     }
+}
+
+/// Score per token; the largest finite number for items without tokens.
+fn density(score: f64, tokens: i64) -> f64 {
+    if tokens == 0 { f64::MAX } else { score / tokens as f64 }
 }
 
 /// The density a batch sorts by, as a key that ascends where the density descends.

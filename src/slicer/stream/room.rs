@@ -1,8 +1,7 @@
 //! Which items some future could still select, when better copies may replace what is there.
 
 use super::item::{Key, StreamItem};
-use super::node::Entry;
-use super::tree::Tree;
+use super::kept::{Entry, Kept};
 
 /// Drops an item when those before it that are no larger leave no room for it.
 ///
@@ -57,7 +56,7 @@ impl RoomRule {
     }
 
     /// Takes out everything that is dead.
-    pub(super) fn sweep<P>(&mut self, kept: &mut Tree<P>, budget: u64) -> Vec<StreamItem<P>> {
+    pub(super) fn sweep<P>(&mut self, kept: &mut Kept<P>, budget: u64) -> Vec<StreamItem<P>> {
         let mut filling = Filling::new(kept, budget);
         let dropped = kept.retain(|entry| filling.take(entry.tokens(), || entry.key()));
         (self.sizes, self.cutoffs) = (filling.sizes, filling.cutoffs);
@@ -79,7 +78,7 @@ struct Filling {
 }
 
 impl Filling {
-    fn new<P>(kept: &Tree<P>, budget: u64) -> Self {
+    fn new<P>(kept: &Kept<P>, budget: u64) -> Self {
         let mut sizes: Vec<u64> = kept.iter().map(Entry::tokens).collect();
         sizes.sort_unstable();
         sizes.dedup();

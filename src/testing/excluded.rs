@@ -2,10 +2,11 @@
 
 use std::borrow::Borrow;
 
-use super::assertions::assertions;
+use super::chain::assertions;
 use super::{ReasonKind, text};
 use crate::diagnostics::{ExcludedItem, ExclusionReason, SelectionReport};
 use crate::model::{ContextItem, ContextKind};
+use crate::order;
 
 fn excluded_matching(
     report: &SelectionReport,
@@ -45,6 +46,10 @@ assertions! {
     /// At least one excluded item satisfies the predicate and has a reason of this variant. The
     /// message tells a predicate that matched nothing from items that were left out for other
     /// reasons.
+    ///
+    /// The predicate gets a [`ContextItem`]; that of
+    /// [`include_item_matching`](Self::include_item_matching) gets an
+    /// [`IncludedItem`](crate::IncludedItem).
     "ExcludeItemMatchingWithReason":
     exclude_item_matching_with_reason, try_exclude_item_matching_with_reason<'r>
     |report, predicate: impl FnMut(&ContextItem) -> bool, reason: impl Into<ReasonKind<'r>>| {
@@ -114,5 +119,42 @@ assertions! {
             "({kind}) failed: found {count} excluded item(s) with Kind={kind}. \
              First: score={score}, reason={reason}."
         ))
+    }
+
+    /// At least `n` items were excluded; 0 always holds.
+    "HaveAtLeastNExclusions": have_at_least_n_exclusions, try_have_at_least_n_exclusions
+    |report, n: usize| {
+        let actual = report.excluded.len();
+        (actual < n).then(|| {
+            format!(
+                "({n}) failed: expected at least {n} excluded items, but Excluded had {actual}."
+            )
+        })
+    }
+
+    /// No excluded item scores higher than the one before it; the message tells the first that
+    /// does.
+    ///
+    /// Every report of a [`Pipeline`](crate::Pipeline) keeps this order, with NaN after every
+    /// number. Reports built by hand or by another implementation may not.
+    "ExcludedItemsAreSortedByScoreDescending":
+    excluded_items_are_sorted_by_score_descending,
+    try_excluded_items_are_sorted_by_score_descending
+    |report| {
+        let excluded = &report.excluded;
+        let mut neighbours = excluded.iter().zip(excluded.iter().skip(1)).enumerate();
+        // Not `>`: NaN has its place at the end, where `>=` would find it in disorder.
+        let rising = neighbours.find(|(_, (item, next))| {
+            order::descending(next.score) < order::descending(item.score)
+        });
+        rising.map(|(index, (item, next))| {
+            format!(
+                " failed: item at index {} (score={}) is higher than item at index {index} \
+                 (score={}). Expected non-increasing scores.",
+                index + 1,
+                next.score,
+                item.score,
+            )
+        })
     }
 }

@@ -1,18 +1,107 @@
-//! Assertions about where the selected items were placed.
+//! Assertions about what was selected, how much of the budget it takes, and where it was placed.
 //!
-//! They say something only about a placer whose order is known. A
+//! Those about places say something only about a placer whose order is known. A
 //! [`UShapedPlacer`](crate::UShapedPlacer) puts the highest score first and the second highest
 //! last.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::iter;
 
-use super::assertions::assertions;
+use super::chain::assertions;
 use super::text;
-use crate::diagnostics::IncludedItem;
+use crate::analytics::budget_utilization;
+use crate::diagnostics::{IncludedItem, SelectionReport};
+use crate::model::{ContextBudget, ContextKind};
 use crate::order;
 
+fn included_of_kind(report: &SelectionReport, kind: &ContextKind) -> usize {
+    report.included.iter().filter(|included| included.item.kind() == kind).count()
+}
+
 assertions! {
+    /// At least one included item has this kind.
+    "IncludeItemWithKind": include_item_with_kind, try_include_item_with_kind
+    |report, kind: impl Borrow<ContextKind>| {
+        let kind = kind.borrow();
+        if included_of_kind(report, kind) > 0 {
+            return None;
+        }
+        let included = &report.included;
+        let (count, kinds) = (included.len(), text::list(text::distinct_kinds(included)));
+        Some(format!(
+            "({kind}) failed: Included contained 0 items with Kind={kind}. \
+             Included had {count} items with kinds: [{kinds}]."
+        ))
+    }
+
+    /// At least one included item satisfies the predicate. The message ends with a summary of the
+    /// first five included items.
+    ///
+    /// The predicate gets an [`IncludedItem`], which has the item's score and reason beside the item.
+    /// That of
+    /// [`exclude_item_matching_with_reason`](Self::exclude_item_matching_with_reason) gets a
+    /// [`ContextItem`](crate::ContextItem), because the reason is an argument of its own there. The
+    /// specification fixes both.
+    "IncludeItemMatching": include_item_matching, try_include_item_matching
+    |report, predicate: impl FnMut(&IncludedItem) -> bool| {
+        let included = &report.included;
+        if included.iter().any(predicate) {
+            return None;
+        }
+        let (count, summary) = (included.len(), text::summary(included));
+        Some(format!(
+            " failed: no item in Included matched the predicate. Included had {count} items.{summary}"
+        ))
+    }
+
+    /// Exactly `n` included items have this kind; 0 says that none has.
+    "IncludeExactlyNItemsWithKind":
+    include_exactly_n_items_with_kind, try_include_exactly_n_items_with_kind
+    |report, kind: impl Borrow<ContextKind>, n: usize| {
+        let kind = kind.borrow();
+        let (actual, count) = (included_of_kind(report, kind), report.included.len());
+        (actual != n).then(|| {
+            format!(
+                "({kind}, {n}) failed: expected {n} items with Kind={kind} in Included, \
+                 but found {actual}. Included had {count} items total."
+            )
+        })
+    }
+
+    /// The included items have at least `n` different kinds; 0 always holds.
+    "HaveKindCoverageCount": have_kind_coverage_count, try_have_kind_coverage_count
+    |report, n: usize| {
+        let kinds = text::distinct_kinds(&report.included);
+        let actual = kinds.len();
+        (actual < n).then(|| {
+            let kinds = text::list(kinds);
+            format!(
+                "({n}) failed: expected at least {n} distinct ContextKind values in Included, \
+                 but found {actual}: [{kinds}]."
+            )
+        })
+    }
+
+    /// The included items use at least this part of the budget's `max_tokens`.
+    ///
+    /// The threshold itself passes. The comparison is exact, so pick a threshold away from the
+    /// value to be expected: 0.799 rather than 0.8.
+    "HaveBudgetUtilizationAbove":
+    have_budget_utilization_above, try_have_budget_utilization_above
+    |report, threshold: f64, budget: &ContextBudget| {
+        let actual = budget_utilization(report, budget);
+        if actual >= threshold {
+            return None;
+        }
+        let tokens = report.included.iter().map(|included| included.item.tokens());
+        let (tokens, max_tokens) = (tokens.fold(0, i64::saturating_add), budget.max_tokens());
+        Some(format!(
+            "({threshold}) failed: computed utilization was {actual:.6} \
+             (includedTokens={tokens}, budget.MaxTokens={max_tokens})."
+        ))
+    }
+
     /// The first or the last included item satisfies the predicate. The message tells where the
     /// first match is, if there is one.
     "PlaceItemAtEdge": place_item_at_edge, try_place_item_at_edge

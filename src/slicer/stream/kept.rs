@@ -1,0 +1,241 @@
+//! The kept items in greedy order, in runs that know what they add up to.
+
+use std::cmp::Ordering;
+
+use super::item::{Key, StreamItem, StreamOrder};
+use super::reach::Totals;
+use crate::order;
+
+/// A run is split beyond this many items. Adding it up again is most of the cost of an insertion,
+/// and going through the runs is most of the cost of a question, so neither is long.
+const MOST: usize = 64;
+
+/// An item that is kept, with its density key.
+#[derive(Clone)]
+pub(super) struct Entry<P> {
+    density: u64,
+    pub(super) item: StreamItem<P>,
+}
+
+impl<P> Entry<P> {
+    pub(super) fn tokens(&self) -> u64 {
+        self.item.tokens.unsigned_abs()
+    }
+
+    pub(super) fn key(&self) -> Key {
+        let score = order::descending(self.item.score);
+        Key { density: self.density, score, sequence: self.item.sequence }
+    }
+
+    /// As comparing keys, but most of the time densities tell.
+    fn cmp_key(&self, key: &Key) -> Ordering {
+        self.density.cmp(&key.density).then_with(|| self.key().cmp(key))
+    }
+}
+
+/// Consecutive items, at least one outside of a change.
+#[derive(Clone)]
+struct Run<P> {
+    totals: Totals,
+    /// The key of the last item.
+    last: Key,
+    entries: Vec<Entry<P>>,
+}
+
+impl<P> Run<P> {
+    fn new(entries: Vec<Entry<P>>) -> Self {
+        let mut run = Self { totals: Totals::NOTHING, last: Key::FIRST, entries };
+        run.refresh();
+        run
+    }
+
+    /// Adds the items up again after a change.
+    fn refresh(&mut self) {
+        let totals = self.entries.iter().map(|entry| Totals::of(entry.tokens()));
+        self.totals = totals.fold(Totals::NOTHING, Totals::then);
+        self.last = self.entries.last().map_or(Key::FIRST, Entry::key);
+    }
+
+    /// Moves what is not wanted out; there is seldom more than one.
+    fn retain(
+        &mut self,
+        mut keep: impl FnMut(&Entry<P>) -> bool,
+        dropped: &mut Vec<StreamItem<P>>,
+    ) {
+        let (before, mut place) = (dropped.len(), 0);
+        while let Some(entry) = self.entries.get(place) {
+            if keep(entry) {
+                place += 1;
+            } else {
+                dropped.push(self.entries.remove(place).item);
+            }
+        }
+        if dropped.len() > before {
+            self.refresh();
+        }
+    }
+}
+
+/// Kept items by key. The totals of a run answer most questions without a look at its items.
+#[derive(Clone)]
+pub(super) struct Kept<P> {
+    runs: Vec<Run<P>>,
+    len: usize,
+    order: StreamOrder,
+}
+
+impl<P> Kept<P> {
+    pub(super) fn new(order: StreamOrder) -> Self {
+        Self { runs: Vec::new(), len: 0, order }
+    }
+
+    pub(super) fn order(&self) -> StreamOrder {
+        self.order
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The key of the last item; before everything when there is none.
+    pub(super) fn last(&self) -> Key {
+        self.runs.last().map_or(Key::FIRST, |run| run.last)
+    }
+
+    /// The run where an item of this key goes, behind its equals.
+    fn run_of(&self, key: &Key) -> usize {
+        let place = self.runs.partition_point(|run| run.last <= *key);
+        place.min(self.runs.len().saturating_sub(1))
+    }
+
+    pub(super) fn insert(&mut self, key: &Key, item: StreamItem<P>) {
+        let entry = Entry { density: key.density, item };
+        self.len += 1;
+        let place = self.run_of(key);
+        let Some(run) = self.runs.get_mut(place) else {
+            self.runs.push(Run::new(vec![entry]));
+            return;
+        };
+        let at = run.entries.partition_point(|e| e.cmp_key(key) != Ordering::Greater);
+        run.entries.insert(at, entry);
+        let rest = (run.entries.len() > MOST).then(|| Run::new(run.entries.split_off(MOST / 2)));
+        run.refresh();
+        if let Some(rest) = rest {
+            self.runs.insert(place + 1, rest);
+        }
+    }
+
+    /// As [`insert`](Self::insert), if some future could select the item, if nothing is ever taken
+    /// back. Hands out what is no longer live, and the reach behind everything.
+    pub(super) fn insert_live(
+        &mut self,
+        key: &Key,
+        item: StreamItem<P>,
+        budget: u64,
+    ) -> Result<(Vec<StreamItem<P>>, u64), StreamItem<P>> {
+        let place = self.run_of(key);
+        let before = self.runs.iter().take(place);
+        let front = before.fold(budget, |front, run| run.totals.reach(front));
+        let entries = self.runs.get(place).map(|run| &*run.entries).unwrap_or_default();
+        let entries = entries.iter().take_while(|e| e.cmp_key(key) != Ordering::Greater);
+        let reach = entries.fold(front, |front, e| Totals::of(e.tokens()).reach(front));
+        if item.tokens.unsigned_abs() > reach {
+            return Err(item);
+        }
+        self.insert(key, item);
+        Ok(self.drop_dead_from(place, front))
+    }
+
+    /// Takes out what no future could select with this budget, if nothing is ever taken back. Hands
+    /// it out with the reach behind everything.
+    pub(super) fn drop_dead(&mut self, budget: u64) -> (Vec<StreamItem<P>>, u64) {
+        self.drop_dead_from(0, budget)
+    }
+
+    /// As [`drop_dead`](Self::drop_dead), from a run on, with the reach in front of it.
+    fn drop_dead_from(&mut self, place: usize, mut front: u64) -> (Vec<StreamItem<P>>, u64) {
+        let mut dropped = Vec::new();
+        for run in self.runs.iter_mut().skip(place) {
+            if front < run.totals.need {
+                let mut reach = front;
+                let live = |entry: &Entry<P>| {
+                    let live = entry.tokens() <= reach;
+                    if live {
+                        reach = Totals::of(entry.tokens()).reach(reach);
+                    }
+                    live
+                };
+                run.retain(live, &mut dropped);
+            }
+            front = run.totals.reach(front);
+        }
+        (self.forget_dropped(dropped), front)
+    }
+
+    /// The number of a key's run and the place there.
+    fn find(&self, key: &Key) -> Option<(usize, usize)> {
+        let number = self.runs.partition_point(|run| run.last < *key);
+        let entries = &self.runs.get(number)?.entries;
+        Some((number, entries.binary_search_by(|entry| entry.cmp_key(key)).ok()?))
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&StreamItem<P>> {
+        let (number, place) = self.find(key)?;
+        self.runs.get(number)?.entries.get(place).map(|entry| &entry.item)
+    }
+
+    pub(super) fn remove(&mut self, key: &Key) -> Option<StreamItem<P>> {
+        let (number, place) = self.find(key)?;
+        let run = self.runs.get_mut(number)?;
+        let item = run.entries.remove(place).item;
+        run.refresh();
+        if run.entries.is_empty() {
+            self.runs.remove(number);
+        }
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// Takes out every entry that `keep` does not want; asks in order.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&Entry<P>) -> bool) -> Vec<StreamItem<P>> {
+        let mut dropped = Vec::new();
+        self.runs.iter_mut().for_each(|run| run.retain(&mut keep, &mut dropped));
+        self.forget_dropped(dropped)
+    }
+
+    fn forget_dropped(&mut self, dropped: Vec<StreamItem<P>>) -> Vec<StreamItem<P>> {
+        if !dropped.is_empty() {
+            self.len -= dropped.len();
+            self.runs.retain(|run| !run.entries.is_empty());
+        }
+        dropped
+    }
+
+    /// Rest of the budget that a greedy pass leaves in front of the first item at or behind `key`.
+    pub(super) fn remaining_before(&self, key: &Key, budget: u64) -> u64 {
+        let mut left = budget;
+        for run in &self.runs {
+            let all_before = run.last < *key;
+            if all_before && run.totals.sum <= left {
+                left -= run.totals.sum;
+            } else if run.totals.smallest <= left {
+                let before = |entry: &&Entry<P>| entry.cmp_key(key) == Ordering::Less;
+                let before = run.entries.iter().take_while(before);
+                left = before.fold(left, |left, e| left.checked_sub(e.tokens()).unwrap_or(left));
+            }
+            if !all_before {
+                break;
+            }
+        }
+        left
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<P>> {
+        self.runs.iter().flat_map(|run| &run.entries)
+    }
+
+    pub(super) fn into_items(self) -> Vec<StreamItem<P>> {
+        let entries = self.runs.into_iter().flat_map(|run| run.entries);
+        entries.map(|entry| entry.item).collect()
+    }
+}
