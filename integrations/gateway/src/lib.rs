@@ -29,6 +29,7 @@ mod proxy;
 mod select;
 mod server;
 mod source;
+mod stall;
 mod tenant;
 
 pub use config::{

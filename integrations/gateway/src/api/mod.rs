@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::answer::{Body, Refusal, json_response};
 use crate::gateway::Shared;
-use crate::proxy::{Ended, Tap, Target, Upload};
+use crate::proxy::{Ended, Tap, Target};
 use crate::{guard, page};
 pub(crate) use keys::same;
 use route::{Health, Route};
@@ -96,7 +96,7 @@ async fn pass(
 ) -> Result<Response<Body>, Refusal> {
     let upstream = shared.upstream(None)?;
     let target = Target { upstream, path: route::upstream_path(parts) };
-    let body = Upload::new(body, shared.config.limits.stall_time).boxed_unsync();
+    let body = Tap::upload(body, shared.config.limits.stall_time).boxed_unsync();
     let answer = shared.client.send(&target, parts, body).await?;
     let status = answer.status().as_u16();
     let ended = move |ended: Ended| {
@@ -124,7 +124,7 @@ fn tapped(
         answer.headers_mut().append(CONTENT_SECURITY_POLICY, SANDBOX);
     }
     answer.map(|body| {
-        let tap = Tap::new(body, stall, readable, ended);
+        let tap = Tap::answer(body, stall, readable, ended);
         if keep { tap.keep().boxed_unsync() } else { tap.boxed_unsync() }
     })
 }

@@ -3,12 +3,10 @@
 mod client;
 pub(crate) mod headers;
 mod tap;
-mod upload;
 mod usage;
 
 pub(crate) use client::{Client, Target};
 #[cfg(feature = "archive")]
 pub(crate) use tap::How;
 pub(crate) use tap::{Ended, Tap};
-pub(crate) use upload::Upload;
 pub(crate) use usage::Usage;

@@ -1,6 +1,5 @@
-//! An answer on its way to the client: untouched, watched, and not waited for without end.
+//! A body on its way through: untouched, watched, and not waited for without end.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -8,10 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::time::{Instant, Sleep, sleep};
 
 use super::usage::{Usage, Watch};
 use crate::answer::BoxError;
+use crate::stall::Stall;
 
 /// How an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,11 +51,12 @@ impl How {
 
 type Tell = Box<dyn FnOnce(Ended) + Send>;
 
-/// Passes an upstream's body on, and tells somebody when it is over.
+/// Passes a body on, and tells somebody when it is over.
 pub(crate) struct Tap {
     inner: Incoming,
-    stall: Duration,
-    silence: Pin<Box<Sleep>>,
+    /// Runs while the sender is waited for, and not while the receiver is.
+    stall: Stall,
+    sender: &'static str,
     /// None for what cannot be read, being compressed.
     watch: Option<Watch>,
     /// What has passed, where somebody wants to read it.
@@ -66,14 +66,22 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    pub(crate) fn new(inner: Incoming, stall: Duration, read: bool, tell: Tell) -> Self {
-        let watch = read.then(Watch::default);
-        let silence = Box::pin(sleep(stall));
-        let mut tap = Self { inner, stall, silence, watch, kept: None, bytes: 0, tell: Some(tell) };
+    /// An upstream's answer.
+    pub(crate) fn answer(inner: Incoming, stall: Duration, read: bool, tell: Tell) -> Self {
+        let mut tap = Self::upload(inner, stall);
+        tap.sender = "upstream";
+        tap.watch = read.then(Watch::default);
+        tap.tell = Some(tell);
         if tap.inner.is_end_stream() {
             tap.end(How::Whole);
         }
         tap
+    }
+
+    /// A client's body, which nobody watches.
+    pub(crate) fn upload(inner: Incoming, stall: Duration) -> Self {
+        let stall = Stall::new(stall);
+        Self { inner, stall, sender: "client", watch: None, kept: None, bytes: 0, tell: None }
     }
 
     /// Keeps what passes for whoever is told of the end, as far as it can be read.
@@ -119,30 +127,22 @@ impl Body for Tap {
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let tap = self.get_mut();
         let Poll::Ready(next) = Pin::new(&mut tap.inner).poll_frame(cx) else {
-            ready!(tap.silence.as_mut().poll(cx));
+            ready!(tap.stall.poll::<()>(cx)).ok();
             tap.end(How::Silent);
-            return Poll::Ready(Some(Err("the upstream fell silent".into())));
+            return Poll::Ready(Some(Err(format!("the {} fell silent", tap.sender).into())));
         };
-        match next {
+        tap.stall.stop();
+        match &next {
             Some(Ok(frame)) => {
-                tap.see(&frame);
+                tap.see(frame);
                 if tap.inner.is_end_stream() {
                     tap.end(How::Whole);
                 }
-                if let Some(end) = Instant::now().checked_add(tap.stall) {
-                    tap.silence.as_mut().reset(end);
-                }
-                Poll::Ready(Some(Ok(frame)))
             }
-            Some(Err(error)) => {
-                tap.end(How::Broken);
-                Poll::Ready(Some(Err(error.into())))
-            }
-            None => {
-                tap.end(How::Whole);
-                Poll::Ready(None)
-            }
+            Some(Err(_)) => tap.end(How::Broken),
+            None => tap.end(How::Whole),
         }
+        Poll::Ready(next.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,7 +1,5 @@
 //! The server: connections, how many, how long, and how they end.
 
-mod head;
-mod stall;
 mod wire;
 
 use std::convert::Infallible;
@@ -10,7 +8,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -24,13 +21,12 @@ use tokio::task::JoinSet;
 
 use crate::answer::Body;
 use crate::config::Limits;
-use wire::{Patience, Wire};
-
-/// From the first byte of a head to its last.
-const HEAD: Duration = Duration::from_secs(10);
+use wire::Wire;
 
 /// A connection on which nobody asks is closed.
 const IDLE: Duration = Duration::from_secs(120);
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// What a connection may hold in memory, in each direction.
 const BUFFER: usize = 128 * 1024;
@@ -48,7 +44,6 @@ pub(crate) async fn run<F>(
 {
     tokio::pin!(stop);
     let room = Arc::new(Semaphore::new(limits.connections));
-    let patience = Patience { head: HEAD, read: limits.stall_time, write: limits.stall_time };
     let graceful = GracefulShutdown::new();
     let mut tasks = JoinSet::new();
     loop {
@@ -68,8 +63,19 @@ pub(crate) async fn run<F>(
             .header_read_timeout(IDLE)
             .max_buf_size(BUFFER)
             .serve_connection(
-                TokioIo::new(Wire::new(stream, patience)),
-                service_fn(closing(move |request| answer(request, reached))),
+                TokioIo::new(Wire::new(stream, limits.stall_time)),
+                service_fn(move |request: Request<Incoming>| {
+                    // Nobody but hyper sees where a request in chunks ends: nothing comes after it.
+                    let is_last = request.headers().contains_key(TRANSFER_ENCODING);
+                    let answer = answer(request, reached);
+                    async move {
+                        let mut response = answer.await;
+                        if is_last {
+                            response.headers_mut().insert(CONNECTION, CLOSE);
+                        }
+                        Ok::<_, Infallible>(response)
+                    }
+                }),
             );
         let connection = graceful.watch(connection);
         tasks.spawn(async move {
@@ -109,25 +115,5 @@ async fn next(
             tokio::time::sleep(Duration::from_millis(50)).await;
             None
         }
-    }
-}
-
-/// Ends the connection after a request in chunks: nobody but the library has seen where it ended.
-fn closing<F>(
-    answer: impl Fn(Request<Incoming>) -> F,
-) -> impl Fn(Request<Incoming>) -> BoxFuture<'static, Result<Response<Body>, Infallible>>
-where
-    F: Future<Output = Response<Body>> + Send + 'static,
-{
-    move |request| {
-        let chunked = request.headers().contains_key(TRANSFER_ENCODING);
-        let answer = answer(request);
-        Box::pin(async move {
-            let mut response = answer.await;
-            if chunked {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            Ok(response)
-        })
     }
 }
