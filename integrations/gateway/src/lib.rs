@@ -26,6 +26,7 @@ mod guard;
 mod memory;
 mod page;
 mod proxy;
+mod secret;
 mod select;
 mod server;
 mod source;
@@ -33,7 +34,7 @@ mod stall;
 mod tenant;
 
 pub use config::{
-    Config, Count, Limits, Memory, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
+    Config, Count, Limits, Memory, ModelRule, PORT, Page, Retriever, Upstream, UpstreamKey,
 };
 pub use gateway::{Gateway, Unusable};
-pub use page::random as random_token;
+pub use secret::{Secret, random_token};

@@ -4,9 +4,8 @@ use http::HeaderMap;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::calls::hex;
-use crate::config::Secret;
 use crate::proxy::headers;
+use crate::secret::{Secret, hex};
 
 /// Names a conversation inside a tenant.
 const CONVERSATION: &str = "x-cupel-conversation";

@@ -2,7 +2,6 @@
 
 mod body;
 mod exact;
-mod keys;
 mod record;
 mod route;
 mod selected;
@@ -22,7 +21,6 @@ use crate::answer::{Body, Refusal, json_response};
 use crate::gateway::Shared;
 use crate::proxy::{Ended, Tap, Target};
 use crate::{guard, page};
-pub(crate) use keys::same;
 use route::{Health, Route};
 
 /// A file that a browser is shown from an upstream has the page's address, and is kept from acting for it.
@@ -63,15 +61,15 @@ async fn serve(
         Route::Health(health) => Ok(healthy(shared, health)),
         Route::Page => page::answer(shared, parts, body).await,
         Route::Select(endpoint) => {
-            keys::check(shared, &parts.headers)?;
+            guard::check_key(&shared.config.keys, &parts.headers)?;
             selected::answer(shared, endpoint, parts, body, started).await
         }
         Route::CountTokens => {
-            keys::check(shared, &parts.headers)?;
+            guard::check_key(&shared.config.keys, &parts.headers)?;
             selected::count(shared, parts, body, started).await
         }
         Route::Pass => {
-            keys::check(shared, &parts.headers)?;
+            guard::check_key(&shared.config.keys, &parts.headers)?;
             pass(shared, parts, body, started).await
         }
     }

@@ -1,6 +1,5 @@
 //! One call: what was selected for it, and how it went.
 
-use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +10,7 @@ use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::proxy::Usage;
+use crate::secret::hex;
 
 /// What a call is before it is sent.
 #[derive(Debug)]
@@ -139,12 +139,4 @@ fn random_id() -> String {
     // Without randomness ids are alike, and the page shows the oldest of them; nothing depends on it.
     let _ = SystemRandom::new().fill(&mut bytes);
     hex(&bytes)
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a text does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -1,17 +1,13 @@
 //! Recent calls, for the page: in memory, and bounded in bytes.
 
 mod call;
-mod factor;
-mod totals;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-pub(crate) use call::{Call, Conversation, Draft, Ending, Fitted, hex};
-pub(crate) use factor::Factors;
-pub(crate) use totals::Totals;
+pub(crate) use call::{Call, Conversation, Draft, Ending, Fitted};
 
 /// What is remembered of calls.
 #[derive(Debug)]
@@ -65,7 +61,7 @@ impl Calls {
         let mut kept = self.kept();
         if let (Some(usage), Some(tokens)) = (ending.usage, call.tokens) {
             kept.factors.add(&call.model, tokens, usage.input);
-            kept.totals.read_from_cache(usage.cached);
+            kept.totals.cached = kept.totals.cached.saturating_add(usage.cached);
         }
         drop(kept);
         call.end(ending);
@@ -101,6 +97,61 @@ impl Calls {
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sums over all calls since the gateway was started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) calls: u64,
+    /// Calls that went out as they came.
+    pub(crate) passed: u64,
+    /// Tokens sent.
+    pub(crate) sent: i64,
+    /// Tokens left out.
+    pub(crate) left_out: i64,
+    /// Tokens expected to be read from the upstream's cache.
+    pub(crate) expected_cached: i64,
+    /// Tokens that upstreams said they read from their caches.
+    pub(crate) cached: i64,
+}
+
+impl Totals {
+    fn begin(&mut self, call: &Call) {
+        self.calls += 1;
+        match call.fitted() {
+            None => self.passed += 1,
+            Some(fitted) => {
+                self.sent = self.sent.saturating_add(fitted.tokens);
+                self.left_out = self.left_out.saturating_add(fitted.left_out);
+                self.expected_cached = self.expected_cached.saturating_add(fitted.cached);
+            }
+        }
+    }
+}
+
+/// More models than anybody uses; names come from clients.
+const MODELS: usize = 256;
+
+/// Sums for each model: ours, the model's, and of how many calls.
+#[derive(Debug, Default)]
+struct Factors(BTreeMap<String, (f64, f64, u64)>);
+
+impl Factors {
+    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more")]
+    fn add(&mut self, model: &str, ours: i64, theirs: i64) {
+        if ours <= 0 || (self.0.len() >= MODELS && !self.0.contains_key(model)) {
+            return;
+        }
+        let sums = self.0.entry(model.to_owned()).or_default();
+        *sums = (sums.0 + ours as f64, sums.1 + theirs as f64, sums.2 + 1);
+    }
+
+    /// Each model with its factor and the number of calls it comes from.
+    fn list(&self) -> Vec<(String, f64, u64)> {
+        let factor =
+            |(model, sums): (&String, &(f64, f64, u64))| (model.clone(), sums.1 / sums.0, sums.2);
+        self.0.iter().map(factor).collect()
     }
 }
 

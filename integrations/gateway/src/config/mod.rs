@@ -1,27 +1,22 @@
 //! What a gateway is told: where to listen, whom to ask, what fits, and how much is too much.
 
-mod limits;
-mod memory;
 mod models;
-mod page;
 mod read;
-mod retriever;
-mod secret;
+mod sources;
 mod upstream;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use cupel::Policy;
 use cupel::gather::Source;
 use cupel_json::JsonBody;
 
-pub use limits::Limits;
-pub use memory::Memory;
+use crate::secret::Secret;
 pub(crate) use models::fits;
 pub use models::{Count, ModelRule};
-pub use page::Page;
-pub use retriever::Retriever;
-pub use secret::Secret;
+pub use sources::{Memory, Retriever};
 pub use upstream::{Upstream, UpstreamKey};
 
 /// The port unless another is said.
@@ -157,5 +152,78 @@ impl Config {
             }
         }
         problems
+    }
+}
+
+/// Limits of a gateway. Beyond one a request is refused, or cut off, whatever else is configured.
+///
+/// ```
+/// use cupel_gateway::Limits;
+///
+/// let limits = Limits { body_bytes: 4 << 20, ..Limits::default() };
+/// assert_eq!(limits.depth, 128);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// The body of a request that is read; others stream through.
+    pub body_bytes: usize,
+    /// How deep its JSON may be nested.
+    pub depth: usize,
+    /// How many messages it may have.
+    pub messages: usize,
+    /// The bodies of all requests that wait for their selection, together.
+    pub waiting_bytes: usize,
+    /// Connections at one time; more have to wait.
+    pub connections: usize,
+    /// For a client to send a body that is read.
+    pub body_time: Duration,
+    /// For gathering and selecting.
+    pub selection_time: Duration,
+    /// For an upstream to begin its answer.
+    pub answer_time: Duration,
+    /// Without a byte, in either direction, once one has come.
+    pub stall_time: Duration,
+    /// For streams to end when the gateway is told to stop.
+    pub shutdown_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 32 << 20,
+            depth: 128,
+            messages: 20_000,
+            waiting_bytes: 512 << 20,
+            connections: 4_096,
+            body_time: Duration::from_secs(60),
+            selection_time: Duration::from_secs(10),
+            answer_time: Duration::from_secs(600),
+            stall_time: Duration::from_secs(300),
+            shutdown_time: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The page: who may see it, and how much it remembers.
+///
+/// ```
+/// use cupel_gateway::Page;
+///
+/// assert!(Page::default().token.is_none());
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Page {
+    /// What is asked for before anything is shown. Without one there is no page.
+    pub token: Option<Secret>,
+    /// Where the binary writes a token, for its owner only; unless set, it is shown on a terminal.
+    pub token_file: Option<PathBuf>,
+    /// How many bytes of recent calls are remembered, about.
+    pub bytes: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { token: None, token_file: None, bytes: 64 << 20 }
     }
 }

@@ -2,8 +2,8 @@
 
 use http::Uri;
 
-use super::Secret;
 use super::models::fits;
+use crate::secret::Secret;
 
 /// A server that speaks one of the APIs.
 ///

@@ -2,11 +2,8 @@
 
 use http::header::{COOKIE, HeaderMap, HeaderValue};
 use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::api::same;
-use crate::calls::hex;
-use crate::config::Secret;
+use crate::secret::{Secret, hex};
 
 /// The cookie's name.
 const NAME: &str = "cupel_page";
@@ -34,12 +31,12 @@ impl Door {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = cookies.flat_map(|value| value.split(';')).map(str::trim);
         let marks = pairs.find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='));
-        marks.is_some_and(|mark| same(self.mark.expose(), mark.as_bytes()))
+        marks.is_some_and(|mark| self.mark.is(mark.as_bytes()))
     }
 
     /// The cookie for whoever shows the token.
     pub(super) fn cookie_for(&self, token: &[u8]) -> Option<HeaderValue> {
-        if !same(self.token.expose(), token.trim_ascii()) {
+        if !self.token.is(token.trim_ascii()) {
             return None;
         }
         let mark = self.mark.expose();
@@ -47,14 +44,6 @@ impl Door {
             format!("{NAME}={mark}; HttpOnly; SameSite=Strict; Path=/cupel/; Max-Age={SECONDS}");
         HeaderValue::from_str(&cookie).ok()
     }
-}
-
-/// A text that nobody can guess; none where the system has no randomness to give.
-#[must_use]
-pub fn random() -> Option<String> {
-    let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).ok()?;
-    Some(hex(&bytes))
 }
 
 #[cfg(test)]

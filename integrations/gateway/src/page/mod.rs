@@ -17,9 +17,9 @@ use hyper::body::Incoming;
 use crate::answer::{Body, Refusal, full};
 use crate::calls::Call;
 use crate::gateway::Shared;
+use crate::secret::random_token;
 
 pub(crate) use door::Door;
-pub use door::random;
 
 /// Longer than any token.
 const LOGIN_BYTES: usize = 1_024;
@@ -99,7 +99,7 @@ fn explained(call: &Call, nonce: &str) -> String {
 
 /// A page of ours: nobody keeps it, frames it, or learns where it was left from.
 fn html(status: StatusCode, write: impl FnOnce(&str) -> String) -> Result<Response<Body>, Refusal> {
-    let nonce = door::random().ok_or_else(|| {
+    let nonce = random_token().ok_or_else(|| {
         let message = "the system has no randomness to give";
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no_randomness", message)
     })?;

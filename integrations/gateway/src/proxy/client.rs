@@ -14,8 +14,8 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::headers;
 use crate::answer::{Body, BoxError, Refusal};
-use crate::api::same;
-use crate::config::{Secret, Upstream, UpstreamKey};
+use crate::config::{Upstream, UpstreamKey};
+use crate::secret::Secret;
 
 /// To connect; an answer may take much longer.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -83,7 +83,7 @@ impl Client {
         *request.uri_mut() = uri;
         *request.headers_mut() = client.headers.clone();
         headers::strip_request(request.headers_mut());
-        let is_own = |key: &[u8]| self.keys.iter().any(|own| same(own.expose(), key));
+        let is_own = |key: &[u8]| self.keys.iter().any(|own| own.is(key));
         headers::strip_own(request.headers_mut(), is_own);
         show_key(&target.upstream.key, request.headers_mut())?;
         let answer = tokio::time::timeout(self.answer_time, self.pool.request(request));
