@@ -75,17 +75,14 @@ impl Gateway {
         let (config, memory) = with_memory(config);
         let mut problems = config.problems();
         let client = Client::new(config.limits.answer_time, &config.keys);
-        let selector = match Selector::new(&config, &client) {
-            Ok(selector) if problems.is_empty() => selector,
-            Ok(_) => return Err(Unusable(problems)),
-            Err(problem) => {
-                problems.push(problem);
-                return Err(Unusable(problems));
-            }
-        };
+        let selector = Selector::new(&config, &client).map_err(|why| problems.push(why));
         let tenants = Tenants::new(config.tenant_secret.as_ref());
-        let no_randomness = || Unusable(vec!["the system has no randomness to give".to_owned()]);
-        let tenants = tenants.ok_or_else(no_randomness)?;
+        if tenants.is_none() {
+            problems.push("the system has no randomness to give".to_owned());
+        }
+        let (Ok(selector), Some(tenants), []) = (selector, tenants, problems.as_slice()) else {
+            return Err(Unusable(problems));
+        };
         let shared = Shared {
             hosts: Hosts::new(config.listen, &config.hosts),
             client,

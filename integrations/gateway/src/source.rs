@@ -1,6 +1,5 @@
 //! A retriever over HTTP: asked with the question, under a deadline, and not trusted.
 
-use std::fmt;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -44,12 +43,6 @@ struct Asking {
     key: Option<Secret>,
     items: usize,
     bytes: usize,
-}
-
-impl fmt::Debug for Asking {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asking").field("url", &self.url).finish_non_exhaustive()
-    }
 }
 
 const TOO_LARGE: &str = "the retriever's answer is larger than its limit";

@@ -12,15 +12,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::proxy::Usage;
 use crate::secret::hex;
 
-/// What a call is before it is sent.
-#[derive(Debug)]
-pub(crate) struct Draft {
-    pub(crate) route: &'static str,
-    pub(crate) model: String,
-    pub(crate) conversation: Conversation,
-    /// What was selected and what it comes to; or why it went out as it came, as a name and in words.
-    pub(crate) outcome: Result<Box<Fitted>, (&'static str, String)>,
-}
+/// What was selected and what it comes to; or why it went out as it came, as a name and in words.
+pub(crate) type Outcome = Result<Box<Fitted>, (&'static str, String)>;
 
 /// A selection, to be looked at.
 #[derive(Debug)]
@@ -74,30 +67,33 @@ pub(crate) struct Call {
     pub(crate) route: &'static str,
     pub(crate) model: String,
     pub(crate) conversation: Conversation,
-    pub(crate) outcome: Result<Box<Fitted>, (&'static str, String)>,
-    pub(crate) tokens: Option<i64>,
+    pub(crate) outcome: Outcome,
     /// What it takes in memory, about.
     pub(crate) bytes: usize,
-    previous: Weak<Call>,
+    pub(super) previous: Weak<Call>,
     ending: OnceLock<Ending>,
 }
 
 impl Call {
-    pub(super) fn new(draft: Draft, previous: Weak<Self>) -> Self {
-        let bytes = match &draft.outcome {
+    pub(crate) fn new(
+        route: &'static str,
+        model: String,
+        conversation: Conversation,
+        outcome: Outcome,
+    ) -> Self {
+        let bytes = match &outcome {
             Ok(fitted) => size(&fitted.explanation),
             Err((_, why)) => why.len(),
         };
         Self {
             id: random_id(),
             at: SystemTime::now(),
-            route: draft.route,
-            tokens: draft.outcome.as_ref().ok().map(|fitted| fitted.tokens),
-            model: draft.model,
-            conversation: draft.conversation,
-            outcome: draft.outcome,
+            route,
+            model,
+            conversation,
+            outcome,
             bytes: bytes.saturating_add(1_024),
-            previous,
+            previous: Weak::new(),
             ending: OnceLock::new(),
         }
     }

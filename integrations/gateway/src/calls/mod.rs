@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-pub(crate) use call::{Call, Conversation, Draft, Ending, Fitted};
+pub(crate) use call::{Call, Conversation, Ending, Fitted};
 
 /// What is remembered of calls.
 #[derive(Debug)]
@@ -33,11 +33,12 @@ impl Calls {
     }
 
     /// Remembers a call that has been fitted, or passed; older ones are forgotten.
-    pub(crate) fn begin(&self, draft: Draft) -> Arc<Call> {
+    pub(crate) fn begin(&self, mut call: Call) -> Arc<Call> {
         let mut kept = self.kept();
-        let same = |call: &&Arc<Call>| call.conversation == draft.conversation;
+        let same = |other: &&Arc<Call>| other.conversation == call.conversation;
         let previous = kept.recent.iter().rev().find(same).map(Arc::downgrade);
-        let call = Arc::new(Call::new(draft, previous.unwrap_or_default()));
+        call.previous = previous.unwrap_or_default();
+        let call = Arc::new(call);
         kept.totals.begin(&call);
         kept.bytes = kept.bytes.saturating_add(call.bytes);
         kept.recent.push_back(Arc::clone(&call));
@@ -59,8 +60,8 @@ impl Calls {
     /// Remembers how a call ended.
     pub(crate) fn end(&self, call: &Call, ending: Ending) {
         let mut kept = self.kept();
-        if let (Some(usage), Some(tokens)) = (ending.usage, call.tokens) {
-            kept.factors.add(&call.model, tokens, usage.input);
+        if let (Some(usage), Some(fitted)) = (ending.usage, call.fitted()) {
+            kept.factors.add(&call.model, fitted.tokens, usage.input);
             kept.totals.cached = kept.totals.cached.saturating_add(usage.cached);
         }
         drop(kept);
@@ -158,15 +159,10 @@ impl Factors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proxy::Usage;
 
-    fn draft(conversation: &str) -> Draft {
-        Draft {
-            route: "chat",
-            model: "m".to_owned(),
-            conversation: Conversation::new(&[b"tenant", conversation.as_bytes()]),
-            outcome: Err(("bypass", "x".repeat(1_000))),
-        }
+    fn draft(conversation: &str) -> Call {
+        let conversation = Conversation::new(&[b"tenant", conversation.as_bytes()]);
+        Call::new("chat", "m".to_owned(), conversation, Err(("bypass", "x".repeat(1_000))))
     }
 
     #[test]
@@ -204,6 +200,5 @@ mod tests {
             factors.add(&index.to_string(), 100, 100);
         }
         assert!(factors.list().len() <= 256);
-        let _ = Usage { input: 1, cached: 0 };
     }
 }

@@ -111,12 +111,6 @@ impl Tap {
     }
 }
 
-impl std::fmt::Debug for Tap {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tap").field("bytes", &self.bytes).finish_non_exhaustive()
-    }
-}
-
 impl Body for Tap {
     type Data = Bytes;
     type Error = BoxError;
