@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) selector: Selector,
     /// Kibibytes of bodies that may still be read.
-    pub(crate) room: Semaphore,
+    pub(crate) room: Arc<Semaphore>,
     pub(crate) stopping: watch::Sender<bool>,
     #[cfg(feature = "archive")]
     pub(crate) memory: Option<crate::memory::Memory>,
@@ -87,7 +87,9 @@ impl Gateway {
             hosts: Hosts::new(config.listen, &config.hosts),
             client,
             selector,
-            room: Semaphore::new((config.limits.waiting_bytes / 1024).min(Semaphore::MAX_PERMITS)),
+            room: Arc::new(Semaphore::new(
+                (config.limits.waiting_bytes / 1024).min(Semaphore::MAX_PERMITS),
+            )),
             stopping: watch::Sender::new(false),
             #[cfg(feature = "archive")]
             memory,

@@ -164,6 +164,11 @@ fn is_plain_segment(segment: &[u8]) -> bool {
     segment != b"." && segment != b".." && !segment.contains(&0)
 }
 
+/// A part of a path without what is percent-encoded in it.
+pub(crate) fn decoded(part: &str) -> String {
+    String::from_utf8_lossy(&decode(part.as_bytes())).into_owned()
+}
+
 /// Replaces what is percent-encoded by what it stands for.
 fn decode(bytes: &[u8]) -> Vec<u8> {
     let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);

@@ -34,7 +34,8 @@ mod stall;
 mod tenant;
 
 pub use config::{
-    Config, Count, Limits, Memory, ModelRule, PORT, Page, Retriever, Upstream, UpstreamKey,
+    Config, Count, Limits, Memory, ModelRule, PORT, Page, Protocol, Retriever, Upstream,
+    UpstreamKey,
 };
 pub use gateway::{Gateway, Unusable};
 pub use secret::{Secret, random_token};

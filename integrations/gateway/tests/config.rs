@@ -184,3 +184,22 @@ fn what_makes_no_sense_together_is_listed_beside_what_makes_none_alone() {
     let error = Config::from_toml(&text, &environment).unwrap_err();
     assert_eq!(error.0.iter().filter(|line| line.starts_with("keys")).count(), 1, "{error}");
 }
+
+#[test]
+fn two_upstreams_for_the_same_requests_are_a_mistake() {
+    let upstreams = |first: &str, second: &str| {
+        let entry = |name: &str, rest: &str| {
+            format!("[[upstreams]]\nname = \"{name}\"\nurl = \"http://{name}.example/v1\"\n{rest}\n")
+        };
+        Config::from_toml(&(entry("a", first) + &entry("b", second)), &|_| None)
+            .map_err(|error| error.to_string())
+    };
+    let two = upstreams("", "").unwrap_err();
+    assert!(two.starts_with("upstreams[1].models: missing, and \"a\" takes all models"), "{two}");
+    assert!(upstreams("protocol = \"openai\"", "protocol = \"openai\"").is_err());
+    assert!(upstreams("", "protocol = \"anthropic\"").is_ok());
+    let two = upstreams("models = [\"llama*\"]", "models = [\"b\", \"llama*\"]").unwrap_err();
+    assert_eq!(two, "upstreams[1].models: \"llama*\" is also claimed by \"a\", expected one");
+    let wrong = upstreams("protocol = \"openapi\"", "").unwrap_err();
+    assert!(wrong.contains("did you mean openai?"), "{wrong}");
+}

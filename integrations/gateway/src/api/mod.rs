@@ -2,6 +2,8 @@
 
 mod body;
 mod exact;
+mod model;
+mod models;
 mod record;
 mod route;
 mod selected;
@@ -10,18 +12,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderValue};
+use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::json;
 
-use crate::answer::{Body, Refusal, json_response};
+use crate::answer::{Body, Refusal, full, json_response};
+use crate::config::Upstream;
 use crate::gateway::Shared;
 use crate::proxy::{Ended, Tap, Target};
 use crate::{guard, page};
-use route::{Health, Route};
+use body::Held;
+use route::{Naming, Route};
 
 /// A file that a browser is shown from an upstream has the page's address, and is kept from acting for it.
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox");
@@ -46,7 +50,7 @@ pub(crate) async fn answer(
             refused = refusal.code(),
             milliseconds = millis(started),
         );
-        refusal.into_response(route.shape(&parts.headers))
+        refusal.into_response(route.shape(&parts))
     })
 }
 
@@ -58,44 +62,55 @@ async fn serve(
     started: Instant,
 ) -> Result<Response<Body>, Refusal> {
     match route {
-        Route::Health(health) => Ok(healthy(shared, health)),
-        Route::Page => page::answer(shared, parts, body).await,
-        Route::Select(endpoint) => {
-            guard::check_key(&shared.config.keys, &parts.headers)?;
-            selected::answer(shared, endpoint, parts, body, started).await
-        }
-        Route::CountTokens => {
-            guard::check_key(&shared.config.keys, &parts.headers)?;
-            selected::count(shared, parts, body, started).await
-        }
-        Route::Pass => {
-            guard::check_key(&shared.config.keys, &parts.headers)?;
-            pass(shared, parts, body, started).await
-        }
+        Route::Liveness => return Ok(json_response(StatusCode::OK, &json!({"status": "ok"}))),
+        Route::Readiness => return Ok(readiness(shared)),
+        Route::Page => return page::answer(shared, parts, body).await,
+        Route::Select(_) | Route::Models | Route::Pass => {}
+    }
+    guard::check_key(&shared.config.keys, &parts.headers)?;
+    match route {
+        Route::Select(endpoint) => selected::answer(shared, endpoint, parts, body, started).await,
+        Route::Models => match models::asked(shared, parts) {
+            asked if asked.len() > 1 => models::answer(shared, parts, asked).await,
+            _ => pass(shared, parts, body, started).await,
+        },
+        _ => pass(shared, parts, body, started).await,
     }
 }
 
-fn healthy(shared: &Shared, health: Health) -> Response<Body> {
-    let stopping = *shared.stopping.borrow();
-    match health {
-        Health::Readiness if stopping => {
-            json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({"status": "stopping"}))
-        }
-        _ => json_response(StatusCode::OK, &json!({"status": "ok"})),
+fn readiness(shared: &Shared) -> Response<Body> {
+    match *shared.stopping.borrow() {
+        true => json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({"status": "stopping"})),
+        false => json_response(StatusCode::OK, &json!({"status": "ok"})),
     }
 }
 
-/// Sends a request on as it is, body and all, as it comes.
+/// Sends a request on as it is, body and all. It is read only where it has to be known whose it is.
 async fn pass(
     shared: &Arc<Shared>,
     parts: &Parts,
     body: Incoming,
     started: Instant,
 ) -> Result<Response<Body>, Refusal> {
-    let upstream = shared.upstream(None)?;
+    let mut held = None;
+    let naming = route::naming(parts);
+    let is_one = shared.config.upstreams.len() == 1;
+    let (model, body) = match naming {
+        Naming::Path(model) => (Some(guard::decoded(model)), Err(body)),
+        Naming::Json | Naming::Form if !is_one => {
+            let read = body::read(shared, body).await?;
+            let bytes = read.bytes.clone();
+            let model = model_in(shared, naming, &parts.headers, read, &mut held).await?;
+            (model, Ok(full(bytes)))
+        }
+        _ => (None, Err(body)),
+    };
+    let stall = shared.config.limits.stall_time;
+    let body = body.unwrap_or_else(|body| Tap::upload(body, stall).boxed_unsync());
+    let upstream = shared.upstream(parts, model.as_deref())?;
     let target = Target { upstream, path: route::upstream_path(parts) };
-    let body = Tap::upload(body, shared.config.limits.stall_time).boxed_unsync();
     let answer = shared.client.send(&target, parts, body).await?;
+    drop(held);
     let status = answer.status().as_u16();
     let ended = move |ended: Ended| {
         tracing::info!(
@@ -107,6 +122,27 @@ async fn pass(
         );
     };
     Ok(tapped(shared, answer, false, Box::new(ended)))
+}
+
+/// Reads the model in a body, which is held until it is sent.
+async fn model_in(
+    shared: &Shared,
+    naming: Naming<'_>,
+    headers: &HeaderMap,
+    read: Held,
+    held: &mut Option<Held>,
+) -> Result<Option<String>, Refusal> {
+    let (plain, true) = body::plain(shared, headers, read).await? else {
+        return Err(body::unknown_encoding());
+    };
+    let bytes = plain.bytes.clone();
+    *held = Some(plain);
+    match naming {
+        Naming::Form => model::in_form(headers, &bytes),
+        // What is no object names no model.
+        _ if bytes.trim_ascii_start().first() != Some(&b'{') => Ok(None),
+        _ => model::in_body(bytes).await,
+    }
 }
 
 /// An upstream's answer on its way to the client; `keep`: somebody wants to read all of it.
@@ -133,11 +169,10 @@ fn millis(started: Instant) -> u64 {
 
 impl Shared {
     /// Who is asked for a model, or for what names none.
-    fn upstream(&self, model: Option<&str>) -> Result<&crate::config::Upstream, Refusal> {
-        let claims = self.config.upstreams.iter().filter_map(|one| Some((one.claims(model)?, one)));
-        // Of two that fit alike the first counts.
-        let best = claims.rev().max_by_key(|(claim, _)| *claim).map(|(_, upstream)| upstream);
-        best.ok_or_else(|| {
+    fn upstream(&self, parts: &Parts, model: Option<&str>) -> Result<&Upstream, Refusal> {
+        let protocol = route::protocol(parts);
+        let found = crate::config::route(&self.config.upstreams, protocol, model);
+        found.ok_or_else(|| {
             let message = match model {
                 Some(model) => format!("no upstream is configured for model {model:?}"),
                 None => "no upstream is configured for requests without a model".to_owned(),

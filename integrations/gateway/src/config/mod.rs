@@ -17,7 +17,8 @@ use crate::secret::Secret;
 pub(crate) use models::fits;
 pub use models::{Count, ModelRule};
 pub use sources::{Memory, Retriever};
-pub use upstream::{Upstream, UpstreamKey};
+pub(crate) use upstream::route;
+pub use upstream::{Protocol, Upstream, UpstreamKey};
 
 /// The port unless another is said.
 pub const PORT: u16 = 4141;
@@ -38,8 +39,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Names that clients may call this server by, besides its own address; with or without a port.
     pub hosts: Vec<String>,
-    /// Whom to ask. What names no model, or one that nobody claims, goes to the first that claims
-    /// none.
+    /// Whom to ask. What names no model, or one that nobody claims, goes to the upstream of its protocol
+    /// that claims none.
     pub upstreams: Vec<Upstream>,
     /// What is known of models beyond the built-in table, or otherwise.
     pub models: Vec<ModelRule>,
@@ -137,6 +138,23 @@ impl Config {
                     "upstreams[{index}].name: there is another {:?}, expected a name of its own",
                     upstream.name
                 ));
+            }
+            let is_default = |one: &Upstream| one.models.is_empty();
+            let same = |other: &&Upstream| {
+                is_default(other) && is_default(upstream) && other.protocol == upstream.protocol
+            };
+            if let Some(other) = others.iter().find(same) {
+                problems.push(format!(
+                    "upstreams[{index}].models: missing, and {:?} takes all models of this protocol \
+                     already; expected models, or another protocol",
+                    other.name
+                ));
+            }
+            for model in &upstream.models {
+                if let Some(other) = others.iter().find(|other| other.models.contains(model)) {
+                    let message = format!("{model:?} is also claimed by {:?}", other.name);
+                    problems.push(format!("upstreams[{index}].models: {message}, expected one"));
+                }
             }
         }
         if self.memory.is_some() {

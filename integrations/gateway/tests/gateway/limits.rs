@@ -48,13 +48,17 @@ async fn bodies_that_wait_together_are_no_larger_than_they_may_be() {
     let mut config = config(server.url());
     config.limits = Limits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..Limits::default() };
     let gateway = Running::start(config).await;
-    let mut writer = TcpStream::connect(gateway.address).await.unwrap();
-    let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Content-Length: 1048576\r\n\r\n",
-        gateway.address
-    );
-    writer.write_all(head.as_bytes()).await.unwrap();
-    writer.write_all(&vec![b' '; (1 << 20) - 1]).await.unwrap();
+    let large = async || {
+        let mut writer = TcpStream::connect(gateway.address).await.unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Content-Length: 1048576\r\n\r\n",
+            gateway.address
+        );
+        writer.write_all(head.as_bytes()).await.unwrap();
+        drop(writer.write_all(&vec![b' '; (1 << 20) - 1]).await);
+        writer
+    };
+    let mut writer = large().await;
     let body = format!("{}{}", " ".repeat(4_000), chat("test-900"));
     loop {
         let answer = post(&gateway, "/v1/messages", &body).await;
@@ -63,8 +67,10 @@ async fn bodies_that_wait_together_are_no_larger_than_they_may_be() {
             assert!(answer.contains("overloaded_error"), "{answer}");
             break;
         }
-        // Not all of the large one has arrived.
-        tokio::task::yield_now().await;
+        // Not all of the large one has arrived; or it found the small one there, and is refused itself.
+        if timeout(Duration::ZERO, writer.readable()).await.is_ok() {
+            writer = large().await;
+        }
     }
     drop(writer);
     loop {

@@ -5,7 +5,7 @@ use cupel::tokens::Encoding;
 use cupel_json::CacheRule;
 
 use super::{Reader, one_of};
-use crate::config::{Count, Memory, ModelRule, Retriever, Upstream, UpstreamKey};
+use crate::config::{Count, Memory, ModelRule, Protocol, Retriever, Upstream, UpstreamKey};
 use crate::secret::Secret;
 
 const EXPECTED: &str = "a table with env or file: keys do not belong into this file";
@@ -54,17 +54,23 @@ impl Reader<'_> {
     }
 
     fn upstream(&mut self, tree: Tree, path: &Path<'_>) -> Option<Upstream> {
+        const PROTOCOLS: [(&str, Protocol); 2] =
+            [("openai", Protocol::OpenAi), ("anthropic", Protocol::Anthropic)];
         let mut fields = Fields::open(tree, path, self, "a table")?;
         let name: Option<String> = fields.maybe("name");
         let url: Option<String> = fields.needed("url", "the address of an API");
         let models: Vec<String> = fields.or("models", Vec::new());
+        let protocol: Option<String> = fields.maybe("protocol");
         let key = fields.take("key");
         fields.close();
+        let protocol =
+            protocol.and_then(|it| self.choice(&it, &PROTOCOLS, &path.key("protocol"), ""));
         let key = match key {
             None => Some(UpstreamKey::Client),
             Some(tree) => self.upstream_key(tree, &path.key("key")),
         };
-        let upstream = self.address(&url?, path)?.key(key?).models(models);
+        let mut upstream = self.address(&url?, path)?.key(key?).models(models);
+        upstream.protocol = protocol.or(upstream.protocol);
         Some(match name {
             Some(name) => upstream.name(name),
             None => upstream,

@@ -1,0 +1,111 @@
+//! The list of models of several upstreams, as one.
+
+use futures::future::join_all;
+use http::header::{ACCEPT_ENCODING, HeaderValue};
+use http::request::Parts;
+use http::{Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::route;
+use crate::answer::{Body, Refusal, full, json_response};
+use crate::config::{self, Protocol, Upstream, UpstreamKey};
+use crate::gateway::Shared;
+use crate::proxy::Target;
+
+/// More than any list takes.
+const ANSWER_BYTES: usize = 4 << 20;
+
+/// Upstreams that are asked: those that speak the client's protocol, and those that are not shown its key.
+pub(super) fn asked<'a>(shared: &'a Shared, parts: &Parts) -> Vec<&'a Upstream> {
+    let protocol = route::protocol(parts);
+    let speaks = |one: &Upstream| one.protocol.is_none_or(|own| own == protocol);
+    let asked = |one: &&Upstream| speaks(one) || one.key != UpstreamKey::Client;
+    shared.config.upstreams.iter().filter(asked).collect()
+}
+
+/// Answers with the models of all upstreams that are asked, each only where it would be sent to.
+pub(super) async fn answer(
+    shared: &Shared,
+    parts: &Parts,
+    asked: Vec<&Upstream>,
+) -> Result<Response<Body>, Refusal> {
+    let protocol = route::protocol(parts);
+    let lists = join_all(asked.iter().map(|upstream| list(shared, upstream, parts))).await;
+    if lists.iter().all(Option::is_none) {
+        let message = "no upstream gave a list of its models";
+        return Err(Refusal::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", message));
+    }
+    let mut data = Vec::new();
+    for (upstream, list) in asked.into_iter().zip(lists) {
+        for model in list.into_iter().flatten() {
+            let Some(id) = model["id"].as_str() else { continue };
+            let to = config::route(&shared.config.upstreams, protocol, Some(id));
+            if to.is_some_and(|to| std::ptr::eq(to, upstream)) {
+                data.push(entry(protocol, upstream, id, &model));
+            }
+        }
+    }
+    let json = match protocol {
+        Protocol::OpenAi => json!({"object": "list", "data": data}),
+        Protocol::Anthropic => {
+            let (first, last) = (data.first().cloned(), data.last().cloned());
+            let id = |model: Option<Value>| model.map(|mut model| model["id"].take());
+            json!({"data": data, "has_more": false, "first_id": id(first), "last_id": id(last)})
+        }
+    };
+    Ok(json_response(StatusCode::OK, &json))
+}
+
+/// A model in the shape of the client's protocol.
+fn entry(protocol: Protocol, upstream: &Upstream, id: &str, model: &Value) -> Value {
+    match protocol {
+        Protocol::OpenAi if model["object"] == "model" => model.clone(),
+        Protocol::Anthropic if model["type"] == "model" => model.clone(),
+        Protocol::OpenAi => {
+            json!({"id": id, "object": "model", "created": 0, "owned_by": upstream.name})
+        }
+        Protocol::Anthropic => {
+            let created = "1970-01-01T00:00:00Z";
+            json!({"id": id, "type": "model", "display_name": id, "created_at": created})
+        }
+    }
+}
+
+/// The models of one upstream; none where it does not say.
+async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec<Value>> {
+    #[derive(Deserialize)]
+    struct List {
+        data: Option<Vec<Value>>,
+    }
+    let mut parts = parts.clone();
+    let headers = &mut parts.headers;
+    // The client can read a compressed answer; we cannot.
+    headers.remove(ACCEPT_ENCODING);
+    let path = match upstream.protocol.unwrap_or(route::protocol(&parts)) {
+        Protocol::Anthropic => {
+            let version = HeaderValue::from_static("2023-06-01");
+            parts.headers.entry("anthropic-version").or_insert(version);
+            "/models?limit=1000"
+        }
+        Protocol::OpenAi => {
+            parts.headers.remove("anthropic-version");
+            "/models"
+        }
+    };
+    let asking = async {
+        let target = Target { upstream, path };
+        let answer = shared.client.send(&target, &parts, full("")).await.ok()?;
+        let status = answer.status();
+        if !status.is_success() {
+            tracing::warn!(upstream = upstream.name, status = status.as_u16(), "no list of models");
+            return None;
+        }
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES).collect().await.ok()?;
+        let list: List = serde_json::from_slice(&body.to_bytes()).ok()?;
+        Some(list.data.unwrap_or_default())
+    };
+    // One that is slow keeps the others from nobody.
+    tokio::time::timeout(shared.config.limits.selection_time, asking).await.ok()?
+}
