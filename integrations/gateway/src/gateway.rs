@@ -76,7 +76,7 @@ impl Gateway {
         let mut problems = config.problems();
         let client = Client::new(config.limits.answer_time, &config.keys);
         let selector = Selector::new(&config, &client).map_err(|why| problems.push(why));
-        let tenants = Tenants::new(config.tenant_secret.as_ref());
+        let tenants = Tenants::new(config.tenant_secret.as_ref(), config.anonymous_memory);
         if tenants.is_none() {
             problems.push("the system has no randomness to give".to_owned());
         }
@@ -93,7 +93,8 @@ impl Gateway {
             stopping: watch::Sender::new(false),
             #[cfg(feature = "archive")]
             memory,
-            calls: Calls::new(config.page.bytes),
+            // Nobody could look at what is kept.
+            calls: Calls::new(config.page.token.as_ref().map_or(0, |_| config.page.bytes)),
             tenants,
             door: config.page.token.clone().map(Door::new),
             config,
@@ -154,5 +155,31 @@ fn with_memory(mut config: Config) -> (Config, Option<crate::memory::Memory>) {
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::{Call, Conversation};
+    use crate::config::Upstream;
+    use crate::secret::Secret;
+
+    #[test]
+    fn without_a_page_no_call_is_kept() {
+        for token in [None, Some(Secret::new("token"))] {
+            let has_page = token.is_some();
+            let mut config = Config::new(Upstream::new("http://127.0.0.1:1").unwrap());
+            config.page.token = token;
+            let calls = Gateway::new(config).unwrap().shared.calls;
+            let conversation = Conversation::new(&[]);
+            calls.begin(Call::new(
+                "chat",
+                String::new(),
+                conversation,
+                Err(("bypass", String::new())),
+            ));
+            assert_eq!(calls.newest(10).len(), usize::from(has_page));
+        }
     }
 }

@@ -22,6 +22,11 @@ pub(crate) fn check(
     if request.version == Version::HTTP_09 || request.method == Method::CONNECT {
         return Err(bad("this kind of request is not served here"));
     }
+    if request.method == Method::TRACE {
+        // It shows a client's page, or its neighbour's, what headers there were: the upstream's key.
+        let message = "TRACE is not served here";
+        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no_trace", message));
+    }
     if request.uri.scheme().is_some() || request.uri.authority().is_some() {
         return Err(bad("this is no open proxy: ask for a path, not for an address"));
     }

@@ -94,6 +94,6 @@ impl Memory {
 
 /// A conversation of a tenant, by the name that its caller gave it, or by what it began with.
 fn conversation(archive: &Archive, caller: &Caller) -> Option<Conversation> {
-    let name = caller.conversation.as_deref()?;
+    let name = caller.conversation.as_deref().filter(|_| caller.is_remembered)?;
     archive.namespace(caller.tenant.as_str()).ok()?.conversation(name).ok()
 }

@@ -189,7 +189,9 @@ fn what_makes_no_sense_together_is_listed_beside_what_makes_none_alone() {
 fn two_upstreams_for_the_same_requests_are_a_mistake() {
     let upstreams = |first: &str, second: &str| {
         let entry = |name: &str, rest: &str| {
-            format!("[[upstreams]]\nname = \"{name}\"\nurl = \"http://{name}.example/v1\"\n{rest}\n")
+            format!(
+                "[[upstreams]]\nname = \"{name}\"\nurl = \"http://{name}.example/v1\"\n{rest}\n"
+            )
         };
         Config::from_toml(&(entry("a", first) + &entry("b", second)), &|_| None)
             .map_err(|error| error.to_string())
@@ -202,4 +204,16 @@ fn two_upstreams_for_the_same_requests_are_a_mistake() {
     assert_eq!(two, "upstreams[1].models: \"llama*\" is also claimed by \"a\", expected one");
     let wrong = upstreams("protocol = \"openapi\"", "").unwrap_err();
     assert!(wrong.contains("did you mean openai?"), "{wrong}");
+}
+
+#[test]
+fn routes_are_paths() {
+    let routes = |routes: &str| {
+        let text = format!("routes = {routes}\n[[upstreams]]\nurl = \"http://a.example/v1\"");
+        Config::from_toml(&text, &|_| None).map_err(|error| error.to_string())
+    };
+    assert_eq!(routes(r#"["GET /files", "/batches*"]"#).unwrap().routes.len(), 2);
+    for wrong in [r#"["files"]"#, r#"["get /files"]"#, r#"["GET  /files"]"#] {
+        assert!(routes(wrong).unwrap_err().starts_with("routes[0]: "), "{wrong}");
+    }
 }

@@ -155,6 +155,39 @@ async fn an_answer_is_remembered_without_a_request_that_follows_it() {
     gateway.stop().await.unwrap();
 }
 
+/// Everybody who shows no key would be one tenant.
+#[tokio::test]
+async fn who_shows_no_key_is_remembered_only_if_the_configuration_says_so() {
+    for anonymous in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = format!("sqlite://{}/archive.db", folder.path().display());
+        let server = ok_server().await;
+        let start = async || {
+            let mut config = remembering(&server, &archive);
+            config.anonymous_memory = anonymous;
+            Running::start(config).await
+        };
+        let ask = async |gateway: &Running, conversation: &str, text: &str| {
+            let body =
+                json!({"model": "test-900", "messages": [{"role": "user", "content": text}]});
+            let sent = http()
+                .post(gateway.url("/v1/chat/completions"))
+                .header("content-type", "application/json")
+                .header("x-cupel-conversation", conversation)
+                .body(body.to_string());
+            assert_eq!(sent.send().await.unwrap().status(), 200);
+            String::from_utf8(server.take_arrived().remove(0).body.to_vec()).unwrap()
+        };
+        let gateway = start().await;
+        ask(&gateway, "a", "The gate code of the warehouse in Lyon is 4711.").await;
+        gateway.stop().await.unwrap();
+        let gateway = start().await;
+        let sent = ask(&gateway, "b", "What is the gate code of the warehouse?").await;
+        assert_eq!(sent.contains("4711"), anonymous, "{sent}");
+        gateway.stop().await.unwrap();
+    }
+}
+
 #[test]
 fn an_archive_needs_a_secret_that_outlives_the_process() {
     let mut config = Config::new(cupel_gateway::Upstream::new("http://127.0.0.1:1").unwrap());

@@ -108,6 +108,7 @@ async fn pass(
     let stall = shared.config.limits.stall_time;
     let body = body.unwrap_or_else(|body| Tap::upload(body, stall).boxed_unsync());
     let upstream = shared.upstream(parts, model.as_deref())?;
+    route::check_open(&shared.config, upstream, parts)?;
     let target = Target { upstream, path: route::upstream_path(parts) };
     let answer = shared.client.send(&target, parts, body).await?;
     drop(held);

@@ -40,7 +40,7 @@ pub(super) async fn answer(
     let mut data = Vec::new();
     for (upstream, list) in asked.into_iter().zip(lists) {
         for model in list.into_iter().flatten() {
-            let Some(id) = model["id"].as_str() else { continue };
+            let Some(id) = model.get("id").and_then(Value::as_str) else { continue };
             let to = config::route(&shared.config.upstreams, protocol, Some(id));
             if to.is_some_and(|to| std::ptr::eq(to, upstream)) {
                 data.push(entry(protocol, upstream, id, &model));
@@ -50,9 +50,9 @@ pub(super) async fn answer(
     let json = match protocol {
         Protocol::OpenAi => json!({"object": "list", "data": data}),
         Protocol::Anthropic => {
-            let (first, last) = (data.first().cloned(), data.last().cloned());
-            let id = |model: Option<Value>| model.map(|mut model| model["id"].take());
-            json!({"data": data, "has_more": false, "first_id": id(first), "last_id": id(last)})
+            let id = |model: Option<&Value>| model.and_then(|model| model.get("id")).cloned();
+            let (first, last) = (id(data.first()), id(data.last()));
+            json!({"data": data, "has_more": false, "first_id": first, "last_id": last})
         }
     };
     Ok(json_response(StatusCode::OK, &json))
@@ -61,8 +61,8 @@ pub(super) async fn answer(
 /// A model in the shape of the client's protocol.
 fn entry(protocol: Protocol, upstream: &Upstream, id: &str, model: &Value) -> Value {
     match protocol {
-        Protocol::OpenAi if model["object"] == "model" => model.clone(),
-        Protocol::Anthropic if model["type"] == "model" => model.clone(),
+        Protocol::OpenAi if model.get("object").is_some() => model.clone(),
+        Protocol::Anthropic if model.get("type").is_some() => model.clone(),
         Protocol::OpenAi => {
             json!({"id": id, "object": "model", "created": 0, "owned_by": upstream.name})
         }

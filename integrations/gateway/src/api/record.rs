@@ -66,8 +66,8 @@ impl Open {
     /// Archives what was said once it has been answered, where there is an archive.
     #[cfg(feature = "archive")]
     pub(super) fn said(mut self, said: crate::memory::Said) -> Self {
-        let named = self.shared.memory.is_some() && said.caller.conversation.is_some();
-        self.said = named.then_some(said);
+        let is_named = said.caller.conversation.is_some() && said.caller.is_remembered;
+        self.said = (is_named && self.shared.memory.is_some()).then_some(said);
         self
     }
 

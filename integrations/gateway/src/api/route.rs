@@ -2,9 +2,10 @@
 
 use cupel_json::Endpoint;
 use http::request::Parts;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 
-use crate::config::Protocol;
+use crate::answer::Refusal;
+use crate::config::{Config, Protocol, Upstream, UpstreamKey, fits};
 
 /// Who answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +118,7 @@ pub(super) fn naming(request: &Parts) -> Naming<'_> {
     let is_below = |beginning: &&str| {
         path.strip_prefix(*beginning).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if request.method != Method::POST || NO_MODEL.iter().any(|one| is_below(&one)) {
+    if request.method != Method::POST || NO_MODEL.iter().any(is_below) {
         return Naming::Nowhere;
     }
     let kind = request.headers.get(http::header::CONTENT_TYPE);
@@ -131,6 +132,49 @@ pub(super) fn naming(request: &Parts) -> Naming<'_> {
         }
         _ => Naming::Json,
     }
+}
+
+/// Routes that ask a model something, and say which there are.
+const OPEN: [&str; 16] = [
+    "POST /chat/completions",
+    "POST /responses",
+    "POST /messages",
+    "POST /messages/count_tokens",
+    "POST /embeddings",
+    "POST /completions",
+    "POST /moderations",
+    "POST /audio/speech",
+    "POST /audio/transcriptions",
+    "POST /audio/translations",
+    "POST /images/generations",
+    "POST /images/edits",
+    "POST /images/variations",
+    "GET /models",
+    "GET /models/*",
+    "HEAD /models*",
+];
+
+/// Refuses what would give one client the others' files and answers: those who share an upstream's own key
+/// share all that its API has.
+pub(super) fn check_open(
+    config: &Config,
+    upstream: &Upstream,
+    request: &Parts,
+) -> Result<(), Refusal> {
+    let is_shared = matches!(upstream.key, UpstreamKey::Own(_)) && config.keys.len() != 1;
+    let asked = below_v1(request.uri.path()).trim_end_matches('/');
+    let is_open = |route: &str| {
+        let (method, path) = route.split_once(' ').unwrap_or(("", route));
+        (method.is_empty() || method == request.method.as_str())
+            && fits(below_v1(path), asked).is_some()
+    };
+    let added = config.routes.iter().map(String::as_str);
+    if !is_shared || OPEN.into_iter().chain(added).any(is_open) {
+        return Ok(());
+    }
+    let message = "this route is not open to the clients of this gateway, who share the key of its \
+                   upstream; add it to `routes` in the configuration";
+    Err(Refusal::new(StatusCode::FORBIDDEN, "route_not_open", message))
 }
 
 /// Clients are told a base with or without it; an upstream's address has its own.

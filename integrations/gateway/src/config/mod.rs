@@ -61,6 +61,14 @@ pub struct Config {
     pub limits: Limits,
     /// Keys that clients of this gateway must show; none: everybody who can reach it may ask.
     pub keys: Vec<Secret>,
+    /// Routes that clients may use of an upstream's own key, besides those that ask a model something: a
+    /// path below `/v1` with or without a method, `GET /files` or `/batches*`.
+    ///
+    /// Nothing else passes with the key of an upstream when the gateway has several `keys`, or none: its
+    /// clients are several, and an API gives whoever has its key everybody's files and answers.
+    pub routes: Vec<String>,
+    /// Remembers what callers say who show no key. All of them are one tenant.
+    pub anonymous_memory: bool,
     /// Retrievers that are asked for every request.
     pub sources: Vec<Retriever>,
     /// Sources in code, for programs that serve a gateway of their own.
@@ -93,6 +101,8 @@ impl Config {
             fail_closed: false,
             limits: Limits::default(),
             keys: Vec::new(),
+            routes: Vec::new(),
+            anonymous_memory: false,
             sources: Vec::new(),
             code_sources: Vec::new(),
             memory: None,
@@ -119,6 +129,16 @@ impl Config {
                 problems.push(format!(
                     "hosts[{index}]: {host:?} is no name of a server, expected one as in \
                      llm.example.org, with or without a port"
+                ));
+            }
+        }
+        for (index, route) in self.routes.iter().enumerate() {
+            let (method, path) = route.split_once(' ').unwrap_or(("", route));
+            let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
+            if !is_method || !path.starts_with('/') || path.contains(char::is_whitespace) {
+                problems.push(format!(
+                    "routes[{index}]: {route:?} is no route, expected a path with or without a method, \
+                     as in \"GET /files\" or \"/batches*\""
                 ));
             }
         }

@@ -70,6 +70,11 @@ impl Upstream {
             return Err(format!("{seen:?} {message}, {expected}"));
         }
         let name = uri.host().unwrap_or_default().to_owned();
+        // What is no port would be taken for none, and the usual one asked.
+        let authority = uri.authority().map_or("", http::uri::Authority::as_str);
+        if authority != name && uri.port_u16().is_none_or(|port| port == 0) {
+            return Err(format!("{seen:?} has a port that is none, expected one from 1 to 65535"));
+        }
         let url = url.trim_end_matches('/').to_owned();
         let is_of = |domain: &str| {
             name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -188,6 +193,17 @@ mod tests {
         assert_eq!((to(OpenAi), to(Anthropic)), (Some("both"), Some("anthropic")));
         let two = [upstream("a", Some(Anthropic), &["a"]), upstream("b", Some(Anthropic), &["b"])];
         assert!(route(&two, Anthropic, None).is_none());
+    }
+
+    #[test]
+    fn a_port_is_one() {
+        for url in ["http://a:99999/v1", "http://a:/v1", "http://a:0/v1", "http://[::1]:65536"] {
+            let error = Upstream::new(url).unwrap_err();
+            assert!(error.contains("expected one from 1 to 65535"), "{url}: {error}");
+        }
+        for url in ["http://a:65535/v1", "http://a/v1", "http://[::1]:80", "https://[::1]/v1"] {
+            assert!(Upstream::new(url).is_ok(), "{url}");
+        }
     }
 
     #[test]

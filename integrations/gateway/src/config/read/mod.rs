@@ -95,6 +95,8 @@ fn without_lines(message: &str) -> String {
     said.join(": ")
 }
 
+type Preset = (&'static str, fn() -> Policy);
+
 /// Reads a configuration, and notes every mistake in it.
 struct Reader<'e> {
     /// Where keys come from that are not in the file.
@@ -113,6 +115,8 @@ impl Reader<'_> {
         config.unknown_window = fields.maybe("unknown_window");
         config.exact_from = fields.maybe("exact_from");
         config.fail_closed = fields.or("fail_closed", false);
+        config.routes = fields.or("routes", Vec::new());
+        config.anonymous_memory = fields.or("anonymous_memory", false);
         let upstreams = fields.take("upstreams");
         let models = fields.take("models");
         let policy = fields.take("policy");
@@ -212,7 +216,7 @@ impl Reader<'_> {
     /// A preset by name, or a table as in policy files.
     fn policy(&mut self, tree: Tree, path: &Path<'_>) -> Option<Policy> {
         if let Some(name) = tree.text() {
-            let presets: [(&str, fn() -> Policy); 7] = [
+            let presets: [Preset; 7] = [
                 ("chat", Policy::chat),
                 ("code_review", Policy::code_review),
                 ("debugging", Policy::debugging),
