@@ -130,7 +130,7 @@ impl Gateway {
         let shared = Arc::new(self.shared);
         let answer = {
             let shared = Arc::clone(&shared);
-            move |request, reached| api::answer(Arc::clone(&shared), request, reached)
+            move |request, ends| api::answer(Arc::clone(&shared), request, ends)
         };
         let stopping = || {
             shared.stopping.send_replace(true);

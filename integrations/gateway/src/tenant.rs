@@ -1,8 +1,8 @@
 //! Whose conversations are whose.
 
 use http::HeaderMap;
-use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
+use ring::{digest, hmac};
 
 use crate::proxy::headers;
 use crate::secret::{Secret, hex};
@@ -10,7 +10,7 @@ use crate::secret::{Secret, hex};
 /// Names a conversation inside a tenant.
 const CONVERSATION: &str = "x-cupel-conversation";
 
-/// A conversation's name is no longer than this; the rest is not looked at.
+/// A conversation's name is no longer than this.
 const NAME_BYTES: usize = 256;
 
 /// Tells tenants apart by a keyed hash of their credentials.
@@ -64,12 +64,22 @@ impl Tenants {
             }
         };
         let tenant = hex(tag.as_ref().get(..16).unwrap_or_default());
-        let conversation = headers.get(CONVERSATION).map(|name| {
-            let name = name.as_bytes();
-            String::from_utf8_lossy(name.get(..NAME_BYTES).unwrap_or(name)).into_owned()
-        });
-        let conversation = conversation.filter(|name| !name.is_empty());
+        let conversation = headers.get(CONVERSATION).filter(|name| !name.is_empty());
+        let conversation = conversation.map(|name| name_of(name.as_bytes()));
         Caller { tenant, conversation, is_remembered, counted: None }
+    }
+}
+
+/// A conversation's name. One that is too long, or is no text, ends with a hash of it: names that differ
+/// stay different.
+fn name_of(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Ok(text) if text.len() <= NAME_BYTES => text.to_owned(),
+        _ => {
+            let beginning = name.get(..NAME_BYTES / 8).unwrap_or(name);
+            let hash = digest::digest(&digest::SHA256, name);
+            format!("{}#{}", String::from_utf8_lossy(beginning), hex(hash.as_ref()))
+        }
     }
 }
 
@@ -105,5 +115,17 @@ mod tests {
             HeaderMap::from_iter([(http::header::AUTHORIZATION, "Bearer sk-1".parse().unwrap())]);
         assert_eq!(again.caller(&headers).tenant, one.tenant);
         assert_ne!(Tenants::new(None, false).unwrap().caller(&headers).tenant, one.tenant);
+    }
+
+    #[test]
+    fn names_of_conversations_that_differ_stay_different() {
+        let long = "x".repeat(300);
+        let names =
+            [&long[..256], &long[..257], &long[..258], "x"].map(|name| name_of(name.as_bytes()));
+        for (index, name) in names.iter().enumerate() {
+            assert!(name.len() <= NAME_BYTES && !names[..index].contains(name), "{name}");
+        }
+        assert_ne!(name_of(b"\xff"), name_of(b"\xfe"));
+        assert!(name_of(&[0xff; 300]).len() <= NAME_BYTES);
     }
 }

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::selected::select;
-use crate::answer::{Refusal, full};
+use crate::answer::Refusal;
 use crate::config::Upstream;
 use crate::gateway::Shared;
-use crate::proxy::Target;
+use crate::proxy::{Payload, Target};
 use crate::select::{Outcome, Selected};
 use crate::tenant::Caller;
 
@@ -98,7 +98,8 @@ async fn ask(shared: &Shared, upstream: &Upstream, parts: &Parts, body: &[u8]) -
     // The client can read a compressed answer; we cannot.
     parts.headers.remove(ACCEPT_ENCODING);
     let counting = async {
-        let answer = shared.client.send(&target, &parts, full(question)).await.ok()?;
+        let answer =
+            shared.client.send(&target, &parts, Payload::Whole(question.into())).await.ok()?;
         if !answer.status().is_success() {
             return None;
         }

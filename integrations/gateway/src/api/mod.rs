@@ -8,21 +8,23 @@ mod record;
 mod route;
 mod selected;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::json;
 
-use crate::answer::{Body, Refusal, full, json_response};
+use crate::answer::{Body, Refusal, json_response};
 use crate::config::Upstream;
 use crate::gateway::Shared;
-use crate::proxy::{Ended, Tap, Target};
+use crate::proxy::{Ended, Payload, Tap, Target};
+use crate::server::Ends;
 use crate::{guard, page};
 use body::Held;
 use route::{Naming, Route};
@@ -30,17 +32,17 @@ use route::{Naming, Route};
 /// A file that a browser is shown from an upstream has the page's address, and is kept from acting for it.
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox");
 
-/// Answers a request; `reached`: the address of ours that the client has connected to.
+/// Answers a request that has come between these ends.
 pub(crate) async fn answer(
     shared: Arc<Shared>,
     request: Request<Incoming>,
-    reached: Option<SocketAddr>,
+    ends: Ends,
 ) -> Response<Body> {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts);
-    let answered = match guard::check(&parts, &shared.hosts, reached) {
-        Ok(()) => serve(&shared, route, &parts, body, started).await,
+    let answered = match guard::check(&parts, &shared.hosts, ends.reached) {
+        Ok(()) => serve(&shared, route, &parts, body, started, ends).await,
         Err(refusal) => Err(refusal),
     };
     answered.unwrap_or_else(|refusal| {
@@ -60,11 +62,17 @@ async fn serve(
     parts: &Parts,
     body: Incoming,
     started: Instant,
+    ends: Ends,
 ) -> Result<Response<Body>, Refusal> {
     match route {
         Route::Liveness => return Ok(json_response(StatusCode::OK, &json!({"status": "ok"}))),
         Route::Readiness => return Ok(readiness(shared)),
-        Route::Page => return page::answer(shared, parts, body).await,
+        _ if ends.is_for_health => {
+            let message = "there are as many connections as there may be; try again";
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            return Err(Refusal::new(status, "busy", message).retry_after());
+        }
+        Route::Page => return page::answer(shared, parts, body, ends.client).await,
         Route::Select(_) | Route::Models | Route::Pass => {}
     }
     guard::check_key(&shared.config.keys, &parts.headers)?;
@@ -101,12 +109,16 @@ async fn pass(
             let read = body::read(shared, body).await?;
             let bytes = read.bytes.clone();
             let model = model_in(shared, naming, &parts.headers, read, &mut held).await?;
-            (model, Ok(full(bytes)))
+            (model, Ok(bytes))
         }
         _ => (None, Err(body)),
     };
     let stall = shared.config.limits.stall_time;
-    let body = body.unwrap_or_else(|body| Tap::upload(body, stall).boxed_unsync());
+    let body = match body {
+        Ok(bytes) => Payload::Whole(bytes),
+        Err(empty) if empty.is_end_stream() => Payload::Whole(Bytes::new()),
+        Err(body) => Payload::Stream(Tap::upload(body, stall).boxed_unsync()),
+    };
     let upstream = shared.upstream(parts, model.as_deref())?;
     route::check_open(&shared.config, upstream, parts)?;
     let target = Target { upstream, path: route::upstream_path(parts) };

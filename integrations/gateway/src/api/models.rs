@@ -1,5 +1,6 @@
 //! The list of models of several upstreams, as one.
 
+use bytes::Bytes;
 use futures::future::join_all;
 use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::request::Parts;
@@ -9,10 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::route;
-use crate::answer::{Body, Refusal, full, json_response};
+use crate::answer::{Body, Refusal, json_response};
 use crate::config::{self, Protocol, Upstream, UpstreamKey};
 use crate::gateway::Shared;
-use crate::proxy::Target;
+use crate::proxy::{Payload, Target};
 
 /// More than any list takes.
 const ANSWER_BYTES: usize = 4 << 20;
@@ -96,7 +97,8 @@ async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec
     };
     let asking = async {
         let target = Target { upstream, path };
-        let answer = shared.client.send(&target, &parts, full("")).await.ok()?;
+        let answer =
+            shared.client.send(&target, &parts, Payload::Whole(Bytes::new())).await.ok()?;
         let status = answer.status();
         if !status.is_success() {
             tracing::warn!(upstream = upstream.name, status = status.as_u16(), "no list of models");

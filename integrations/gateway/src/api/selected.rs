@@ -13,10 +13,10 @@ use hyper::body::Incoming;
 use super::record::Open;
 use super::route::{self, Route};
 use super::{body, exact, model, tapped};
-use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, full, header_value};
+use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, header_value};
 use crate::calls::Call;
 use crate::gateway::Shared;
-use crate::proxy::{Ended, Target};
+use crate::proxy::{Ended, Payload, Target};
 use crate::select::{Outcome, Selected};
 use crate::tenant::Caller;
 
@@ -62,7 +62,7 @@ pub(super) async fn answer(
     let asked = exact::Asked { shared, upstream, parts, endpoint, bytes: &bytes };
     let selected = exact::fitted(&asked, selected, &mut caller).await?;
     let target = Target { upstream, path: route::upstream_path(parts) };
-    let sent = full(selected.body.clone());
+    let sent = Payload::Whole(selected.body.clone());
     let parts = &with_beta(parts, selected.beta);
     let open = Open::begin(shared, Route::Select(endpoint).name(), selected, &caller, started);
     #[cfg(feature = "archive")]

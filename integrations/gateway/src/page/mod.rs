@@ -3,6 +3,7 @@
 mod door;
 mod list;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::{
@@ -29,6 +30,7 @@ pub(crate) async fn answer(
     shared: &Arc<Shared>,
     parts: &Parts,
     body: Incoming,
+    client: Option<IpAddr>,
 ) -> Result<Response<Body>, Refusal> {
     let Some(door) = &shared.door else {
         let message = "this gateway has no page";
@@ -37,10 +39,14 @@ pub(crate) async fn answer(
     // The cookie is for what is below.
     let Some(path) = parts.uri.path().strip_prefix("/cupel/") else { return Ok(to_the_list()) };
     if parts.method == Method::POST && path == "login" {
+        if !door.may_try(client) {
+            let message = "too many wrong tokens from this address; try again in a minute";
+            return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", message));
+        }
         let time = shared.config.limits.body_time;
         let read = tokio::time::timeout(time, Limited::new(body, LOGIN_BYTES).collect()).await;
         let form = read.ok().and_then(Result::ok).map(Collected::to_bytes).unwrap_or_default();
-        return log_in(door, &form);
+        return log_in(door, &form, client);
     }
     if parts.method != Method::GET {
         let message = "there is nothing here that could be changed";
@@ -63,9 +69,10 @@ pub(crate) async fn answer(
     }
 }
 
-fn log_in(door: &Door, form: &[u8]) -> Result<Response<Body>, Refusal> {
+fn log_in(door: &Door, form: &[u8], client: Option<IpAddr>) -> Result<Response<Body>, Refusal> {
     let token = form.strip_prefix(b"token=").unwrap_or_default();
     let Some(cookie) = door.cookie_for(token) else {
+        door.was_wrong(client);
         return html(StatusCode::UNAUTHORIZED, |nonce| list::login(nonce, true));
     };
     let mut response = to_the_list();

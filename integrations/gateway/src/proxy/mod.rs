@@ -1,11 +1,12 @@
 //! Requests to upstreams and their answers back, as they are.
 
 mod client;
+mod connect;
 pub(crate) mod headers;
 mod tap;
 mod usage;
 
-pub(crate) use client::{Client, Target};
+pub(crate) use client::{Client, Payload, Target};
 #[cfg(feature = "archive")]
 pub(crate) use tap::How;
 pub(crate) use tap::{Ended, Tap};

@@ -1,10 +1,12 @@
 //! The server: connections, how many, how long, and how they end.
 
+mod slots;
 mod wire;
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,22 +16,35 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::answer::Body;
 use crate::config::Limits;
+use slots::{BusyBody, Slots};
 use wire::Wire;
 
 /// A connection on which nobody asks is closed.
 const IDLE: Duration = Duration::from_secs(120);
 
+/// Connections beyond the limit that are asked for nothing but health.
+const FOR_HEALTH: usize = 64;
+
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// What a connection may hold in memory, in each direction.
 const BUFFER: usize = 128 * 1024;
+
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ends {
+    /// The address of ours that the client has connected to, if it is known.
+    pub(crate) reached: Option<SocketAddr>,
+    pub(crate) client: Option<IpAddr>,
+    /// Whether there is no room but for questions of health.
+    pub(crate) is_for_health: bool,
+}
 
 /// Serves connections until `stop`, and then those that are busy until they are done or the time
 /// is over.
@@ -38,13 +53,14 @@ pub(crate) async fn run<F>(
     limits: &Limits,
     stop: impl Future<Output = ()>,
     stopping: impl FnOnce(),
-    answer: impl Fn(Request<Incoming>, Option<SocketAddr>) -> F + Clone + Send + 'static,
+    answer: impl Fn(Request<Incoming>, Ends) -> F + Clone + Send + 'static,
 ) where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     tokio::pin!(stop);
-    let room = Arc::new(Semaphore::new(limits.connections));
-    let graceful = GracefulShutdown::new();
+    let most = limits.connections.min(Semaphore::MAX_PERMITS - FOR_HEALTH);
+    let room = Arc::new(Semaphore::new(most + FOR_HEALTH));
+    let slots = Arc::new(Slots::default());
     let mut tasks = JoinSet::new();
     loop {
         let next = next(&listener, &room);
@@ -56,8 +72,14 @@ pub(crate) async fn run<F>(
                 None => continue,
             },
         };
-        let reached = stream.local_addr().ok();
-        let answer = answer.clone();
+        let is_for_health = slots.len() >= most && !slots.close_idle();
+        let ends = Ends {
+            reached: stream.local_addr().ok(),
+            client: stream.peer_addr().ok().map(|address| address.ip().to_canonical()),
+            is_for_health,
+        };
+        let slot = slots.add();
+        let (answer, busy) = (answer.clone(), Arc::clone(&slot));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(IDLE)
@@ -65,22 +87,32 @@ pub(crate) async fn run<F>(
             .serve_connection(
                 TokioIo::new(Wire::new(stream, limits.stall_time)),
                 service_fn(move |request: Request<Incoming>| {
+                    let busy = busy.busy();
                     // Nobody but hyper sees where a request in chunks ends: nothing comes after it.
-                    let is_last = request.headers().contains_key(TRANSFER_ENCODING);
-                    let answer = answer(request, reached);
+                    let is_last =
+                        is_for_health || request.headers().contains_key(TRANSFER_ENCODING);
+                    let answer = answer(request, ends);
                     async move {
                         let mut response = answer.await;
                         if is_last {
                             response.headers_mut().insert(CONNECTION, CLOSE);
                         }
-                        Ok::<_, Infallible>(response)
+                        Ok::<_, Infallible>(response.map(|inner| BusyBody { inner, _busy: busy }))
                     }
                 }),
             );
-        let connection = graceful.watch(connection);
         tasks.spawn(async move {
             let _permit = permit;
-            if let Err(error) = connection.await {
+            let mut connection = pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = slot.closed() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            slot.remove();
+            if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended");
             }
         });
@@ -88,10 +120,10 @@ pub(crate) async fn run<F>(
     }
     drop(listener);
     stopping();
-    let busy = tasks.len();
-    tracing::info!(connections = busy, "stopping");
-    let done = tokio::time::timeout(limits.shutdown_time, graceful.shutdown()).await.is_ok();
-    if !done {
+    tracing::info!(connections = tasks.len(), "stopping");
+    slots.close_all();
+    let done = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.shutdown_time, done).await.is_err() {
         tracing::warn!("not everything was done in time");
     }
     tasks.shutdown().await;

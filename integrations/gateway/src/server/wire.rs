@@ -17,7 +17,7 @@ use crate::stall::Stall;
 /// The longest head that is read: request line and headers.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// From the first byte of a head to its last.
+/// From the first byte of a head to its last; for the first one, from the connection on.
 const HEAD: Duration = Duration::from_secs(10);
 
 /// As many headers as hyper takes.
@@ -33,7 +33,7 @@ const LINGER_BYTES: usize = 32 << 20;
 
 #[derive(Debug)]
 enum State {
-    /// Between two requests, or in the head of one.
+    /// Before the first request, between two of them, or in the head of one.
     Head,
     /// In a body that has so many bytes more.
     Body(u64),
@@ -48,6 +48,8 @@ enum State {
 pub(crate) struct Wire<I> {
     inner: I,
     state: State,
+    /// Whether nothing has come yet. Who has connected is expected to ask.
+    is_new: bool,
     /// The beginning of a head.
     seen: BytesMut,
     /// Bytes that hyper may read.
@@ -93,6 +95,7 @@ impl<I> Wire<I> {
         Self {
             inner,
             state: State::Head,
+            is_new: true,
             seen: BytesMut::new(),
             out: BytesMut::new(),
             head: Stall::new(HEAD),
@@ -155,9 +158,10 @@ impl<I: AsyncRead + Unpin> Wire<I> {
         let mut part = ReadBuf::new(&mut bytes);
         match Pin::new(&mut self.inner).poll_read(cx, &mut part) {
             Poll::Ready(read) => read?,
-            Poll::Pending if self.seen.is_empty() => return Poll::Pending,
+            Poll::Pending if self.seen.is_empty() && !self.is_new => return Poll::Pending,
             Poll::Pending => return self.head.poll(cx),
         }
+        self.is_new = false;
         let known = self.seen.len();
         if part.filled().is_empty() {
             // The client has left. What there is of a head would only keep hyper from seeing so.
@@ -417,11 +421,17 @@ mod tests {
         let mut wire = Wire::new(server, STALL);
         let mut bytes = [0; 64];
         // Between requests nothing is waited for here.
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        wire.read_exact(&mut [0; 18]).await.unwrap();
         let idle = tokio::time::timeout(Duration::from_secs(1_000), wire.read(&mut bytes)).await;
         assert!(idle.is_err());
         client.write_all(b"POST / HT").await.unwrap();
         assert_eq!(wire.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
 
+        // Who connects and does not ask is not waited for either.
+        let (_client, server) = duplex(64);
+        let mut wire = Wire::new(server, STALL);
+        assert_eq!(wire.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
         // An empty line behind a body is no head.
         let (mut client, server) = duplex(128);
         let mut wire = Wire::new(server, STALL);

@@ -150,3 +150,68 @@ async fn an_upload_in_chunks_that_stops_ends_the_call() {
     let answer = read_until(&mut stream, "\r\n\r\n").await;
     assert_eq!(status(&answer), 502, "{answer}");
 }
+
+/// Whether the other side has closed a connection.
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    matches!(timeout(PATIENCE, stream.read(&mut [0; 64])).await, Ok(Ok(0) | Err(_)))
+}
+
+#[tokio::test]
+async fn idle_connections_make_room_for_others() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.limits.connections = 3;
+    let gateway = Running::start(config).await;
+    let mut idle = Vec::new();
+    for _ in 0..20 {
+        idle.push(TcpStream::connect(gateway.address).await.unwrap());
+    }
+    let asked = request(gateway.address, "GET /v1/models", "", "");
+    assert_eq!(status(&exchange(gateway.address, asked.as_str()).await), 200);
+    assert!(is_closed(&mut idle[0]).await);
+    // The newest is there yet.
+    let last = idle.last_mut().unwrap();
+    last.write_all(asked.as_bytes()).await.unwrap();
+    assert_eq!(status(&read_until(last, "\r\n\r\n").await), 200);
+}
+
+#[tokio::test]
+async fn busy_connections_leave_room_for_health() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let upstream = RawUpstream::start(move |mut stream| {
+        let told = told.clone();
+        async move {
+            read_until(&mut stream, "\r\n\r\n").await;
+            told.send(()).unwrap();
+            std::future::pending::<()>().await;
+        }
+    })
+    .await;
+    let mut config = config(&upstream.url);
+    config.limits.connections = 2;
+    let gateway = Running::start(config).await;
+    let models = request(gateway.address, "GET /v1/models", "", "");
+    let mut busy = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+        stream.write_all(models.as_bytes()).await.unwrap();
+        timeout(PATIENCE, tell.recv()).await.unwrap().unwrap();
+        busy.push(stream);
+    }
+    let health = request(gateway.address, "GET /health/readiness", "", "");
+    assert_eq!(status(&exchange(gateway.address, health).await), 200);
+    let answer = exchange(gateway.address, models).await;
+    assert_eq!(status(&answer), 503, "{answer}");
+    assert!(answer.contains("retry-after: 1"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_limit_that_no_machine_reaches_is_none() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.limits.connections = usize::MAX;
+    config.limits.waiting_bytes = usize::MAX;
+    let gateway = Running::start(config).await;
+    let answer = post(&gateway, "/v1/chat/completions", &chat("test-900").to_string()).await;
+    assert_eq!(status(&answer), 200, "{answer}");
+}

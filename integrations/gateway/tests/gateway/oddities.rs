@@ -83,3 +83,34 @@ async fn errors_have_the_shape_that_a_client_of_anthropics_expects_on_all_paths(
         assert_eq!(body["type"] == "error", !headers.is_empty());
     }
 }
+
+/// Servers close connections when they like; a client has asked only once.
+#[test]
+fn an_upstream_that_closes_idle_connections_loses_no_request() {
+    use std::io::{Read as _, Write as _};
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            std::thread::spawn(move || {
+                let mut read = [0; 4_096];
+                if stream.read(&mut read).is_ok_and(|length| length > 0) {
+                    // It says nothing of its end, and closes.
+                    drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+                }
+            });
+        }
+    });
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let gateway = Running::start(config(&url)).await;
+        let asked = request(gateway.address, "GET /v1/x", "", "");
+        for index in 0..500 {
+            let answer = exchange(gateway.address, asked.as_str()).await;
+            assert_eq!(status(&answer), 200, "{index}: {answer}");
+        }
+    });
+}
