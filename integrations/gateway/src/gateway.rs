@@ -17,6 +17,13 @@ use crate::select::Selector;
 use crate::tenant::Tenants;
 use crate::{api, select, server};
 
+/// As good as no limit, and no clock ends before it.
+const YEAR: std::time::Duration = std::time::Duration::from_secs(365 * 86_400);
+
+/// What is left to archive has so long at least when streams took all of the time.
+#[cfg(feature = "archive")]
+const LAST: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// A gateway that is ready to serve.
 ///
 /// ```no_run
@@ -102,12 +109,41 @@ impl Gateway {
         Ok(Self { shared })
     }
 
+    /// Opens the archive, if there is one. [`serve`](Self::serve) does so, too, and goes on without it
+    /// unless it is [required](crate::Memory::required).
+    ///
+    /// # Errors
+    ///
+    /// What the database says, never with a password in it; and when it does not answer in two seconds.
+    #[cfg_attr(not(feature = "archive"), allow(clippy::unused_async))]
+    pub async fn open_archive(&self) -> Result<(), String> {
+        #[cfg(feature = "archive")]
+        if let Some(memory) = &self.shared.memory {
+            return memory.open().await;
+        }
+        Ok(())
+    }
+
+    /// Checks that the archive can be opened, if there is one, and makes no file.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_archive`](Self::open_archive).
+    #[cfg_attr(not(feature = "archive"), allow(clippy::unused_async))]
+    pub async fn check_archive(&self) -> Result<(), String> {
+        #[cfg(feature = "archive")]
+        if let Some(memory) = &self.shared.memory {
+            return memory.check().await;
+        }
+        Ok(())
+    }
+
     /// Serves until `stop`, and then what is under way until it is done or its time is over.
     ///
     /// # Errors
     ///
     /// When the listener has no address, or one on which the configuration would give a key away; and
-    /// when the archive cannot be opened.
+    /// when the archive is required and cannot be opened.
     pub async fn serve(
         mut self,
         listener: TcpListener,
@@ -122,9 +158,10 @@ impl Gateway {
         }
         self.shared.hosts = Hosts::new(listen, &self.shared.config.hosts);
         #[cfg(feature = "archive")]
-        if let Some(memory) = &self.shared.memory {
-            memory.open().await.map_err(io::Error::other)?;
-        }
+        let _opening = match &self.shared.memory {
+            Some(memory) => memory.begin().await.map_err(io::Error::other)?,
+            None => tokio::task::JoinSet::new(),
+        };
         // The first call would have to wait for it, within the time for its selection.
         drop(tokio::task::spawn_blocking(select::load).await);
         let shared = Arc::new(self.shared);
@@ -132,13 +169,16 @@ impl Gateway {
             let shared = Arc::clone(&shared);
             move |request, ends| api::answer(Arc::clone(&shared), request, ends)
         };
+        let mut deadline = tokio::time::Instant::now();
         let stopping = || {
             shared.stopping.send_replace(true);
+            deadline = tokio::time::Instant::now() + shared.config.limits.shutdown_time.min(YEAR);
         };
         server::run(listener, &shared.config.limits, stop, stopping, answer).await;
         #[cfg(feature = "archive")]
         if let Some(memory) = &shared.memory {
-            memory.close().await;
+            // Streams may have taken all of the time.
+            memory.close(deadline.max(tokio::time::Instant::now() + LAST)).await;
         }
         Ok(())
     }

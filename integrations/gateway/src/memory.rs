@@ -1,17 +1,31 @@
 //! The archive as memory across conversations: what a tenant's other conversations said about the
 //! question.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
-use cupel::gather::Source;
+use cupel::gather::{GatherReport, Source, SourceOutcome};
 use cupel_archive::record::{Recorder, Wire};
 use cupel_archive::source::Recall;
 use cupel_archive::{Archive, Conversation};
 use cupel_json::{Endpoint, JsonBody, Request as _};
+use tokio::task::JoinSet;
 
 use crate::config::Memory as Settings;
 use crate::tenant::Caller;
+
+/// The source's name in reports.
+const NAME: &str = "memory";
+
+/// How long a database may take to answer before the gateway goes on without it.
+const OPEN: Duration = Duration::from_secs(2);
+
+/// Between two tries to open an archive.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// An archive that is opened when the gateway begins to serve.
 #[derive(Debug, Clone)]
@@ -19,6 +33,7 @@ pub(crate) struct Memory {
     settings: Settings,
     archive: Arc<OnceLock<Archive>>,
     recorder: Recorder,
+    failed_recalls: Arc<AtomicU64>,
 }
 
 /// Who asked what.
@@ -31,19 +46,90 @@ pub(crate) struct Said {
 
 impl Memory {
     pub(crate) fn new(settings: &Settings) -> Self {
-        Self { settings: settings.clone(), archive: Arc::default(), recorder: Recorder::new() }
+        Self {
+            settings: settings.clone(),
+            archive: Arc::default(),
+            recorder: Recorder::new(),
+            failed_recalls: Arc::default(),
+        }
     }
 
-    /// Opens the archive.
+    /// Opens the archive, unless it is open.
     ///
     /// # Errors
     ///
     /// What the database says; never with a password in it.
     pub(crate) async fn open(&self) -> Result<(), String> {
-        let opened = Archive::open(self.settings.url.expose()).await;
+        if self.archive.get().is_some() {
+            return Ok(());
+        }
+        let opened = tokio::time::timeout(OPEN, Archive::open(self.settings.url.expose())).await;
+        let opened = opened.map_err(|_| format!("the archive: no answer within {OPEN:?}"))?;
         let archive = opened.map_err(|error| format!("the archive: {error}"))?;
         let _ = self.archive.set(archive);
         Ok(())
+    }
+
+    /// Opens the archive, but only looks for the folder of a file that is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub(crate) async fn check(&self) -> Result<(), String> {
+        let file = self.settings.url.expose().strip_prefix("sqlite://").map(Path::new);
+        match file.filter(|file| !file.exists()) {
+            Some(file) if file.parent().is_some_and(is_no_folder) => {
+                Err("the archive: the folder of its file does not exist".to_owned())
+            }
+            Some(_) => Ok(()),
+            None => self.open().await,
+        }
+    }
+
+    /// Opens the archive, or goes on trying while what comes back is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), where the archive is required.
+    pub(crate) async fn begin(&self) -> Result<JoinSet<()>, String> {
+        let mut opening = JoinSet::new();
+        let Err(why) = self.open().await else { return Ok(opening) };
+        if self.settings.required {
+            return Err(why);
+        }
+        tracing::warn!(why, "started without memory; it is tried again");
+        let memory = self.clone();
+        opening.spawn(async move {
+            let mut pause = PAUSE;
+            loop {
+                tokio::time::sleep(pause).await;
+                match memory.open().await {
+                    Ok(()) => return tracing::info!("the archive is open"),
+                    Err(why) => tracing::debug!(why, "no archive yet"),
+                }
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        });
+        Ok(opening)
+    }
+
+    /// What readiness says of the archive.
+    pub(crate) fn status(&self) -> serde_json::Value {
+        let status = if self.archive.get().is_some() { "open" } else { "not open" };
+        let failed = self.failed_recalls.load(Ordering::Relaxed);
+        serde_json::json!({"status": status, "failed_recalls": failed})
+    }
+
+    /// Logs and counts a recall that failed.
+    pub(crate) fn note(&self, gathered: &GatherReport) {
+        let why = match gathered.source(NAME).map(|source| &source.outcome) {
+            Some(SourceOutcome::Failed { error }) => error.as_str(),
+            Some(SourceOutcome::Panicked { .. }) => "it panicked",
+            Some(SourceOutcome::TimedOut) => "it took too long",
+            _ => return,
+        };
+        self.failed_recalls.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(why, "nothing was recalled");
     }
 
     /// The layer's source: other conversations of the same tenant.
@@ -56,7 +142,7 @@ impl Memory {
         Recall::new(conversation, question)
             .elsewhere()
             .limit(self.settings.items)
-            .source("memory")
+            .source(NAME)
             .deadline(self.settings.deadline)
             .optional()
     }
@@ -83,13 +169,22 @@ impl Memory {
         }
     }
 
-    /// Waits until everything is written, and closes the archive.
-    pub(crate) async fn close(&self) {
-        self.recorder.flush().await;
-        if let Some(archive) = self.archive.get() {
-            archive.close().await;
+    /// Waits until everything is written, but not longer than this, and closes the archive.
+    pub(crate) async fn close(&self, deadline: tokio::time::Instant) {
+        let closing = async {
+            self.recorder.flush().await;
+            if let Some(archive) = self.archive.get() {
+                archive.close().await;
+            }
+        };
+        if tokio::time::timeout_at(deadline, closing).await.is_err() {
+            tracing::warn!("not everything was archived in time");
         }
     }
+}
+
+fn is_no_folder(path: &Path) -> bool {
+    !path.as_os_str().is_empty() && !path.is_dir()
 }
 
 /// A conversation of a tenant, by the name that its caller gave it, or by what it began with.

@@ -87,10 +87,15 @@ async fn serve(
 }
 
 fn readiness(shared: &Shared) -> Response<Body> {
-    match *shared.stopping.borrow() {
-        true => json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({"status": "stopping"})),
-        false => json_response(StatusCode::OK, &json!({"status": "ok"})),
+    let (status, word) = match *shared.stopping.borrow() {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        false => (StatusCode::OK, "ok"),
+    };
+    #[cfg(feature = "archive")]
+    if let Some(memory) = &shared.memory {
+        return json_response(status, &json!({"status": word, "archive": memory.status()}));
     }
+    json_response(status, &json!({"status": word}))
 }
 
 /// Sends a request on as it is, body and all. It is read only where it has to be known whose it is.

@@ -47,6 +47,8 @@ impl Open {
         let model = visible(model, MODEL_CHARACTERS);
         let outcome = match selected.outcome {
             Outcome::Fitted(selection) => {
+                #[cfg(feature = "archive")]
+                shared.memory.iter().for_each(|memory| memory.note(&selection.gather));
                 let before = shared.calls.latest(conversation, &model);
                 Ok(Box::new(fitted(*selection, &model, before.as_deref())))
             }

@@ -66,12 +66,15 @@ pub struct Memory {
     pub items: usize,
     /// How long it may take.
     pub deadline: Duration,
+    /// Does not start without it. Otherwise a gateway whose archive cannot be opened starts without memory,
+    /// and tries again.
+    pub required: bool,
 }
 
 impl Memory {
     /// An archive that has a quarter of a second for 20 messages.
     #[must_use]
     pub fn new(url: Secret) -> Self {
-        Self { url, items: 20, deadline: Duration::from_millis(250) }
+        Self { url, items: 20, deadline: Duration::from_millis(250), required: false }
     }
 }

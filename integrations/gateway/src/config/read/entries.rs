@@ -153,6 +153,7 @@ impl Reader<'_> {
         let mut memory = Memory::new(Secret::new(""));
         memory.items = fields.or("items", memory.items);
         memory.deadline = fields.or("deadline_seconds", memory.deadline);
+        memory.required = fields.or("required", false);
         let url = fields.take("url");
         fields.close();
         let at = path.key("url");
