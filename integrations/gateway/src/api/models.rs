@@ -2,10 +2,9 @@
 
 use bytes::Bytes;
 use futures::future::join_all;
-use http::header::{ACCEPT_ENCODING, HeaderValue};
+use http::HeaderValue;
 use http::request::Parts;
 use http::{Response, StatusCode};
-use http_body_util::{BodyExt, Limited};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,7 +12,7 @@ use super::route;
 use crate::answer::{Body, Refusal, json_response};
 use crate::config::{self, Protocol, Upstream, UpstreamKey};
 use crate::gateway::Shared;
-use crate::proxy::{Payload, Target};
+use crate::proxy::Target;
 
 /// More than any list takes.
 const ANSWER_BYTES: usize = 4 << 20;
@@ -81,9 +80,6 @@ async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec
         data: Option<Vec<Value>>,
     }
     let mut parts = parts.clone();
-    let headers = &mut parts.headers;
-    // The client can read a compressed answer; we cannot.
-    headers.remove(ACCEPT_ENCODING);
     let path = match upstream.protocol.unwrap_or(route::protocol(&parts)) {
         Protocol::Anthropic => {
             let version = HeaderValue::from_static("2023-06-01");
@@ -95,19 +91,13 @@ async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec
             "/models"
         }
     };
-    let asking = async {
-        let target = Target { upstream, path };
-        let answer =
-            shared.client.send(&target, &parts, Payload::Whole(Bytes::new())).await.ok()?;
-        let status = answer.status();
-        if !status.is_success() {
-            tracing::warn!(upstream = upstream.name, status = status.as_u16(), "no list of models");
-            return None;
-        }
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES).collect().await.ok()?;
-        let list: List = serde_json::from_slice(&body.to_bytes()).ok()?;
-        Some(list.data.unwrap_or_default())
-    };
+    let target = Target { upstream, path };
+    let asking = shared.client.read(&target, &parts, Bytes::new(), ANSWER_BYTES);
     // One that is slow keeps the others from nobody.
-    tokio::time::timeout(shared.config.limits.selection_time, asking).await.ok()?
+    let read = tokio::time::timeout(shared.config.limits.selection_time, asking).await;
+    let list = read.ok().flatten().map(|List { data }| data.unwrap_or_default());
+    if list.is_none() {
+        tracing::warn!(upstream = upstream.name, "no list of models");
+    }
+    list
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use serde::de::DeserializeOwned;
 
 use super::connect::{Connector, is_unsent};
 use super::headers;
@@ -61,6 +63,24 @@ impl Client {
         time: Duration,
     ) -> Result<Response<Incoming>, BoxError> {
         Ok(tokio::time::timeout(time, self.pool.request(request)).await??)
+    }
+
+    /// Reads an upstream's answer of so many bytes to a request with the client's method and headers; none
+    /// where it does not say.
+    pub(crate) async fn read<T: DeserializeOwned>(
+        &self,
+        target: &Target<'_>,
+        client: &Parts,
+        body: Bytes,
+        most: usize,
+    ) -> Option<T> {
+        let mut client = client.clone();
+        // The client can read a compressed answer; we cannot.
+        client.headers.remove(ACCEPT_ENCODING);
+        let answer = self.send(target, &client, Payload::Whole(body)).await.ok()?;
+        let is_answered = answer.status().is_success();
+        let body = Limited::new(is_answered.then(|| answer.into_body())?, most).collect().await;
+        serde_json::from_slice(&body.ok()?.to_bytes()).ok()
     }
 
     /// Sends a request with the client's method and headers; the answer's headers are cleaned.

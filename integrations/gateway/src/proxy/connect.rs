@@ -73,7 +73,8 @@ impl Error for Stale {}
 
 /// Whether nothing of a request was written before it failed, so that it may be sent again.
 pub(super) fn is_unsent(error: &(dyn Error + 'static)) -> bool {
-    let is_stale = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<Stale>());
+    let is_stale =
+        |error: &io::Error| error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<Stale>);
     std::iter::successors(Some(error), |error| (*error).source())
         .any(|error| error.downcast_ref().is_some_and(is_stale))
 }

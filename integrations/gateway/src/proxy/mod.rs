@@ -4,10 +4,8 @@ mod client;
 mod connect;
 pub(crate) mod headers;
 mod tap;
-mod usage;
 
 pub(crate) use client::{Client, Payload, Target};
 #[cfg(feature = "archive")]
 pub(crate) use tap::How;
-pub(crate) use tap::{Ended, Tap};
-pub(crate) use usage::Usage;
+pub(crate) use tap::{Ended, Tap, Usage};

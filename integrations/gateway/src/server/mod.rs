@@ -1,28 +1,29 @@
 //! The server: connections, how many, how long, and how they end.
 
-mod slots;
 mod wire;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use http::{Request, Response};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::answer::Body;
+use crate::answer::{Body, BoxError};
 use crate::config::Limits;
-use slots::{BusyBody, Slots};
 use wire::Wire;
 
 /// A connection on which nobody asks is closed.
@@ -97,7 +98,12 @@ pub(crate) async fn run<F>(
                         if is_last {
                             response.headers_mut().insert(CONNECTION, CLOSE);
                         }
-                        Ok::<_, Infallible>(response.map(|inner| BusyBody { inner, _busy: busy }))
+                        let busy = move |error: BoxError| {
+                            let _busy = &busy;
+                            error
+                        };
+                        // The answer is under way as long as its body is there.
+                        Ok::<_, Infallible>(response.map(|body| body.map_err(busy).boxed_unsync()))
                     }
                 }),
             );
@@ -147,5 +153,88 @@ async fn next(
             tokio::time::sleep(Duration::from_millis(50)).await;
             None
         }
+    }
+}
+
+/// Stands for a connection on which an answer is under way.
+const BUSY: u64 = u64::MAX;
+
+/// All connections. Time is counted in changes: only their order matters.
+#[derive(Debug, Default)]
+struct Slots {
+    open: Mutex<HashMap<u64, Arc<Slot>>>,
+    changes: AtomicU64,
+}
+
+/// One connection, as the others see it.
+#[derive(Debug)]
+struct Slot {
+    id: u64,
+    /// Since when it has been idle, or [`BUSY`].
+    idle_since: AtomicU64,
+    close: Notify,
+    slots: Arc<Slots>,
+}
+
+impl Slots {
+    /// Adds a connection, which is idle until it asks something.
+    fn add(self: &Arc<Self>) -> Arc<Slot> {
+        let id = self.changes.fetch_add(1, Ordering::Relaxed);
+        let idle_since = AtomicU64::new(id);
+        let slot = Slot { id, idle_since, close: Notify::new(), slots: Arc::clone(self) };
+        let slot = Arc::new(slot);
+        self.open().insert(id, Arc::clone(&slot));
+        slot
+    }
+
+    fn len(&self) -> usize {
+        self.open().len()
+    }
+
+    /// Closes the connection that has been idle for longest, if there is one.
+    fn close_idle(&self) -> bool {
+        let mut open = self.open();
+        let idle = open.values().map(|slot| (slot.idle_since.load(Ordering::Relaxed), slot.id));
+        let longest = idle.filter(|(since, _)| *since != BUSY).min();
+        // It is not counted any more: it only has to hear of it.
+        let closed = longest.and_then(|(_, id)| open.remove(&id));
+        closed.inspect(|slot| slot.close.notify_one()).is_some()
+    }
+
+    /// Closes all connections, each once its answer is over.
+    fn close_all(&self) {
+        self.open().values().for_each(|slot| slot.close.notify_one());
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Slot>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    /// Until the connection is to be closed.
+    async fn closed(&self) {
+        self.close.notified().await;
+    }
+
+    fn remove(&self) {
+        self.slots.open().remove(&self.id);
+    }
+
+    /// Marks the connection as busy until what comes back is dropped.
+    fn busy(self: &Arc<Self>) -> Busy {
+        self.idle_since.store(BUSY, Ordering::Relaxed);
+        Busy(Arc::clone(self))
+    }
+}
+
+/// An answer under way.
+#[derive(Debug)]
+struct Busy(Arc<Slot>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let now = self.0.slots.changes.fetch_add(1, Ordering::Relaxed);
+        self.0.idle_since.store(now, Ordering::Relaxed);
     }
 }
