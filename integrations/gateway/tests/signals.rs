@@ -10,7 +10,11 @@ use std::time::Instant;
 
 /// A binary in front of this server.
 fn start(upstream: &TcpListener) -> (Child, String) {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_cupel-gateway"))
+    start_by(Command::new(env!("CARGO_BIN_EXE_cupel-gateway")), upstream)
+}
+
+fn start_by(mut command: Command, upstream: &TcpListener) -> (Child, String) {
+    let mut process = command
         .args(["--listen", "127.0.0.1:0", "--no-page", "--upstream"])
         .arg(format!("http://{}/v1", upstream.local_addr().unwrap()))
         .stdout(Stdio::piped())
@@ -136,5 +140,24 @@ fn a_log_that_nobody_reads_stops_nobody() {
     }
     terminate(&process);
     drop(log);
+    assert!(process.wait().unwrap().success());
+}
+
+/// More connections than the system has file descriptors for.
+#[test]
+fn idle_connections_are_closed_when_the_system_has_no_more() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_cupel-gateway")]);
+    let (mut process, address) = start_by(command, &upstream);
+    let mut idle = Vec::new();
+    for _ in 0..200 {
+        let mut client = TcpStream::connect(&address).unwrap();
+        client.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        write!(client, "GET /health/liveness HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        assert!(read_until(&mut client, "\r\n\r\n").starts_with("HTTP/1.1 200"));
+        idle.push(client);
+    }
+    terminate(&process);
     assert!(process.wait().unwrap().success());
 }

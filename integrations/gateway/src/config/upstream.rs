@@ -133,12 +133,16 @@ impl Upstream {
 }
 
 /// The upstream that claims a model; otherwise the default of the protocol: the upstream of this protocol
-/// that claims no models, or the only one that is of no other.
+/// that claims no models, or the only one that is of no other. A single upstream without models is asked for
+/// everything: there is nobody else whose request it could be.
 pub(crate) fn route<'a>(
     upstreams: &'a [Upstream],
     protocol: Protocol,
     model: Option<&str>,
 ) -> Option<&'a Upstream> {
+    if let [only] = upstreams {
+        return only.claims(model).map(|_| only);
+    }
     let with_models = upstreams.iter().filter(|one| !one.models.is_empty());
     let claims = with_models.clone().filter_map(|one| Some((one.claims(model)?, one)));
     // Of two that fit alike the first counts.
@@ -191,6 +195,10 @@ mod tests {
         let both = [upstream("both", None, &[]), upstream("anthropic", Some(Anthropic), &[])];
         let to = |protocol| route(&both, protocol, Some("m")).map(|one| one.name.as_str());
         assert_eq!((to(OpenAi), to(Anthropic)), (Some("both"), Some("anthropic")));
+        let one = [upstream("anthropic", Some(Anthropic), &[])];
+        assert!(
+            route(&one, OpenAi, Some("claude-4")).is_some() && route(&one, OpenAi, None).is_some()
+        );
         let two = [upstream("a", Some(Anthropic), &["a"]), upstream("b", Some(Anthropic), &["b"])];
         assert!(route(&two, Anthropic, None).is_none());
     }

@@ -29,6 +29,10 @@ use wire::Wire;
 /// A connection on which nobody asks is closed.
 const IDLE: Duration = Duration::from_secs(120);
 
+/// Idle connections that are closed when the system has no more to give, and the time until it is asked again.
+const CLOSED: usize = 16;
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Connections beyond the limit that are asked for nothing but health.
 const FOR_HEALTH: usize = 64;
 
@@ -70,7 +74,12 @@ pub(crate) async fn run<F>(
             () = &mut stop => break,
             next = next => match next {
                 Some(next) => next,
-                None => continue,
+                // Out of file descriptors, most likely. Upstreams need some, too.
+                None => {
+                    (0..CLOSED).take_while(|_| slots.close_idle()).for_each(drop);
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
             },
         };
         let is_for_health = slots.len() >= most && !slots.close_idle();
@@ -148,9 +157,7 @@ async fn next(
             Some((permit, stream))
         }
         Err(error) => {
-            // Out of file descriptors, most likely: others have to end first.
             tracing::warn!(%error, "no connection could be taken");
-            tokio::time::sleep(Duration::from_millis(50)).await;
             None
         }
     }
