@@ -8,6 +8,8 @@ use http::{HeaderName, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 
+use crate::config::Protocol;
+
 /// The error of a body that breaks off.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -26,15 +28,6 @@ pub(crate) struct Refusal {
     code: &'static str,
     message: String,
     retry_after: bool,
-}
-
-/// Whose errors a client expects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// `{"error": {message, type, param, code}}`.
-    OpenAi,
-    /// `{"type": "error", "error": {type, message}}`.
-    Anthropic,
 }
 
 impl Refusal {
@@ -56,10 +49,11 @@ impl Refusal {
         self.code
     }
 
-    pub(crate) fn into_response(self, shape: Shape) -> Response<Body> {
+    pub(crate) fn into_response(self, protocol: Protocol) -> Response<Body> {
         let status = self.status.as_u16();
-        let json = match shape {
-            Shape::OpenAi => {
+        let json = match protocol {
+            // `{"error": {message, type, param, code}}`.
+            Protocol::OpenAi => {
                 let kind = match status {
                     401 | 403 => "authentication_error",
                     400..500 => "invalid_request_error",
@@ -69,7 +63,8 @@ impl Refusal {
                     "message": self.message, "type": kind, "param": null, "code": self.code,
                 }})
             }
-            Shape::Anthropic => {
+            // `{"type": "error", "error": {type, message}}`.
+            Protocol::Anthropic => {
                 let kind = match status {
                     401 => "authentication_error",
                     403 => "permission_error",

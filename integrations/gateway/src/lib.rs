@@ -26,13 +26,16 @@ mod guard;
 mod memory;
 mod page;
 mod proxy;
+mod secret;
 mod select;
 mod server;
 mod source;
+mod stall;
 mod tenant;
 
 pub use config::{
-    Config, Count, Limits, Memory, ModelRule, PORT, Page, Retriever, Secret, Upstream, UpstreamKey,
+    Config, Count, Limits, Memory, ModelRule, PORT, Page, Protocol, Retriever, Upstream,
+    UpstreamKey,
 };
 pub use gateway::{Gateway, Unusable};
-pub use page::random as random_token;
+pub use secret::{Secret, random_token};

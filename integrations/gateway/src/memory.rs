@@ -1,18 +1,31 @@
 //! The archive as memory across conversations: what a tenant's other conversations said about the
 //! question.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
-use cupel::gather::Source;
+use cupel::gather::{GatherReport, Source, SourceOutcome};
 use cupel_archive::record::{Recorder, Wire};
 use cupel_archive::source::Recall;
 use cupel_archive::{Archive, Conversation};
-use cupel_json::{Endpoint, JsonBody, Request as _};
+use cupel_json::{Endpoint, Request as _};
+use tokio::task::JoinSet;
 
 use crate::config::Memory as Settings;
-use crate::tenant::Caller;
+use crate::tenant::{Caller, CallerBody};
+
+/// The source's name in reports.
+const NAME: &str = "memory";
+
+/// How long a database may take to answer before the gateway goes on without it.
+const OPEN: Duration = Duration::from_secs(2);
+
+/// Between two tries to open an archive.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// An archive that is opened when the gateway begins to serve.
 #[derive(Debug, Clone)]
@@ -20,6 +33,7 @@ pub(crate) struct Memory {
     settings: Settings,
     archive: Arc<OnceLock<Archive>>,
     recorder: Recorder,
+    failed_recalls: Arc<AtomicU64>,
 }
 
 /// Who asked what.
@@ -32,34 +46,104 @@ pub(crate) struct Said {
 
 impl Memory {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let recorder = Recorder::new().with_max_bytes(settings.waiting_bytes);
-        Self { settings: settings.clone(), archive: Arc::default(), recorder }
+        Self {
+            settings: settings.clone(),
+            archive: Arc::default(),
+            recorder: Recorder::new().with_max_bytes(settings.waiting_bytes),
+            failed_recalls: Arc::default(),
+        }
     }
 
-    /// Opens the archive.
+    /// Opens the archive, unless it is open.
     ///
     /// # Errors
     ///
     /// What the database says; never with a password in it.
     pub(crate) async fn open(&self) -> Result<(), String> {
-        let opened = Archive::open(self.settings.url.expose()).await;
+        if self.archive.get().is_some() {
+            return Ok(());
+        }
+        let opened = tokio::time::timeout(OPEN, Archive::open(self.settings.url.expose())).await;
+        let opened = opened.map_err(|_| format!("the archive: no answer within {OPEN:?}"))?;
         let archive = opened.map_err(|error| format!("the archive: {error}"))?;
         let _ = self.archive.set(archive);
         Ok(())
     }
 
+    /// Opens the archive, but only looks for the folder of a file that is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub(crate) async fn check(&self) -> Result<(), String> {
+        let file = self.settings.url.expose().strip_prefix("sqlite://").map(Path::new);
+        match file.filter(|file| !file.exists()) {
+            Some(file) if file.parent().is_some_and(is_no_folder) => {
+                Err("the archive: the folder of its file does not exist".to_owned())
+            }
+            Some(_) => Ok(()),
+            None => self.open().await,
+        }
+    }
+
+    /// Opens the archive, or goes on trying while what comes back is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), where the archive is required.
+    pub(crate) async fn begin(&self) -> Result<JoinSet<()>, String> {
+        let mut opening = JoinSet::new();
+        let Err(why) = self.open().await else { return Ok(opening) };
+        if self.settings.required {
+            return Err(why);
+        }
+        tracing::warn!(why, "started without memory; it is tried again");
+        let memory = self.clone();
+        opening.spawn(async move {
+            let mut pause = PAUSE;
+            loop {
+                tokio::time::sleep(pause).await;
+                match memory.open().await {
+                    Ok(()) => return tracing::info!("the archive is open"),
+                    Err(why) => tracing::debug!(why, "no archive yet"),
+                }
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        });
+        Ok(opening)
+    }
+
+    /// What readiness says of the archive.
+    pub(crate) fn status(&self) -> serde_json::Value {
+        let status = if self.archive.get().is_some() { "open" } else { "not open" };
+        let failed = self.failed_recalls.load(Ordering::Relaxed);
+        serde_json::json!({"status": status, "failed_recalls": failed})
+    }
+
+    /// Logs and counts a recall that failed.
+    pub(crate) fn note(&self, gathered: &GatherReport) {
+        let why = match gathered.source(NAME).map(|source| &source.outcome) {
+            Some(SourceOutcome::Failed { error }) => error.as_str(),
+            Some(SourceOutcome::Panicked { .. }) => "it panicked",
+            Some(SourceOutcome::TimedOut) => "it took too long",
+            _ => return,
+        };
+        self.failed_recalls.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(why, "nothing was recalled");
+    }
+
     /// The layer's source: other conversations of the same tenant.
-    pub(crate) fn source(&self) -> Source<JsonBody> {
+    pub(crate) fn source(&self) -> Source<CallerBody> {
         let archive = Arc::clone(&self.archive);
         let conversation =
-            move |body: &JsonBody| conversation(archive.get()?, body.carrier::<Caller>()?);
+            move |body: &CallerBody| conversation(archive.get()?, body.companion());
         let question =
-            |body: &JsonBody| body.question().filter(|text| !text.is_empty()).map(Into::into);
+            |body: &CallerBody| body.question().filter(|text| !text.is_empty()).map(Into::into);
         Recall::new(conversation, question)
             .elsewhere()
             .limit(self.settings.items)
             .deadline(self.settings.deadline)
-            .source("memory")
+            .source(NAME)
             .optional()
     }
 
@@ -85,18 +169,22 @@ impl Memory {
         }
     }
 
-    /// Waits for so long that everything is written, and closes the archive.
-    pub(crate) async fn close(&self, limit: Duration) {
-        let started = Instant::now();
-        self.recorder.flush_within(limit).await;
+    /// Waits until everything is written, but not longer than this, and closes the archive.
+    pub(crate) async fn close(&self, deadline: tokio::time::Instant) {
+        let left = || deadline.saturating_duration_since(tokio::time::Instant::now());
+        self.recorder.flush_within(left()).await;
         if let Some(archive) = self.archive.get() {
-            archive.close_within(limit.saturating_sub(started.elapsed())).await;
+            archive.close_within(left()).await;
         }
     }
 }
 
+fn is_no_folder(path: &Path) -> bool {
+    !path.as_os_str().is_empty() && !path.is_dir()
+}
+
 /// A conversation of a tenant, by the name that its caller gave it, or by what it began with.
 fn conversation(archive: &Archive, caller: &Caller) -> Option<Conversation> {
-    let name = caller.conversation.as_deref()?;
+    let name = caller.conversation.as_deref().filter(|_| caller.is_remembered)?;
     archive.namespace(caller.tenant.as_str()).ok()?.conversation(name).ok()
 }

@@ -205,3 +205,36 @@ fn the_bytes_that_may_wait_for_the_archive_are_read() {
     };
     assert_eq!((waiting(""), waiting("waiting_bytes = 1000")), (128 << 20, 1_000));
 }
+
+#[test]
+fn two_upstreams_for_the_same_requests_are_a_mistake() {
+    let upstreams = |first: &str, second: &str| {
+        let entry = |name: &str, rest: &str| {
+            format!(
+                "[[upstreams]]\nname = \"{name}\"\nurl = \"http://{name}.example/v1\"\n{rest}\n"
+            )
+        };
+        Config::from_toml(&(entry("a", first) + &entry("b", second)), &|_| None)
+            .map_err(|error| error.to_string())
+    };
+    let two = upstreams("", "").unwrap_err();
+    assert!(two.starts_with("upstreams[1].models: missing, and \"a\" takes all models"), "{two}");
+    assert!(upstreams("protocol = \"openai\"", "protocol = \"openai\"").is_err());
+    assert!(upstreams("", "protocol = \"anthropic\"").is_ok());
+    let two = upstreams("models = [\"llama*\"]", "models = [\"b\", \"llama*\"]").unwrap_err();
+    assert_eq!(two, "upstreams[1].models: \"llama*\" is also claimed by \"a\", expected one");
+    let wrong = upstreams("protocol = \"openapi\"", "").unwrap_err();
+    assert!(wrong.contains("did you mean openai?"), "{wrong}");
+}
+
+#[test]
+fn routes_are_paths() {
+    let routes = |routes: &str| {
+        let text = format!("routes = {routes}\n[[upstreams]]\nurl = \"http://a.example/v1\"");
+        Config::from_toml(&text, &|_| None).map_err(|error| error.to_string())
+    };
+    assert_eq!(routes(r#"["GET /files", "/batches*"]"#).unwrap().routes.len(), 2);
+    for wrong in [r#"["files"]"#, r#"["get /files"]"#, r#"["GET  /files"]"#] {
+        assert!(routes(wrong).unwrap_err().starts_with("routes[0]: "), "{wrong}");
+    }
+}

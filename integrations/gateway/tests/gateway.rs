@@ -28,6 +28,8 @@ mod page;
 mod passing;
 #[path = "gateway/raw.rs"]
 mod raw;
+#[path = "gateway/routing.rs"]
+mod routing;
 #[path = "gateway/sources.rs"]
 mod sources;
 #[path = "gateway/streams.rs"]

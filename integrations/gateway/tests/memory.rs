@@ -173,6 +173,149 @@ async fn an_answer_is_remembered_without_a_request_that_follows_it() {
     gateway.stop().await.unwrap();
 }
 
+/// Everybody who shows no key would be one tenant.
+#[tokio::test]
+async fn who_shows_no_key_is_remembered_only_if_the_configuration_says_so() {
+    for anonymous in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = format!("sqlite://{}/archive.db", folder.path().display());
+        let server = ok_server().await;
+        let start = async || {
+            let mut config = remembering(&server, &archive);
+            config.anonymous_memory = anonymous;
+            Running::start(config).await
+        };
+        let ask = async |gateway: &Running, conversation: &str, text: &str| {
+            let body =
+                json!({"model": "test-900", "messages": [{"role": "user", "content": text}]});
+            let sent = http()
+                .post(gateway.url("/v1/chat/completions"))
+                .header("content-type", "application/json")
+                .header("x-cupel-conversation", conversation)
+                .body(body.to_string());
+            assert_eq!(sent.send().await.unwrap().status(), 200);
+            String::from_utf8(server.take_arrived().remove(0).body.to_vec()).unwrap()
+        };
+        let gateway = start().await;
+        ask(&gateway, "a", "The gate code of the warehouse in Lyon is 4711.").await;
+        gateway.stop().await.unwrap();
+        let gateway = start().await;
+        let sent = ask(&gateway, "b", "What is the gate code of the warehouse?").await;
+        assert_eq!(sent.contains("4711"), anonymous, "{sent}");
+        gateway.stop().await.unwrap();
+    }
+}
+
+/// What readiness says of the archive.
+async fn archive_status(gateway: &Running) -> Value {
+    let answer = http().get(gateway.url("/health/readiness")).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let status: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    status["archive"].clone()
+}
+
+#[tokio::test]
+async fn a_gateway_starts_without_its_archive_and_opens_it_when_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let later = folder.path().join("later");
+    let archive = format!("sqlite://{}/archive.db", later.display());
+    let server = ok_server().await;
+    let mut config = remembering(&server, &archive);
+    let gateway = Running::start(config.clone()).await;
+    ask(&server, &gateway, "sk-1", "a", "Nobody keeps this.").await;
+    assert_eq!(archive_status(&gateway).await["status"], "not open");
+    std::fs::create_dir(&later).unwrap();
+    while archive_status(&gateway).await["status"] != "open" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    ask(&server, &gateway, "sk-1", "a", "The gate code of the warehouse in Lyon is 4711.").await;
+    gateway.stop().await.unwrap();
+    let gateway = Running::start(config.clone()).await;
+    let question = "What is the gate code of the warehouse?";
+    assert!(ask(&server, &gateway, "sk-1", "b", question).await.contains("4711"));
+    gateway.stop().await.unwrap();
+
+    let mut memory = Memory::new(Secret::new(format!("sqlite://{}/no/a.db", later.display())));
+    memory.required = true;
+    config.memory = Some(memory);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let gateway = cupel_gateway::Gateway::new(config).unwrap();
+    let error = gateway.serve(listener, std::future::pending()).await.unwrap_err().to_string();
+    assert!(error.starts_with("the archive: "), "{error}");
+}
+
+/// A database that takes connections and answers nothing any more.
+#[tokio::test]
+async fn a_database_that_hangs_is_counted_and_holds_up_no_end() {
+    let Some(database) = postgres::Server::start() else { return };
+    let address = database.tcp_address(&database.database(), postgres::PASSWORD);
+    let (rest, port) = address.rsplit_once(':').unwrap();
+    let (port, name) = port.split_once('/').unwrap();
+    let (freeze, frozen) = tokio::sync::watch::channel(false);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let between = format!("{rest}:{}/{name}", listener.local_addr().unwrap().port());
+    let behind = format!("127.0.0.1:{port}");
+    tokio::spawn(async move {
+        loop {
+            let (mut near, _) = listener.accept().await.unwrap();
+            let (mut frozen, behind) = (frozen.clone(), behind.clone());
+            tokio::spawn(async move {
+                let mut far = tokio::net::TcpStream::connect(behind).await.unwrap();
+                tokio::select! {
+                    biased;
+                    () = async { drop(frozen.wait_for(|frozen| *frozen).await) } => std::future::pending().await,
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                }
+            });
+        }
+    });
+    let server = ok_server().await;
+    let mut config = remembering(&server, &between);
+    config.limits.shutdown_time = Duration::from_secs(1);
+    if let Some(memory) = &mut config.memory {
+        memory.deadline = Duration::from_millis(100);
+    }
+    let gateway = Running::start(config).await;
+    assert_eq!(archive_status(&gateway).await, json!({"status": "open", "failed_recalls": 0}));
+    freeze.send(true).unwrap();
+    for conversation in ["a", "b"] {
+        ask(&server, &gateway, "sk-1", conversation, "Where is the key?").await;
+    }
+    assert_eq!(archive_status(&gateway).await["failed_recalls"], 2);
+    tokio::time::timeout(support::PATIENCE, gateway.stop()).await.unwrap().unwrap();
+}
+
+/// What `--check` says of an archive that cannot be opened.
+#[test]
+fn an_archive_that_cannot_be_opened_is_found_by_a_check() {
+    let folder = tempfile::tempdir().unwrap();
+    for (sub, required, is_fine, says) in [
+        ("", false, true, "nothing is wrong"),
+        ("none/", false, true, "warning: the archive: "),
+        ("none/", true, false, "the archive: "),
+    ] {
+        let file = folder.path().join("gateway.toml");
+        let archive = folder.path().join(format!("{sub}archive.db"));
+        std::fs::write(folder.path().join("secret"), "s").unwrap();
+        let text = format!(
+            "tenant_secret = {{ file = {:?} }}\n[[upstreams]]\nurl = \"http://127.0.0.1:1/v1\"\n\
+             [archive]\nurl = \"sqlite://{}\"\nrequired = {required}\n",
+            folder.path().join("secret"),
+            archive.display(),
+        );
+        std::fs::write(&file, text).unwrap();
+        let checked = std::process::Command::new(env!("CARGO_BIN_EXE_cupel-gateway"))
+            .args(["--check", "--config"])
+            .arg(&file)
+            .output()
+            .unwrap();
+        let said = String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap();
+        assert_eq!(checked.status.success(), is_fine, "{said}");
+        assert!(said.contains(says), "{said}");
+        assert!(!archive.exists());
+    }
+}
+
 #[test]
 fn an_archive_needs_a_secret_that_outlives_the_process() {
     let mut config = Config::new(cupel_gateway::Upstream::new("http://127.0.0.1:1").unwrap());

@@ -10,7 +10,11 @@ use std::time::Instant;
 
 /// A binary in front of this server.
 fn start(upstream: &TcpListener) -> (Child, String) {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_cupel-gateway"))
+    start_by(Command::new(env!("CARGO_BIN_EXE_cupel-gateway")), upstream)
+}
+
+fn start_by(mut command: Command, upstream: &TcpListener) -> (Child, String) {
+    let mut process = command
         .args(["--listen", "127.0.0.1:0", "--no-page", "--upstream"])
         .arg(format!("http://{}/v1", upstream.local_addr().unwrap()))
         .stdout(Stdio::piped())
@@ -33,8 +37,12 @@ fn read_until(stream: &mut impl Read, end: &str) -> String {
 }
 
 fn terminate(process: &Child) {
+    signal(process, "-TERM");
+}
+
+fn signal(process: &Child, name: &str) {
     let id = process.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
 }
 
 /// A stream that has begun: the client's end and the upstream's.
@@ -86,4 +94,70 @@ fn twice_ends_it_at_once() {
     let mut said = String::new();
     log.read_to_string(&mut said).unwrap();
     assert!(said.contains("stopped at once"), "{said}");
+}
+
+#[test]
+fn signals_that_mean_nothing_end_nothing() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (mut process, address) = start(&upstream);
+    let (mut client, mut served) = stream(&upstream, &address);
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    for name in ["HUP", "USR1", "USR2"] {
+        signal(&process, &format!("-{name}"));
+        let mut line = String::new();
+        while !line.contains(&format!("\"SIG{name}\"")) {
+            line.clear();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "SIG{name} ended it");
+        }
+    }
+    served.write_all(b"3\r\ndef\r\n0\r\n\r\n").unwrap();
+    assert!(read_until(&mut client, "0\r\n\r\n").contains("def"));
+    terminate(&process);
+    assert!(process.wait().unwrap().success());
+}
+
+/// Nobody reads what is logged: calls go on, and what was lost is counted.
+#[test]
+fn a_log_that_nobody_reads_stops_nobody() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (mut process, address) = start(&upstream);
+    let mut client = TcpStream::connect(&address).unwrap();
+    client.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    // Each is refused, and logged.
+    for _ in 0..4_000 {
+        write!(client, "GET /v1/models HTTP/1.1\r\nHost: elsewhere\r\n\r\n").unwrap();
+        let head = read_until(&mut client, "\r\n\r\n");
+        assert!(head.starts_with("HTTP/1.1 421"), "{head}");
+        let (_, length) = head.split_once("content-length: ").unwrap();
+        let length: usize = length.lines().next().unwrap().parse().unwrap();
+        client.read_exact(&mut vec![0; length]).unwrap();
+    }
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("lost_log_lines") {
+        line.clear();
+        assert_ne!(log.read_line(&mut line).unwrap(), 0, "nothing is said of what was lost");
+    }
+    terminate(&process);
+    drop(log);
+    assert!(process.wait().unwrap().success());
+}
+
+/// More connections than the system has file descriptors for.
+#[test]
+fn idle_connections_are_closed_when_the_system_has_no_more() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_cupel-gateway")]);
+    let (mut process, address) = start_by(command, &upstream);
+    let mut idle = Vec::new();
+    for _ in 0..200 {
+        let mut client = TcpStream::connect(&address).unwrap();
+        client.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        write!(client, "GET /health/liveness HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        assert!(read_until(&mut client, "\r\n\r\n").starts_with("HTTP/1.1 200"));
+        idle.push(client);
+    }
+    terminate(&process);
+    assert!(process.wait().unwrap().success());
 }

@@ -1,21 +1,42 @@
-//! Bodies that are read: all of them, within limits.
+//! Bodies that are read: all of them, within limits, and without what compresses them.
+
+use std::io::Read;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_TYPE, HeaderMap};
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use http::{HeaderValue, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use tokio::sync::SemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::answer::Refusal;
 use crate::gateway::Shared;
 
+/// The mark of the byte order, with which some begin a text. JSON has no place for it.
+const BYTE_ORDER: &[u8] = b"\xef\xbb\xbf";
+
 /// A body and the room it takes.
-#[derive(Debug)]
-pub(super) struct Held<'a> {
+#[derive(Debug, Default)]
+pub(super) struct Held {
     pub(super) bytes: Bytes,
-    _room: Option<SemaphorePermit<'a>>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Held {
+    /// Takes room for so many bytes in all.
+    fn grow(&mut self, length: usize, room: &Arc<Semaphore>) -> Result<(), Refusal> {
+        let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let missing = u32::try_from(length.div_ceil(1024).saturating_sub(held)).unwrap_or(u32::MAX);
+        let more = Arc::clone(room).try_acquire_many_owned(missing).map_err(|_| busy())?;
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+        Ok(())
+    }
 }
 
 /// Reads a body.
@@ -23,7 +44,7 @@ pub(super) struct Held<'a> {
 /// # Errors
 ///
 /// A body that is too large, comes too slowly or breaks off; and when too many others wait.
-pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Held<'_>, Refusal> {
+pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Held, Refusal> {
     let limits = &shared.config.limits;
     let hint = body.size_hint();
     let announced = usize::try_from(hint.exact().unwrap_or(hint.lower())).unwrap_or(usize::MAX);
@@ -42,9 +63,9 @@ pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Held<'_>, Re
 
 /// Reads all of a body. Room is taken for what has come, not for what was announced: who only
 /// announces could keep everybody else out.
-async fn collect(shared: &Shared, mut body: Incoming) -> Result<Held<'_>, Refusal> {
+async fn collect(shared: &Shared, mut body: Incoming) -> Result<Held, Refusal> {
     let most = shared.config.limits.body_bytes;
-    let mut room: Option<SemaphorePermit<'_>> = None;
+    let mut held = Held::default();
     // Most bodies come in one piece, which is not copied.
     let (mut first, mut all) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
@@ -54,14 +75,7 @@ async fn collect(shared: &Shared, mut body: Incoming) -> Result<Held<'_>, Refusa
         if length > most {
             return Err(too_large(most));
         }
-        let held = room.as_ref().map_or(0, SemaphorePermit::num_permits);
-        let missing = length.div_ceil(1024).saturating_sub(held);
-        let more = shared.room.try_acquire_many(u32::try_from(missing).unwrap_or(u32::MAX));
-        let more = more.map_err(|_| busy())?;
-        match &mut room {
-            Some(room) => room.merge(more),
-            None => room = Some(more),
-        }
+        held.grow(length, &shared.room)?;
         if first.is_empty() && all.is_empty() {
             first = data;
         } else {
@@ -69,8 +83,80 @@ async fn collect(shared: &Shared, mut body: Incoming) -> Result<Held<'_>, Refusa
             all.extend_from_slice(&data);
         }
     }
-    let bytes = if all.is_empty() { first } else { all.freeze() };
-    Ok(Held { bytes, _room: room })
+    held.bytes = if all.is_empty() { first } else { all.freeze() };
+    Ok(held)
+}
+
+/// Undoes what compresses a body, and takes off a mark of the byte order. Returns whether the body can be
+/// read: it stays as it came where its encoding is not known here.
+///
+/// # Errors
+///
+/// A body that is larger than it may be, or is not what it says; and when too many others wait.
+pub(super) async fn plain(
+    shared: &Shared,
+    headers: &HeaderMap,
+    mut held: Held,
+) -> Result<(Held, bool), Refusal> {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
+    let (encoding, None) = (encodings.next().unwrap_or(b"identity"), encodings.next()) else {
+        return Ok((held, false));
+    };
+    let is_gzip = match encoding.trim_ascii().to_ascii_lowercase().as_slice() {
+        b"identity" => None,
+        b"gzip" | b"x-gzip" => Some(true),
+        b"deflate" => Some(false),
+        _ => return Ok((held, false)),
+    };
+    if let Some(is_gzip) = is_gzip {
+        let (room, most) = (Arc::clone(&shared.room), shared.config.limits.body_bytes);
+        // A few kilobytes may become many megabytes.
+        let decoded = tokio::task::spawn_blocking(move || decode(held, is_gzip, &room, most)).await;
+        held = decoded.unwrap_or_else(|_| Err(broken_encoding()))?;
+    }
+    if held.bytes.starts_with(BYTE_ORDER) {
+        held.bytes = held.bytes.slice(BYTE_ORDER.len()..);
+    }
+    Ok((held, true))
+}
+
+fn decode(
+    mut held: Held,
+    is_gzip: bool,
+    room: &Arc<Semaphore>,
+    most: usize,
+) -> Result<Held, Refusal> {
+    let encoded = held.bytes.clone();
+    let mut decoder: Box<dyn Read> = match is_gzip {
+        true => Box::new(MultiGzDecoder::new(&*encoded)),
+        false => Box::new(ZlibDecoder::new(&*encoded)),
+    };
+    let (mut decoded, mut piece) = (Vec::new(), [0; 16 * 1024]);
+    loop {
+        let read = decoder.read(&mut piece).map_err(|_| broken_encoding())?;
+        if read == 0 {
+            break;
+        }
+        decoded.extend_from_slice(piece.get(..read).unwrap_or_default());
+        if decoded.len() > most {
+            return Err(too_large(most));
+        }
+        held.grow(encoded.len().saturating_add(decoded.len()), room)?;
+    }
+    held.bytes = decoded.into();
+    Ok(held)
+}
+
+/// The refusal of a body whose model has to be known, and cannot be read.
+pub(super) fn unknown_encoding() -> Refusal {
+    let message = "the gateway has several upstreams and cannot read which one this body is for; \
+                   expected Content-Encoding gzip, deflate or none";
+    Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message)
+}
+
+fn broken_encoding() -> Refusal {
+    let message = "the body is not encoded as Content-Encoding says";
+    Refusal::new(StatusCode::BAD_REQUEST, "broken_encoding", message)
 }
 
 fn too_large(most: usize) -> Refusal {

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use cupel_json::Endpoint;
-use http::header::ACCEPT_ENCODING;
 use http::request::Parts;
-use http_body_util::{BodyExt, Limited};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::selected::select;
-use crate::answer::{Refusal, full};
+use crate::answer::Refusal;
 use crate::config::Upstream;
 use crate::gateway::Shared;
 use crate::proxy::Target;
@@ -94,18 +92,8 @@ async fn ask(shared: &Shared, upstream: &Upstream, parts: &Parts, body: &[u8]) -
         fields.into_iter().filter(|(name, _)| COUNTED.contains(name)).collect();
     let question = serde_json::to_vec(&counted).ok()?;
     let target = Target { upstream, path: "/messages/count_tokens" };
-    let mut parts = parts.clone();
-    // The client can read a compressed answer; we cannot.
-    parts.headers.remove(ACCEPT_ENCODING);
-    let counting = async {
-        let answer = shared.client.send(&target, &parts, full(question)).await.ok()?;
-        if !answer.status().is_success() {
-            return None;
-        }
-        Limited::new(answer.into_body(), ANSWER_BYTES).collect().await.ok()
-    };
+    let counting = shared.client.read(&target, parts, question.into(), ANSWER_BYTES);
     // It is part of the selection, and nothing that a call should wait for without end.
     let counted = tokio::time::timeout(shared.config.limits.selection_time, counting).await;
-    let answer = counted.ok()??.to_bytes();
-    serde_json::from_slice(&answer).ok().map(|Counted { input_tokens }| input_tokens)
+    counted.ok()?.map(|Counted { input_tokens }| input_tokens)
 }

@@ -2,43 +2,47 @@
 
 mod body;
 mod exact;
-mod keys;
+mod model;
+mod models;
 mod record;
 mod route;
 mod selected;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderValue};
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::json;
 
 use crate::answer::{Body, Refusal, json_response};
+use crate::config::Upstream;
 use crate::gateway::Shared;
-use crate::proxy::{Ended, Tap, Target, Upload};
+use crate::proxy::{Ended, Payload, Tap, Target};
+use crate::server::Ends;
 use crate::{guard, page};
-pub(crate) use keys::same;
-use route::{Health, Route};
+use body::Held;
+use route::{Naming, Route};
 
 /// A file that a browser is shown from an upstream has the page's address, and is kept from acting for it.
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox");
 
-/// Answers a request; `reached`: the address of ours that the client has connected to.
+/// Answers a request that has come between these ends.
 pub(crate) async fn answer(
     shared: Arc<Shared>,
     request: Request<Incoming>,
-    reached: Option<SocketAddr>,
+    ends: Ends,
 ) -> Response<Body> {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts);
-    let answered = match guard::check(&parts, &shared.hosts, reached) {
-        Ok(()) => serve(&shared, route, &parts, body, started).await,
+    let answered = match guard::check(&parts, &shared.hosts, ends.reached) {
+        Ok(()) => serve(&shared, route, &parts, body, started, ends).await,
         Err(refusal) => Err(refusal),
     };
     answered.unwrap_or_else(|refusal| {
@@ -48,7 +52,7 @@ pub(crate) async fn answer(
             refused = refusal.code(),
             milliseconds = millis(started),
         );
-        refusal.into_response(route.shape(&parts.headers))
+        refusal.into_response(route.shape(&parts))
     })
 }
 
@@ -58,46 +62,73 @@ async fn serve(
     parts: &Parts,
     body: Incoming,
     started: Instant,
+    ends: Ends,
 ) -> Result<Response<Body>, Refusal> {
     match route {
-        Route::Health(health) => Ok(healthy(shared, health)),
-        Route::Page => page::answer(shared, parts, body).await,
-        Route::Select(endpoint) => {
-            keys::check(shared, &parts.headers)?;
-            selected::answer(shared, endpoint, parts, body, started).await
+        Route::Liveness => return Ok(json_response(StatusCode::OK, &json!({"status": "ok"}))),
+        Route::Readiness => return Ok(readiness(shared)),
+        _ if ends.is_for_health => {
+            let message = "there are as many connections as there may be; try again";
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            return Err(Refusal::new(status, "busy", message).retry_after());
         }
-        Route::CountTokens => {
-            keys::check(shared, &parts.headers)?;
-            selected::count(shared, parts, body, started).await
-        }
-        Route::Pass => {
-            keys::check(shared, &parts.headers)?;
-            pass(shared, parts, body, started).await
-        }
+        Route::Page => return page::answer(shared, parts, body, ends.client).await,
+        Route::Select(_) | Route::Models | Route::Pass => {}
+    }
+    guard::check_key(&shared.config.keys, &parts.headers)?;
+    match route {
+        Route::Select(endpoint) => selected::answer(shared, endpoint, parts, body, started).await,
+        Route::Models => match models::asked(shared, parts) {
+            asked if asked.len() > 1 => models::answer(shared, parts, asked).await,
+            _ => pass(shared, parts, body, started).await,
+        },
+        _ => pass(shared, parts, body, started).await,
     }
 }
 
-fn healthy(shared: &Shared, health: Health) -> Response<Body> {
-    let stopping = *shared.stopping.borrow();
-    match health {
-        Health::Readiness if stopping => {
-            json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({"status": "stopping"}))
-        }
-        _ => json_response(StatusCode::OK, &json!({"status": "ok"})),
+fn readiness(shared: &Shared) -> Response<Body> {
+    let (status, word) = match *shared.stopping.borrow() {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        false => (StatusCode::OK, "ok"),
+    };
+    #[cfg(feature = "archive")]
+    if let Some(memory) = &shared.memory {
+        return json_response(status, &json!({"status": word, "archive": memory.status()}));
     }
+    json_response(status, &json!({"status": word}))
 }
 
-/// Sends a request on as it is, body and all, as it comes.
+/// Sends a request on as it is, body and all. It is read only where it has to be known whose it is.
 async fn pass(
     shared: &Arc<Shared>,
     parts: &Parts,
     body: Incoming,
     started: Instant,
 ) -> Result<Response<Body>, Refusal> {
-    let upstream = shared.upstream(None)?;
+    let mut held = None;
+    let naming = route::naming(parts);
+    let is_one = shared.config.upstreams.len() == 1;
+    let (model, body) = match naming {
+        Naming::Path(model) => (Some(guard::decoded(model)), Err(body)),
+        Naming::Json | Naming::Form if !is_one => {
+            let read = body::read(shared, body).await?;
+            let bytes = read.bytes.clone();
+            let model = model_in(shared, naming, &parts.headers, read, &mut held).await?;
+            (model, Ok(bytes))
+        }
+        _ => (None, Err(body)),
+    };
+    let stall = shared.config.limits.stall_time;
+    let body = match body {
+        Ok(bytes) => Payload::Whole(bytes),
+        Err(empty) if empty.is_end_stream() => Payload::Whole(Bytes::new()),
+        Err(body) => Payload::Stream(Tap::upload(body, stall).boxed_unsync()),
+    };
+    let upstream = shared.upstream(parts, model.as_deref())?;
+    route::check_open(&shared.config, upstream, parts)?;
     let target = Target { upstream, path: route::upstream_path(parts) };
-    let body = Upload::new(body, shared.config.limits.stall_time).boxed_unsync();
     let answer = shared.client.send(&target, parts, body).await?;
+    drop(held);
     let status = answer.status().as_u16();
     let ended = move |ended: Ended| {
         tracing::info!(
@@ -109,6 +140,27 @@ async fn pass(
         );
     };
     Ok(tapped(shared, answer, false, Box::new(ended)))
+}
+
+/// Reads the model in a body, which is held until it is sent.
+async fn model_in(
+    shared: &Shared,
+    naming: Naming<'_>,
+    headers: &HeaderMap,
+    read: Held,
+    held: &mut Option<Held>,
+) -> Result<Option<String>, Refusal> {
+    let (plain, true) = body::plain(shared, headers, read).await? else {
+        return Err(body::unknown_encoding());
+    };
+    let bytes = plain.bytes.clone();
+    *held = Some(plain);
+    match naming {
+        Naming::Form => model::in_form(headers, &bytes),
+        // What is no object names no model.
+        _ if bytes.trim_ascii_start().first() != Some(&b'{') => Ok(None),
+        _ => model::in_body(bytes).await,
+    }
 }
 
 /// An upstream's answer on its way to the client; `keep`: somebody wants to read all of it.
@@ -124,7 +176,7 @@ fn tapped(
         answer.headers_mut().append(CONTENT_SECURITY_POLICY, SANDBOX);
     }
     answer.map(|body| {
-        let tap = Tap::new(body, stall, readable, ended);
+        let tap = Tap::answer(body, stall, readable, ended);
         if keep { tap.keep().boxed_unsync() } else { tap.boxed_unsync() }
     })
 }
@@ -135,11 +187,10 @@ fn millis(started: Instant) -> u64 {
 
 impl Shared {
     /// Who is asked for a model, or for what names none.
-    fn upstream(&self, model: Option<&str>) -> Result<&crate::config::Upstream, Refusal> {
-        let claims = self.config.upstreams.iter().filter_map(|one| Some((one.claims(model)?, one)));
-        // Of two that fit alike the first counts.
-        let best = claims.rev().max_by_key(|(claim, _)| *claim).map(|(_, upstream)| upstream);
-        best.ok_or_else(|| {
+    fn upstream(&self, parts: &Parts, model: Option<&str>) -> Result<&Upstream, Refusal> {
+        let protocol = route::protocol(parts);
+        let found = crate::config::route(&self.config.upstreams, protocol, model);
+        found.ok_or_else(|| {
             let message = match model {
                 Some(model) => format!("no upstream is configured for model {model:?}"),
                 None => "no upstream is configured for requests without a model".to_owned(),

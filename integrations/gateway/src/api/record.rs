@@ -7,11 +7,11 @@ use cupel::layer::Selection;
 
 use super::millis;
 use crate::answer::{Refusal, visible};
-use crate::calls::{Call, Conversation, Draft, Ending, Fitted};
+use crate::calls::{Call, Conversation, Ending, Fitted};
 use crate::gateway::Shared;
-use crate::proxy::Ended;
 #[cfg(feature = "archive")]
 use crate::proxy::How;
+use crate::proxy::{Ended, Usage};
 use crate::select::{Outcome, Passed, Selected};
 use crate::tenant::Caller;
 
@@ -47,13 +47,14 @@ impl Open {
         let model = visible(model, MODEL_CHARACTERS);
         let outcome = match selected.outcome {
             Outcome::Fitted(selection) => {
+                #[cfg(feature = "archive")]
+                shared.memory.iter().for_each(|memory| memory.note(&selection.gather));
                 let before = shared.calls.latest(conversation, &model);
                 Ok(Box::new(fitted(*selection, &model, before.as_deref())))
             }
             Outcome::Passed(Passed { code, why }) => Err((code, why)),
         };
-        let draft = Draft { route, model, conversation, outcome };
-        let call = shared.calls.begin(draft);
+        let call = shared.calls.begin(Call::new(route, model, conversation, outcome));
         Self {
             shared: Arc::clone(shared),
             call,
@@ -67,8 +68,8 @@ impl Open {
     /// Archives what was said once it has been answered, where there is an archive.
     #[cfg(feature = "archive")]
     pub(super) fn said(mut self, said: crate::memory::Said) -> Self {
-        let named = self.shared.memory.is_some() && said.caller.conversation.is_some();
-        self.said = named.then_some(said);
+        let is_named = said.caller.conversation.is_some() && said.caller.is_remembered;
+        self.said = (is_named && self.shared.memory.is_some()).then_some(said);
         self
     }
 
@@ -101,13 +102,7 @@ impl Open {
         self.end(status, ended.how.name(), ended.usage, ended.bytes);
     }
 
-    fn end(
-        &mut self,
-        status: u16,
-        how: &'static str,
-        usage: Option<crate::proxy::Usage>,
-        bytes: u64,
-    ) {
+    fn end(&mut self, status: u16, how: &'static str, usage: Option<Usage>, bytes: u64) {
         self.over = true;
         let ending = Ending { status, how, usage, elapsed: self.started.elapsed() };
         self.shared.calls.end(&self.call, ending);
@@ -118,7 +113,7 @@ impl Open {
             end = how,
             model = call.model,
             outcome = call.outcome.as_ref().err().map_or("fitted", |(code, _)| code),
-            tokens = call.tokens,
+            tokens = call.fitted().map(|fitted| fitted.tokens),
             left_out = call.fitted().map(|fitted| fitted.left_out),
             counted = usage.map(|usage| usage.input),
             bytes,

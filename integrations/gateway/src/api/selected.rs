@@ -11,12 +11,13 @@ use http::{Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::record::Open;
-use super::{body, exact, millis, route, tapped};
-use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, full, header_value};
+use super::route::{self, Route};
+use super::{body, exact, model, tapped};
+use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, header_value};
 use crate::calls::Call;
 use crate::gateway::Shared;
-use crate::proxy::{Ended, Target};
-use crate::select::{Outcome, Selected, model_of};
+use crate::proxy::{Ended, Payload, Target};
+use crate::select::{Outcome, Selected};
 use crate::tenant::Caller;
 
 /// Where clients of Anthropic's say what they want of what is new.
@@ -35,17 +36,35 @@ pub(super) async fn answer(
     body::must_be_json(&parts.headers)?;
     let caller = shared.tenants.caller(&parts.headers);
     let held = body::read(shared, body).await?;
-    let bytes = held.bytes.clone();
+    let as_it_came = held.bytes.clone();
+    let (held, is_readable) = body::plain(shared, &parts.headers, held).await?;
+    let is_bypassed = parts.headers.contains_key(BYPASS);
+    let bytes = if is_bypassed { as_it_came } else { held.bytes.clone() };
+    let parts = &match is_readable && !is_bypassed {
+        true => without_encoding(parts),
+        false => Cow::Borrowed(parts),
+    };
     let selected = select(shared, endpoint, &parts.headers, bytes.clone(), caller.clone()).await?;
     refuse_unfitted(shared, &parts.headers, &selected)?;
-    let upstream = shared.upstream(selected.model.as_deref())?;
+    let is_one = shared.config.upstreams.len() == 1;
+    if !is_readable && !is_one {
+        return Err(body::unknown_encoding());
+    }
+    let model = match is_one && !model::may_be_twice(&held.bytes) {
+        true => selected.model.clone(),
+        false => match model::in_body(held.bytes.clone()).await {
+            Err(refusal) if is_one && refusal.code() != model::TWICE => selected.model.clone(),
+            model => model?,
+        },
+    };
+    let upstream = shared.upstream(parts, model.as_deref())?;
     let mut caller = caller;
     let asked = exact::Asked { shared, upstream, parts, endpoint, bytes: &bytes };
     let selected = exact::fitted(&asked, selected, &mut caller).await?;
     let target = Target { upstream, path: route::upstream_path(parts) };
-    let sent = full(selected.body.clone());
+    let sent = Payload::Whole(selected.body.clone());
     let parts = &with_beta(parts, selected.beta);
-    let open = Open::begin(shared, route::name(endpoint), selected, &caller, started);
+    let open = Open::begin(shared, Route::Select(endpoint).name(), selected, &caller, started);
     #[cfg(feature = "archive")]
     let open = open.said(crate::memory::Said { caller, endpoint, request: held.bytes.clone() });
     let answer = match shared.client.send(&target, parts, sent).await {
@@ -65,6 +84,16 @@ pub(super) async fn answer(
     Ok(answer)
 }
 
+/// A request's head for a body that is not compressed any more.
+fn without_encoding(parts: &Parts) -> Cow<'_, Parts> {
+    if !parts.headers.contains_key(CONTENT_ENCODING) {
+        return Cow::Borrowed(parts);
+    }
+    let mut parts = parts.clone();
+    parts.headers.remove(CONTENT_ENCODING);
+    Cow::Owned(parts)
+}
+
 /// A request's head with one more value in `anthropic-beta`.
 fn with_beta<'a>(parts: &'a Parts, beta: Option<&'static str>) -> Cow<'a, Parts> {
     let Some(beta) = beta else { return Cow::Borrowed(parts) };
@@ -75,26 +104,6 @@ fn with_beta<'a>(parts: &'a Parts, beta: Option<&'static str>) -> Cow<'a, Parts>
     let mut parts = parts.clone();
     parts.headers.append(BETA, HeaderValue::from_static(beta));
     Cow::Owned(parts)
-}
-
-/// Sends a question of how many tokens a request has to the upstream of its model.
-pub(super) async fn count(
-    shared: &Arc<Shared>,
-    parts: &Parts,
-    body: Incoming,
-    started: Instant,
-) -> Result<Response<Body>, Refusal> {
-    body::must_be_json(&parts.headers)?;
-    let held = body::read(shared, body).await?;
-    let upstream = shared.upstream(model_of(&held.bytes).as_deref())?;
-    let target = Target { upstream, path: route::upstream_path(parts) };
-    let answer = shared.client.send(&target, parts, full(held.bytes.clone())).await?;
-    let status = answer.status().as_u16();
-    let ended = move |ended: Ended| {
-        let (end, milliseconds) = (ended.how.name(), millis(started));
-        tracing::info!(route = "count_tokens", status, end, milliseconds);
-    };
-    Ok(tapped(shared, answer, false, Box::new(ended)))
 }
 
 pub(super) async fn select(

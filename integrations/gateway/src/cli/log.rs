@@ -1,27 +1,98 @@
-//! The log: to the error output, as text for a terminal and as JSON for everybody else.
+//! The log: to the error output, as text for a terminal and as JSON for everybody else. No call waits for
+//! whoever reads it.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+/// Lines that wait to be written.
+const LINES: usize = 1_024;
+
+/// How long the last lines may take when the process ends.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Puts lines into a queue, and counts those that it has no room for.
+#[derive(Clone)]
+pub(super) struct Log {
+    queue: SyncSender<Job>,
+    lost: Arc<AtomicU64>,
+}
+
+enum Job {
+    Line(Vec<u8>),
+    /// Says that everything before it is written.
+    Flush(SyncSender<()>),
+}
+
 /// Begins to log. Only what is ours: nobody else's lines have been looked through for content.
-pub(super) fn begin() -> Result<(), String> {
+pub(super) fn begin() -> Result<Log, String> {
     let level = match std::env::var("CUPEL_LOG") {
         Ok(level) => level.parse().map_err(|_| {
             format!("CUPEL_LOG is {level:?}, expected off, error, warn, info, debug or trace")
         })?,
         Err(_) => LevelFilter::INFO,
     };
+    let (queue, jobs) = sync_channel(LINES);
+    let log = Log { queue, lost: Arc::default() };
+    let lost = Arc::clone(&log.lost);
+    let writer = std::thread::Builder::new().name("log".to_owned());
+    writer
+        .spawn(move || write(&jobs, &lost, &mut io::stderr()))
+        .map_err(|error| format!("no thread for the log: {error}"))?;
     let ours = Targets::new().with_target("cupel", level).with_target("cupel_gateway", level);
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let line = log.clone();
+    let layer = tracing_subscriber::fmt::layer().with_writer(move || line.clone());
     let registry = tracing_subscriber::registry().with(ours);
-    if std::io::stderr().is_terminal() {
+    if io::stderr().is_terminal() {
         drop(registry.with(layer).try_init());
     } else {
         drop(registry.with(layer.json()).try_init());
     }
-    Ok(())
+    Ok(log)
+}
+
+impl Log {
+    /// Waits until the last lines are written, for as long as they may take.
+    pub(super) fn end(&self) {
+        let (done, wait) = sync_channel(1);
+        if self.queue.try_send(Job::Flush(done)).is_ok() {
+            let _ = wait.recv_timeout(LAST);
+        }
+    }
+}
+
+impl Write for Log {
+    /// Takes a whole line: the subscriber writes each in one piece.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(Job::Line(line.to_vec())) {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write(jobs: &Receiver<Job>, lost: &AtomicU64, out: &mut impl Write) {
+    for job in jobs {
+        match job {
+            Job::Line(line) => drop(out.write_all(&line)),
+            Job::Flush(done) => drop(done.try_send(())),
+        }
+        let lost = lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            let lines =
+                format!("{{\"level\":\"WARN\",\"fields\":{{\"lost_log_lines\":{lost}}}}}\n");
+            drop(out.write_all(lines.as_bytes()));
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use cupel_gateway::{Config, Gateway, Secret, Upstream};
 use tokio::net::TcpListener;
@@ -23,37 +24,82 @@ pub(super) fn run(args: Args) -> Result<(), String> {
     config.page.token = token.as_deref().map(Secret::new);
     let token_file = config.page.token_file.clone();
     let listen = config.listen;
+    let is_required = config.memory.as_ref().is_some_and(|memory| memory.required);
+    let shutdown_time = config.limits.shutdown_time;
     if check {
-        Gateway::new(config).map_err(|error| listed(&error))?;
-        say("nothing is wrong with it\n");
-        return Ok(());
+        let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
+        return on_runtime(async {
+            match gateway.check_archive().await {
+                Err(why) if is_required => return Err(why),
+                Err(why) => say(&format!("warning: {why}; the gateway starts without memory\n")),
+                Ok(()) => {}
+            }
+            say("nothing is wrong with it\n");
+            Ok(())
+        });
     }
-    log::begin()?;
-    on_runtime(async {
+    let log = log::begin()?;
+    let served = on_runtime(async {
         let telemetry = telemetry::begin()?;
         let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
+        if is_required {
+            gateway.open_archive().await?;
+        }
+        ignore_signals();
+        let (first, second) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        tokio::spawn(signalled(Arc::clone(&first), Arc::clone(&second)));
         say(&format!("listening on http://{address}/v1\n"));
         if let Some(token) = token {
             token::show(&token, token_file, address)?;
         }
-        let (first, second) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        tokio::spawn(signalled(Arc::clone(&first), Arc::clone(&second)));
         let served = tokio::select! {
             served = gateway.serve(listener, async move { first.notified().await }) => served,
             () = second.notified() => return Err("stopped at once, with calls under way".to_owned()),
         };
-        telemetry.end().await;
+        if tokio::time::timeout(shutdown_time.max(LAST), telemetry.end()).await.is_err() {
+            tracing::warn!("the last telemetry was not sent in time");
+        }
         served.map_err(|error| error.to_string())
-    })
+    });
+    log.end();
+    served
 }
+
+/// What is left to do at the end has so long at least.
+const LAST: Duration = Duration::from_secs(1);
 
 fn on_runtime(run: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| format!("no runtime: {error}"))?.block_on(run)
+    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+    let done = runtime.block_on(run);
+    // What blocks a thread yet is not waited for.
+    runtime.shutdown_timeout(LAST);
+    done
+}
+
+/// Takes signals that would end the process, and does nothing but say so.
+fn ignore_signals() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        for (kind, name) in [
+            (SignalKind::hangup(), "SIGHUP"),
+            (SignalKind::user_defined1(), "SIGUSR1"),
+            (SignalKind::user_defined2(), "SIGUSR2"),
+        ] {
+            let Ok(mut signals) = signal(kind) else { continue };
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    let why = "ignored: a changed configuration needs a restart";
+                    tracing::warn!(signal = name, why);
+                }
+            });
+        }
+    }
 }
 
 fn configure(args: Args) -> Result<Config, String> {

@@ -1,28 +1,24 @@
 //! What a gateway is told: where to listen, whom to ask, what fits, and how much is too much.
 
-mod limits;
-mod memory;
 mod models;
-mod page;
 mod read;
-mod retriever;
-mod secret;
+mod sources;
 mod upstream;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use cupel::Policy;
 use cupel::gather::Source;
-use cupel_json::JsonBody;
 
-pub use limits::Limits;
-pub use memory::Memory;
+use crate::secret::Secret;
+use crate::tenant::CallerBody;
 pub(crate) use models::fits;
 pub use models::{Count, ModelRule};
-pub use page::Page;
-pub use retriever::Retriever;
-pub use secret::Secret;
-pub use upstream::{Upstream, UpstreamKey};
+pub use sources::{Memory, Retriever};
+pub(crate) use upstream::route;
+pub use upstream::{Protocol, Upstream, UpstreamKey};
 
 /// The port unless another is said.
 pub const PORT: u16 = 4141;
@@ -43,8 +39,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Names that clients may call this server by, besides its own address; with or without a port.
     pub hosts: Vec<String>,
-    /// Whom to ask. What names no model, or one that nobody claims, goes to the first that claims
-    /// none.
+    /// Whom to ask. What names no model, or one that nobody claims, goes to the upstream of its protocol
+    /// that claims none.
     pub upstreams: Vec<Upstream>,
     /// What is known of models beyond the built-in table, or otherwise.
     pub models: Vec<ModelRule>,
@@ -65,10 +61,18 @@ pub struct Config {
     pub limits: Limits,
     /// Keys that clients of this gateway must show; none: everybody who can reach it may ask.
     pub keys: Vec<Secret>,
+    /// Routes that clients may use of an upstream's own key, besides those that ask a model something: a
+    /// path below `/v1` with or without a method, `GET /files` or `/batches*`.
+    ///
+    /// Nothing else passes with the key of an upstream when the gateway has several `keys`, or none: its
+    /// clients are several, and an API gives whoever has its key everybody's files and answers.
+    pub routes: Vec<String>,
+    /// Remembers what callers say who show no key. All of them are one tenant.
+    pub anonymous_memory: bool,
     /// Retrievers that are asked for every request.
     pub sources: Vec<Retriever>,
     /// Sources in code, for programs that serve a gateway of their own.
-    pub code_sources: Vec<Source<JsonBody>>,
+    pub code_sources: Vec<Source<CallerBody>>,
     /// Memory across conversations.
     pub memory: Option<Memory>,
     /// The key of the hash that tells tenants apart; gateways that share it know the same tenants.
@@ -97,6 +101,8 @@ impl Config {
             fail_closed: false,
             limits: Limits::default(),
             keys: Vec::new(),
+            routes: Vec::new(),
+            anonymous_memory: false,
             sources: Vec::new(),
             code_sources: Vec::new(),
             memory: None,
@@ -126,6 +132,16 @@ impl Config {
                 ));
             }
         }
+        for (index, route) in self.routes.iter().enumerate() {
+            let (method, path) = route.split_once(' ').unwrap_or(("", route));
+            let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
+            if !is_method || !path.starts_with('/') || path.contains(char::is_whitespace) {
+                problems.push(format!(
+                    "routes[{index}]: {route:?} is no route, expected a path with or without a method, \
+                     as in \"GET /files\" or \"/batches*\""
+                ));
+            }
+        }
         let has_own_key = |upstream: &Upstream| matches!(upstream.key, UpstreamKey::Own(_));
         let open = self.keys.is_empty() && !self.listen.ip().is_loopback();
         if let (true, Some(upstream)) = (open, self.upstreams.iter().find(|one| has_own_key(one))) {
@@ -143,6 +159,23 @@ impl Config {
                     upstream.name
                 ));
             }
+            let is_default = |one: &Upstream| one.models.is_empty();
+            let same = |other: &&Upstream| {
+                is_default(other) && is_default(upstream) && other.protocol == upstream.protocol
+            };
+            if let Some(other) = others.iter().find(same) {
+                problems.push(format!(
+                    "upstreams[{index}].models: missing, and {:?} takes all models of this protocol \
+                     already; expected models, or another protocol",
+                    other.name
+                ));
+            }
+            for model in &upstream.models {
+                if let Some(other) = others.iter().find(|other| other.models.contains(model)) {
+                    let message = format!("{model:?} is also claimed by {:?}", other.name);
+                    problems.push(format!("upstreams[{index}].models: {message}, expected one"));
+                }
+            }
         }
         if self.memory.is_some() {
             if cfg!(not(feature = "archive")) {
@@ -157,5 +190,78 @@ impl Config {
             }
         }
         problems
+    }
+}
+
+/// Limits of a gateway. Beyond one a request is refused, or cut off, whatever else is configured.
+///
+/// ```
+/// use cupel_gateway::Limits;
+///
+/// let limits = Limits { body_bytes: 4 << 20, ..Limits::default() };
+/// assert_eq!(limits.depth, 128);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// The body of a request that is read; others stream through.
+    pub body_bytes: usize,
+    /// How deep its JSON may be nested.
+    pub depth: usize,
+    /// How many messages it may have.
+    pub messages: usize,
+    /// The bodies of all requests that wait for their selection, together.
+    pub waiting_bytes: usize,
+    /// Connections at one time; more have to wait.
+    pub connections: usize,
+    /// For a client to send a body that is read.
+    pub body_time: Duration,
+    /// For gathering and selecting.
+    pub selection_time: Duration,
+    /// For an upstream to begin its answer.
+    pub answer_time: Duration,
+    /// Without a byte, in either direction, once one has come.
+    pub stall_time: Duration,
+    /// For streams to end when the gateway is told to stop.
+    pub shutdown_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 32 << 20,
+            depth: 128,
+            messages: 20_000,
+            waiting_bytes: 512 << 20,
+            connections: 4_096,
+            body_time: Duration::from_secs(60),
+            selection_time: Duration::from_secs(10),
+            answer_time: Duration::from_secs(600),
+            stall_time: Duration::from_secs(300),
+            shutdown_time: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The page: who may see it, and how much it remembers.
+///
+/// ```
+/// use cupel_gateway::Page;
+///
+/// assert!(Page::default().token.is_none());
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Page {
+    /// What is asked for before anything is shown. Without one there is no page.
+    pub token: Option<Secret>,
+    /// Where the binary writes a token, for its owner only; unless set, it is shown on a terminal.
+    pub token_file: Option<PathBuf>,
+    /// How many bytes of recent calls are remembered, about.
+    pub bytes: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { token: None, token_file: None, bytes: 64 << 20 }
     }
 }

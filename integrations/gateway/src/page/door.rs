@@ -1,12 +1,15 @@
 //! Who may look: whoever has the token, which is never in an address.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use http::header::{COOKIE, HeaderMap, HeaderValue};
 use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
+use tokio::time::Instant;
 
-use crate::api::same;
-use crate::calls::hex;
-use crate::config::Secret;
+use crate::secret::{Secret, hex};
 
 /// The cookie's name.
 const NAME: &str = "cupel_page";
@@ -14,9 +17,18 @@ const NAME: &str = "cupel_page";
 /// Half a day.
 const SECONDS: u32 = 43_200;
 
+/// Wrong tokens that one address may show in a minute.
+const TRIES: u32 = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Addresses that are remembered for their wrong tokens.
+const ADDRESSES: usize = 1_024;
+
 /// The door to the page.
 #[derive(Debug)]
 pub(crate) struct Door {
+    /// When an address began to show wrong tokens, and how many.
+    wrong: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
     token: Secret,
     /// What the cookie holds: the token's mark, so that the token itself is nowhere in a browser.
     mark: Secret,
@@ -26,7 +38,7 @@ impl Door {
     pub(crate) fn new(token: Secret) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, token.expose().as_bytes());
         let mark = Secret::new(hex(hmac::sign(&key, b"the page's cookie").as_ref()));
-        Self { token, mark }
+        Self { wrong: Mutex::default(), token, mark }
     }
 
     /// Whether a request has the cookie.
@@ -34,12 +46,39 @@ impl Door {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = cookies.flat_map(|value| value.split(';')).map(str::trim);
         let marks = pairs.find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='));
-        marks.is_some_and(|mark| same(self.mark.expose(), mark.as_bytes()))
+        marks.is_some_and(|mark| self.mark.is(mark.as_bytes()))
+    }
+
+    /// Whether an address may try a token.
+    pub(super) fn may_try(&self, client: Option<IpAddr>) -> bool {
+        let wrong = self.wrong();
+        let tries = wrong.get(&client).filter(|(since, _)| since.elapsed() < MINUTE);
+        tries.is_none_or(|(_, tries)| *tries < TRIES)
+    }
+
+    /// Notes that an address has shown a wrong token.
+    pub(super) fn was_wrong(&self, client: Option<IpAddr>) {
+        let mut wrong = self.wrong();
+        if wrong.len() >= ADDRESSES {
+            wrong.retain(|_, (since, _)| since.elapsed() < MINUTE);
+        }
+        if wrong.len() >= ADDRESSES {
+            wrong.clear();
+        }
+        let (since, tries) = wrong.entry(client).or_insert((Instant::now(), 0));
+        if since.elapsed() >= MINUTE {
+            (*since, *tries) = (Instant::now(), 0);
+        }
+        *tries = tries.saturating_add(1);
+    }
+
+    fn wrong(&self) -> MutexGuard<'_, HashMap<Option<IpAddr>, (Instant, u32)>> {
+        self.wrong.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The cookie for whoever shows the token.
     pub(super) fn cookie_for(&self, token: &[u8]) -> Option<HeaderValue> {
-        if !same(self.token.expose(), token.trim_ascii()) {
+        if !self.token.is(token.trim_ascii()) {
             return None;
         }
         let mark = self.mark.expose();
@@ -47,14 +86,6 @@ impl Door {
             format!("{NAME}={mark}; HttpOnly; SameSite=Strict; Path=/cupel/; Max-Age={SECONDS}");
         HeaderValue::from_str(&cookie).ok()
     }
-}
-
-/// A text that nobody can guess; none where the system has no randomness to give.
-#[must_use]
-pub fn random() -> Option<String> {
-    let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).ok()?;
-    Some(hex(&bytes))
 }
 
 #[cfg(test)]
@@ -76,5 +107,22 @@ mod tests {
         };
         assert!(open(pair) && open(&format!("a=b; {pair}; c=d")));
         assert!(!open("cupel_page=") && !open("cupel_page=token-1") && !open(&pair[..20]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_shows_wrong_tokens_has_to_wait_and_others_do_not() {
+        let door = Door::new(Secret::new("token-1"));
+        let (one, other) = ("10.0.0.1".parse().ok(), "10.0.0.2".parse().ok());
+        for _ in 0..TRIES {
+            assert!(door.may_try(one));
+            door.was_wrong(one);
+        }
+        assert!(!door.may_try(one) && door.may_try(other));
+        tokio::time::advance(MINUTE).await;
+        assert!(door.may_try(one));
+        for index in 0..3 * u32::try_from(ADDRESSES).unwrap() {
+            door.was_wrong(Some(IpAddr::from(index.to_be_bytes())));
+        }
+        assert!(door.wrong().len() <= ADDRESSES);
     }
 }

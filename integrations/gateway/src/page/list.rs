@@ -123,7 +123,7 @@ fn summary(call: &Call) -> Value {
         "id": call.id, "at": u64::try_from(at).unwrap_or_default(), "route": call.route,
         "model": call.model, "conversation": call.conversation.name(),
         "passed": call.outcome.as_ref().err().map(|(code, _)| code),
-        "tokens": call.tokens, "left_out": fitted.map(|fitted| fitted.left_out),
+        "tokens": fitted.map(|fitted| fitted.tokens), "left_out": fitted.map(|fitted| fitted.left_out),
         "cached": fitted.map(|fitted| fitted.cached),
         "counted": ending.and_then(|ending| ending.usage).map(|usage| usage.input),
         "status": ending.map(|ending| ending.status), "end": ending.map(|ending| ending.how),

@@ -3,6 +3,7 @@
 mod door;
 mod list;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::{
@@ -17,9 +18,9 @@ use hyper::body::Incoming;
 use crate::answer::{Body, Refusal, full};
 use crate::calls::Call;
 use crate::gateway::Shared;
+use crate::secret::random_token;
 
 pub(crate) use door::Door;
-pub use door::random;
 
 /// Longer than any token.
 const LOGIN_BYTES: usize = 1_024;
@@ -29,6 +30,7 @@ pub(crate) async fn answer(
     shared: &Arc<Shared>,
     parts: &Parts,
     body: Incoming,
+    client: Option<IpAddr>,
 ) -> Result<Response<Body>, Refusal> {
     let Some(door) = &shared.door else {
         let message = "this gateway has no page";
@@ -37,10 +39,14 @@ pub(crate) async fn answer(
     // The cookie is for what is below.
     let Some(path) = parts.uri.path().strip_prefix("/cupel/") else { return Ok(to_the_list()) };
     if parts.method == Method::POST && path == "login" {
+        if !door.may_try(client) {
+            let message = "too many wrong tokens from this address; try again in a minute";
+            return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", message));
+        }
         let time = shared.config.limits.body_time;
         let read = tokio::time::timeout(time, Limited::new(body, LOGIN_BYTES).collect()).await;
         let form = read.ok().and_then(Result::ok).map(Collected::to_bytes).unwrap_or_default();
-        return log_in(door, &form);
+        return log_in(door, &form, client);
     }
     if parts.method != Method::GET {
         let message = "there is nothing here that could be changed";
@@ -63,9 +69,10 @@ pub(crate) async fn answer(
     }
 }
 
-fn log_in(door: &Door, form: &[u8]) -> Result<Response<Body>, Refusal> {
+fn log_in(door: &Door, form: &[u8], client: Option<IpAddr>) -> Result<Response<Body>, Refusal> {
     let token = form.strip_prefix(b"token=").unwrap_or_default();
     let Some(cookie) = door.cookie_for(token) else {
+        door.was_wrong(client);
         return html(StatusCode::UNAUTHORIZED, |nonce| list::login(nonce, true));
     };
     let mut response = to_the_list();
@@ -99,7 +106,7 @@ fn explained(call: &Call, nonce: &str) -> String {
 
 /// A page of ours: nobody keeps it, frames it, or learns where it was left from.
 fn html(status: StatusCode, write: impl FnOnce(&str) -> String) -> Result<Response<Body>, Refusal> {
-    let nonce = door::random().ok_or_else(|| {
+    let nonce = random_token().ok_or_else(|| {
         let message = "the system has no randomness to give";
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no_randomness", message)
     })?;

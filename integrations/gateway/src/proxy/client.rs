@@ -3,22 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use serde::de::DeserializeOwned;
 
+use super::connect::{Connector, is_unsent};
 use super::headers;
-use crate::answer::{Body, BoxError, Refusal};
-use crate::api::same;
-use crate::config::{Secret, Upstream, UpstreamKey};
-
-/// To connect; an answer may take much longer.
-const CONNECT: Duration = Duration::from_secs(10);
+use crate::answer::{Body, BoxError, Refusal, full};
+use crate::config::{Upstream, UpstreamKey};
+use crate::secret::Secret;
 
 /// Unused connections are closed before most servers would.
 const IDLE: Duration = Duration::from_secs(50);
@@ -26,7 +25,7 @@ const IDLE: Duration = Duration::from_secs(50);
 /// Sends requests to upstreams. Redirects are not followed.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    pool: Pool<HttpsConnector<HttpConnector>, Body>,
+    pool: Pool<Connector, Body>,
     answer_time: Duration,
     /// The gateway's own keys, which stay here.
     keys: Arc<[Secret]>,
@@ -40,21 +39,20 @@ pub(crate) struct Target<'a> {
     pub(crate) path: &'a str,
 }
 
+/// The body of a request to an upstream.
+pub(crate) enum Payload {
+    /// One that can be sent again.
+    Whole(Bytes),
+    /// One that can be sent once.
+    Stream(Body),
+}
+
 impl Client {
     pub(crate) fn new(answer_time: Duration, keys: &[Secret]) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.set_connect_timeout(Some(CONNECT));
-        tcp.set_nodelay(true);
-        tcp.enforce_http(false);
-        let tls = HttpsConnectorBuilder::new()
-            .with_webpki_roots()
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
         let pool = Pool::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE)
             .pool_timer(TokioTimer::new())
-            .build(tls);
+            .build(Connector::new());
         Self { pool, answer_time, keys: keys.into() }
     }
 
@@ -67,27 +65,59 @@ impl Client {
         Ok(tokio::time::timeout(time, self.pool.request(request)).await??)
     }
 
+    /// Reads an upstream's answer of so many bytes to a request with the client's method and headers; none
+    /// where it does not say.
+    pub(crate) async fn read<T: DeserializeOwned>(
+        &self,
+        target: &Target<'_>,
+        client: &Parts,
+        body: Bytes,
+        most: usize,
+    ) -> Option<T> {
+        let mut client = client.clone();
+        // The client can read a compressed answer; we cannot.
+        client.headers.remove(ACCEPT_ENCODING);
+        let answer = self.send(target, &client, Payload::Whole(body)).await.ok()?;
+        let is_answered = answer.status().is_success();
+        let body = Limited::new(is_answered.then(|| answer.into_body())?, most).collect().await;
+        serde_json::from_slice(&body.ok()?.to_bytes()).ok()
+    }
+
     /// Sends a request with the client's method and headers; the answer's headers are cleaned.
     pub(crate) async fn send(
         &self,
         target: &Target<'_>,
         client: &Parts,
-        body: Body,
+        mut payload: Payload,
     ) -> Result<Response<Incoming>, Refusal> {
         let unusable =
             |_| Refusal::new(StatusCode::BAD_REQUEST, "bad_path", "the path cannot be sent on");
         let uri: Uri =
             format!("{}{}", target.upstream.url(), target.path).parse().map_err(unusable)?;
-        let mut request = Request::new(body);
-        *request.method_mut() = client.method.clone();
-        *request.uri_mut() = uri;
-        *request.headers_mut() = client.headers.clone();
-        headers::strip_request(request.headers_mut());
-        let is_own = |key: &[u8]| self.keys.iter().any(|own| same(own.expose(), key));
-        headers::strip_own(request.headers_mut(), is_own);
-        show_key(&target.upstream.key, request.headers_mut())?;
-        let answer = tokio::time::timeout(self.answer_time, self.pool.request(request));
-        let mut answer = match answer.await {
+        let mut headers = client.headers.clone();
+        headers::strip_request(&mut headers);
+        let is_own = |key: &[u8]| self.keys.iter().any(|own| own.is(key));
+        headers::strip_own(&mut headers, is_own);
+        show_key(&target.upstream.key, &mut headers)?;
+        let mut may_send_again = true;
+        let answer = loop {
+            let body = match &mut payload {
+                Payload::Whole(bytes) => full(bytes.clone()),
+                Payload::Stream(body) => {
+                    may_send_again = false;
+                    std::mem::replace(body, full(""))
+                }
+            };
+            let mut request = Request::new(body);
+            *request.method_mut() = client.method.clone();
+            *request.uri_mut() = uri.clone();
+            *request.headers_mut() = headers.clone();
+            match tokio::time::timeout(self.answer_time, self.pool.request(request)).await {
+                Ok(Err(error)) if may_send_again && is_unsent(&error) => may_send_again = false,
+                answer => break answer,
+            }
+        };
+        let mut answer = match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(unreachable_upstream(target.upstream, &error)),
             Err(_) => {

@@ -1,14 +1,11 @@
 //! Requests to upstreams and their answers back, as they are.
 
 mod client;
+mod connect;
 pub(crate) mod headers;
 mod tap;
-mod upload;
-mod usage;
 
-pub(crate) use client::{Client, Target};
+pub(crate) use client::{Client, Payload, Target};
 #[cfg(feature = "archive")]
 pub(crate) use tap::How;
-pub(crate) use tap::{Ended, Tap};
-pub(crate) use upload::Upload;
-pub(crate) use usage::Usage;
+pub(crate) use tap::{Ended, Tap, Usage};

@@ -1,14 +1,12 @@
 //! The selection in a request's body: what is sent, or why it goes out as it came.
 
-mod budget;
 mod extent;
-mod messages;
 mod profile;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cupel::layer::{Error, Selection};
+use cupel::layer::Selection;
 use cupel::tokens::{Encoding, TokenCounter as _, shared_counter};
 use cupel_json::{Endpoint, JsonBody};
 use http::StatusCode;
@@ -17,7 +15,7 @@ use serde::Deserialize;
 use crate::answer::Refusal;
 use crate::config::{Config, Limits, fits};
 use crate::proxy::Client;
-use crate::tenant::Caller;
+use crate::tenant::{Caller, CallerBody};
 use profile::Profile;
 
 /// Bodies of so many bytes are read on the blocking pool.
@@ -102,7 +100,7 @@ impl Selector {
         caller: Caller,
     ) -> Result<Selected, Refusal> {
         match self.read(endpoint, bytes.clone()).await? {
-            Ok(body) => self.fit(body.carried_by(caller), bytes).await,
+            Ok(body) => self.fit(body.with_companion(caller), bytes).await,
             Err(why) => Ok(Selected::as_it_came(bytes, "unreadable", why)),
         }
     }
@@ -121,7 +119,7 @@ impl Selector {
         read.await.unwrap_or_else(|_| Ok(Err("the body could not be read")))
     }
 
-    async fn fit(&self, body: JsonBody, bytes: Bytes) -> Result<Selected, Refusal> {
+    async fn fit(&self, body: CallerBody, bytes: Bytes) -> Result<Selected, Refusal> {
         let model = body.model().map(str::to_owned);
         let opening = opening(&body);
         let profile = self.profile(model.as_deref());
@@ -142,8 +140,7 @@ impl Selector {
                 let body = if same { bytes } else { Bytes::from_owner(Json(json)) };
                 (body, Outcome::Fitted(Box::new(selection)))
             }
-            Ok(Err(Error::Context(error))) => (bytes, passed(error.name(), error.to_string())),
-            Ok(Err(Error::Inner(never))) => match never {},
+            Ok(Err(error)) => (bytes, passed(error.name(), error.to_string())),
             Err(profile::Unknown) => {
                 let name = model.as_deref().unwrap_or_default();
                 let why = format!(
@@ -213,7 +210,7 @@ pub(crate) fn model_of(body: &[u8]) -> Option<String> {
 
 /// What a conversation began with: its first message of a user's. It tells conversations apart that
 /// nobody has named.
-fn opening(body: &JsonBody) -> Vec<u8> {
+fn opening(body: &CallerBody) -> Vec<u8> {
     #[derive(Deserialize)]
     struct Role {
         role: String,

@@ -1,20 +1,29 @@
-//! A connection from a client: heads are looked at before they are read, and neither side may
-//! stand still for ever.
+//! A connection from a client: a head that leaves a doubt about where its body ends is refused, and
+//! neither side may stand still for ever.
+//!
+//! hyper reads heads, but drops a second length, and a length beside an encoding, before anybody could
+//! see them. A proxy in front of this one may have believed the other one.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::head::{self, Framing};
-use super::stall::Stall;
+use crate::stall::Stall;
 
 /// The longest head that is read: request line and headers.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// What the library refuses with the status 400, in place of a head that is not taken.
+/// From the first byte of a head to its last; for the first one, from the connection on.
+const HEAD: Duration = Duration::from_secs(10);
+
+/// As many headers as hyper takes.
+const HEADERS: usize = 100;
+
+/// A request that hyper refuses with the status 400, in place of one that is not taken.
 const NO_REQUEST: &[u8] = b"\0\r\n\r\n";
 
 /// How much a client may still say, and how long, once nobody listens. Were the connection closed at
@@ -22,21 +31,9 @@ const NO_REQUEST: &[u8] = b"\0\r\n\r\n";
 const LINGER: Duration = Duration::from_secs(5);
 const LINGER_BYTES: usize = 32 << 20;
 
-/// How long each direction may stand still.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// From the first byte of a head to its last.
-    pub(crate) head: Duration,
-    /// Without a byte of a body of a known length. Where one in chunks ends only its reader knows, who has
-    /// a clock of their own.
-    pub(crate) read: Duration,
-    /// Without the client taking a byte.
-    pub(crate) write: Duration,
-}
-
 #[derive(Debug)]
 enum State {
-    /// Between two requests, or in the head of one.
+    /// Before the first request, between two of them, or in the head of one.
     Head,
     /// In a body that has so many bytes more.
     Body(u64),
@@ -51,31 +48,58 @@ enum State {
 pub(crate) struct Wire<I> {
     inner: I,
     state: State,
-    /// What came and was not looked at yet: the beginning of a head.
-    seen: Vec<u8>,
-    /// What was looked at and is to be read.
-    out: Vec<u8>,
-    /// How much of `out` has been read.
-    given: usize,
+    /// Whether nothing has come yet. Who has connected is expected to ask.
+    is_new: bool,
+    /// The beginning of a head.
+    seen: BytesMut,
+    /// Bytes that hyper may read.
+    out: BytesMut,
     head: Stall,
-    read: Stall,
     write: Stall,
     linger: Stall,
     /// How much more is thrown away, once our side is closed.
     ignored: Option<usize>,
 }
 
+/// Lengths of the head at the beginning of `bytes` and of its body, which has none in chunks. What cannot
+/// be parsed is for hyper to refuse, all of it.
+fn lengths(bytes: &[u8]) -> Result<(usize, Option<u64>), &'static str> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let Ok(httparse::Status::Complete(head)) = request.parse(bytes) else {
+        return Ok((bytes.len(), None));
+    };
+    let mut lengths = Vec::new();
+    let mut encodings = Vec::new();
+    for header in request.headers.iter() {
+        match header.name {
+            name if name.eq_ignore_ascii_case("content-length") => lengths.push(header.value),
+            name if name.eq_ignore_ascii_case("transfer-encoding") => encodings.push(header.value),
+            _ => {}
+        }
+    }
+    match (lengths.as_slice(), encodings.as_slice()) {
+        ([], []) => Ok((head, Some(0))),
+        ([length], []) if length.iter().all(u8::is_ascii_digit) => {
+            let length = std::str::from_utf8(length).ok().and_then(|length| length.parse().ok());
+            Ok((head, Some(length.ok_or("a length that is no number")?)))
+        }
+        ([], [encoding]) if encoding.eq_ignore_ascii_case(b"chunked") => Ok((bytes.len(), None)),
+        _ => Err("its length is in doubt"),
+    }
+}
+
 impl<I> Wire<I> {
-    pub(crate) fn new(inner: I, patience: Patience) -> Self {
+    /// Wraps a socket; `stall`: how long the client may take no byte of an answer.
+    pub(crate) fn new(inner: I, stall: Duration) -> Self {
         Self {
             inner,
             state: State::Head,
-            seen: Vec::new(),
-            out: Vec::new(),
-            given: 0,
-            head: Stall::new(patience.head),
-            read: Stall::new(patience.read),
-            write: Stall::new(patience.write),
+            is_new: true,
+            seen: BytesMut::new(),
+            out: BytesMut::new(),
+            head: Stall::new(HEAD),
+            write: Stall::new(stall),
             linger: Stall::new(LINGER),
             ignored: None,
         }
@@ -87,29 +111,26 @@ impl<I> Wire<I> {
             // Some clients end a body with an empty line. It is no beginning of a head, for which there
             // would be little time.
             let empty = self.seen.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            self.seen.drain(..empty);
-            known = known.saturating_sub(empty);
-            if self.seen.is_empty() {
-                return;
-            }
-            let Some(end) = head::end(&self.seen, known) else {
+            self.seen.advance(empty);
+            let new = self.seen.get(known.saturating_sub(empty + 3)..).unwrap_or_default();
+            if !new.windows(3).any(|end| end == b"\n\r\n" || end.ends_with(b"\n\n")) {
                 if self.seen.len() > HEAD_BYTES {
                     self.refuse("a head that is too long");
                 }
                 return;
-            };
+            }
             known = 0;
-            match head::framing(self.seen.get(..end).unwrap_or_default()) {
-                Err(head::Doubtful(why)) => return self.refuse(why),
-                Ok(Framing::Chunked) => {
-                    self.pass(self.seen.len());
+            match lengths(&self.seen) {
+                Err(why) => return self.refuse(why),
+                Ok((all, None)) => {
+                    self.pass(all);
                     self.state = State::Rest;
                 }
-                Ok(Framing::Length(length)) => {
-                    self.pass(end);
-                    let here = u64::try_from(self.seen.len()).unwrap_or(u64::MAX).min(length);
-                    self.pass(usize::try_from(here).unwrap_or(usize::MAX));
-                    if let left @ 1.. = length.saturating_sub(here) {
+                Ok((head, Some(body))) => {
+                    self.pass(head);
+                    let here = usize::try_from(body).unwrap_or(usize::MAX).min(self.seen.len());
+                    self.pass(here);
+                    if let left @ 1.. = body.saturating_sub(u64::try_from(here).unwrap_or(0)) {
                         self.state = State::Body(left);
                     }
                 }
@@ -117,31 +138,16 @@ impl<I> Wire<I> {
         }
     }
 
-    /// Gives so many bytes of what was seen to the reader.
+    /// Gives so many bytes of what was seen to hyper.
     fn pass(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.seen.len());
-        self.out.extend(self.seen.drain(..bytes));
+        self.out.unsplit(self.seen.split_to(bytes.min(self.seen.len())));
     }
 
     fn refuse(&mut self, why: &'static str) {
         tracing::warn!(why, "a request was not taken");
-        self.seen = Vec::new();
+        self.seen.clear();
         self.out.extend_from_slice(NO_REQUEST);
         self.state = State::Refused;
-    }
-
-    /// Whether something was given to the reader.
-    fn give(&mut self, buf: &mut ReadBuf<'_>) -> bool {
-        let rest = self.out.get(self.given..).unwrap_or_default();
-        let part = rest.get(..buf.remaining().min(rest.len())).unwrap_or_default();
-        buf.put_slice(part);
-        self.given += part.len();
-        let gave = !part.is_empty();
-        if self.given >= self.out.len() {
-            self.out.clear();
-            self.given = 0;
-        }
-        gave
     }
 }
 
@@ -152,13 +158,14 @@ impl<I: AsyncRead + Unpin> Wire<I> {
         let mut part = ReadBuf::new(&mut bytes);
         match Pin::new(&mut self.inner).poll_read(cx, &mut part) {
             Poll::Ready(read) => read?,
-            Poll::Pending if self.seen.is_empty() => return Poll::Pending,
+            Poll::Pending if self.seen.is_empty() && !self.is_new => return Poll::Pending,
             Poll::Pending => return self.head.poll(cx),
         }
+        self.is_new = false;
         let known = self.seen.len();
         if part.filled().is_empty() {
-            // The client has left. What there is of a head would only keep the library from seeing so.
-            self.seen = Vec::new();
+            // The client has left. What there is of a head would only keep hyper from seeing so.
+            self.seen.clear();
             self.state = State::Refused;
         } else {
             self.seen.extend_from_slice(part.filled());
@@ -172,26 +179,42 @@ impl<I: AsyncRead + Unpin> Wire<I> {
 
     /// Reads more of a body.
     fn poll_body(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let left = if let State::Body(left) = self.state { left } else { u64::MAX };
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(buf.remaining());
+        let State::Body(left) = &mut self.state else {
+            return Pin::new(&mut self.inner).poll_read(cx, buf);
+        };
+        let most = usize::try_from(*left).unwrap_or(usize::MAX).min(buf.remaining());
         let mut part = ReadBuf::new(buf.initialize_unfilled_to(most));
-        let read = Pin::new(&mut self.inner).poll_read(cx, &mut part);
-        if read.is_pending() {
-            return match self.state {
-                State::Body(_) => self.read.poll(cx),
-                _ => Poll::Pending,
-            };
-        }
+        ready!(Pin::new(&mut self.inner).poll_read(cx, &mut part))?;
         let got = part.filled().len();
         buf.advance(got);
-        self.read.stop();
-        if let State::Body(left) = &mut self.state {
-            *left = left.saturating_sub(u64::try_from(got).unwrap_or(u64::MAX));
-            if *left == 0 {
-                self.state = State::Head;
-            }
+        *left = left.saturating_sub(u64::try_from(got).unwrap_or(u64::MAX));
+        if *left == 0 {
+            self.state = State::Head;
         }
-        read
+        Poll::Ready(Ok(()))
+    }
+
+    /// Throws away what still comes of a request that was answered before its end.
+    fn poll_rest(&mut self, cx: &mut Context<'_>, mut left: usize) -> Poll<()> {
+        let mut bytes = [0; 8 * 1024];
+        while left > 0 && !matches!(self.state, State::Head) {
+            // The clock first: who never stops would never be waited for.
+            if self.linger.poll::<()>(cx).is_ready() {
+                break;
+            }
+            let mut part = ReadBuf::new(&mut bytes);
+            let read = Pin::new(&mut self.inner).poll_read(cx, &mut part);
+            if read.is_pending() {
+                self.ignored = Some(left);
+                return Poll::Pending;
+            }
+            if part.filled().is_empty() {
+                break;
+            }
+            left = left.saturating_sub(part.filled().len());
+        }
+        self.ignored = Some(0);
+        Poll::Ready(())
     }
 }
 
@@ -203,7 +226,9 @@ impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
     ) -> Poll<io::Result<()>> {
         let wire = self.get_mut();
         loop {
-            if wire.give(buf) {
+            if !wire.out.is_empty() {
+                let part = wire.out.split_to(buf.remaining().min(wire.out.len()));
+                buf.put_slice(&part);
                 return Poll::Ready(Ok(()));
             }
             match wire.state {
@@ -216,39 +241,13 @@ impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> Wire<I> {
+impl<I> Wire<I> {
     fn moved<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if done.is_pending() {
             return self.write.poll(cx);
         }
         self.write.stop();
         done
-    }
-}
-
-impl<I: AsyncRead + Unpin> Wire<I> {
-    /// Throws away what still comes of a request that was answered before its end.
-    fn poll_rest(&mut self, cx: &mut Context<'_>, mut left: usize) -> Poll<()> {
-        let mut bytes = [0; 8 * 1024];
-        while left > 0 && !matches!(self.state, State::Head) {
-            // The clock first: who never stops would never be waited for.
-            if self.linger.poll::<()>(cx).is_ready() {
-                break;
-            }
-            let mut part = ReadBuf::new(&mut bytes);
-            match Pin::new(&mut self.inner).poll_read(cx, &mut part) {
-                Poll::Ready(Ok(())) if !part.filled().is_empty() => {
-                    left = left.saturating_sub(part.filled().len());
-                }
-                Poll::Ready(_) => break,
-                Poll::Pending => {
-                    self.ignored = Some(left);
-                    return Poll::Pending;
-                }
-            }
-        }
-        self.ignored = Some(0);
-        Poll::Ready(())
     }
 }
 
@@ -305,16 +304,12 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience = Patience {
-        head: Duration::from_secs(10),
-        read: Duration::from_secs(30),
-        write: Duration::from_secs(60),
-    };
+    const STALL: Duration = Duration::from_secs(60);
 
     /// What comes out of a connection into which these pieces go.
     async fn through(pieces: &[&[u8]]) -> Vec<u8> {
         let (mut client, server) = duplex(64);
-        let mut wire = Wire::new(server, PATIENCE);
+        let mut wire = Wire::new(server, STALL);
         let write = async move {
             for piece in pieces {
                 // Nobody reads on after a refusal.
@@ -344,6 +339,51 @@ mod tests {
         }
     }
 
+    fn of(headers: &str) -> Result<Option<u64>, &'static str> {
+        lengths(format!("POST / HTTP/1.1\r\nHost: a\r\n{headers}\r\n").as_bytes())
+            .map(|(_, body)| body)
+    }
+
+    #[test]
+    fn one_length_or_one_encoding_is_taken() {
+        assert_eq!(of(""), Ok(Some(0)));
+        assert_eq!(of("content-length: 12 \r\n"), Ok(Some(12)));
+        assert_eq!(of("Transfer-Encoding: Chunked\r\n"), Ok(None));
+    }
+
+    #[test]
+    fn whatever_leaves_a_doubt_is_refused() {
+        for headers in [
+            "Content-Length: 5\r\nContent-Length: 5\r\n",
+            "Content-Length: 5\r\ncontent-length: 6\r\n",
+            "Content-Length: 5, 5\r\n",
+            "Content-Length: +5\r\n",
+            "Content-Length: 0x5\r\n",
+            "Content-Length:\r\n",
+            "Content-Length: 99999999999999999999\r\n",
+            "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: gzip, chunked\r\n",
+            "Transfer-Encoding: identity\r\n",
+        ] {
+            assert!(of(headers).is_err(), "{headers:?}");
+        }
+        // Nobody has to look at these: hyper refuses them.
+        for headers in [
+            "Transfer-Encoding : chunked\r\n",
+            "Transfer-Encoding:\r\n chunked\r\n",
+            "X: 1\r\n Content-Length: 5\r\n",
+            "X: 1\rContent-Length: 5\r\n",
+            "no colon\r\n",
+            ": 1\r\n",
+        ] {
+            let head = format!("POST / HTTP/1.1\r\n{headers}\r\n");
+            let mut parsed = [httparse::EMPTY_HEADER; HEADERS];
+            assert!(httparse::Request::new(&mut parsed).parse(head.as_bytes()).is_err(), "{head}");
+        }
+    }
+
     #[tokio::test]
     async fn a_doubtful_head_is_replaced_by_what_nobody_takes() {
         let good = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nok";
@@ -359,7 +399,7 @@ mod tests {
         let head = b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n";
         for is_patient in [true, false] {
             let (mut client, server) = duplex(64);
-            let mut wire = Wire::new(server, PATIENCE);
+            let mut wire = Wire::new(server, STALL);
             client.write_all(head).await.unwrap();
             wire.read_exact(&mut vec![0; head.len()]).await.unwrap();
             let ending = tokio::spawn(async move { wire.shutdown().await });
@@ -378,23 +418,23 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_stands_still_is_not_waited_for() {
         let (mut client, server) = duplex(64);
-        let mut wire = Wire::new(server, PATIENCE);
+        let mut wire = Wire::new(server, STALL);
         let mut bytes = [0; 64];
         // Between requests nothing is waited for here.
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        wire.read_exact(&mut [0; 18]).await.unwrap();
         let idle = tokio::time::timeout(Duration::from_secs(1_000), wire.read(&mut bytes)).await;
         assert!(idle.is_err());
         client.write_all(b"POST / HT").await.unwrap();
         assert_eq!(wire.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
 
-        let (mut client, server) = duplex(64);
-        let mut wire = Wire::new(server, PATIENCE);
-        let head = b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab";
-        client.write_all(head).await.unwrap();
-        assert_eq!(wire.read(&mut bytes).await.unwrap(), head.len());
+        // Who connects and does not ask is not waited for either.
+        let (_client, server) = duplex(64);
+        let mut wire = Wire::new(server, STALL);
         assert_eq!(wire.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
         // An empty line behind a body is no head.
         let (mut client, server) = duplex(128);
-        let mut wire = Wire::new(server, PATIENCE);
+        let mut wire = Wire::new(server, STALL);
         let whole = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nok";
         client.write_all(&[&whole[..], b"\r\n"].concat()).await.unwrap();
         wire.read_exact(&mut vec![0; whole.len()]).await.unwrap();
@@ -406,7 +446,7 @@ mod tests {
 
         // Where a body in chunks ends only its reader knows.
         let (mut client, server) = duplex(128);
-        let mut wire = Wire::new(server, PATIENCE);
+        let mut wire = Wire::new(server, STALL);
         let head = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
         client.write_all(head).await.unwrap();
         wire.read_exact(&mut vec![0; head.len()]).await.unwrap();
@@ -414,7 +454,7 @@ mod tests {
         assert!(answered.await.is_err());
 
         let (_client, server) = duplex(64);
-        let mut wire = Wire::new(server, PATIENCE);
+        let mut wire = Wire::new(server, STALL);
         let error = wire.write_all(&[0; 100]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }

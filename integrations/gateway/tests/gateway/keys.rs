@@ -49,3 +49,59 @@ async fn a_key_is_not_given_to_everybody_by_a_listener_either() {
     let gateway = Gateway::new(config).unwrap();
     gateway.serve(listener, std::future::ready(())).await.unwrap();
 }
+
+/// Clients that share an upstream's key are not shown each other's files and answers.
+#[tokio::test]
+async fn only_routes_that_ask_a_model_pass_with_a_key_that_several_share() {
+    let server = ok_server().await;
+    let own = || Upstream::new(server.url()).unwrap().key(UpstreamKey::Own(Secret::new("sk-own")));
+    let gate = |name: &str| Secret::new(name);
+    let with = |keys: Vec<Secret>, upstream: Upstream| {
+        let mut config = config(server.url());
+        (config.keys, config.upstreams) = (keys, vec![upstream]);
+        config.routes = vec!["GET /v1/batches*".to_owned()];
+        config
+    };
+    let closed = [
+        "GET /v1/files",
+        "DELETE /v1/files/file-1",
+        "GET /v1/responses/resp_1",
+        "POST /v1/responses/resp_1/cancel",
+        "GET /v1/chat/completions",
+        "GET /v1/organization/admin_api_keys",
+        "DELETE /v1/models/ft:a",
+        "POST /v1/batches",
+        "GET /",
+        "GET /metrics",
+        "GET /healthz",
+        "GET /v1/modelsx",
+    ];
+    let open = [
+        "GET /v1/models",
+        "GET /models/gpt-5",
+        "POST /v1/embeddings",
+        "POST /v1/messages/count_tokens/",
+        "POST /audio/speech",
+        "GET /v1/batches/b_1",
+    ];
+    for (config, is_limited) in [
+        (with(vec![gate("one"), gate("two")], own()), true),
+        (with(vec![], own()), true),
+        (with(vec![gate("one")], own()), false),
+        (with(vec![gate("one"), gate("two")], own().key(UpstreamKey::Client)), false),
+    ] {
+        let gateway = Running::start(config).await;
+        for (lines, is_open) in [(&closed[..], !is_limited), (&open[..], true)] {
+            for line in lines {
+                let asked = request(gateway.address, line, "Authorization: Bearer one\r\n", "");
+                let answer = exchange(gateway.address, asked).await;
+                let has_passed = !server.take_arrived().is_empty();
+                assert_eq!(has_passed, is_open, "{line}: {answer}");
+                assert_eq!(answer.contains("route_not_open"), !is_open, "{line}: {answer}");
+            }
+        }
+        let trace = request(gateway.address, "TRACE /v1/models", "x-cupel-key: one\r\n", "");
+        assert_eq!(status(&exchange(gateway.address, trace).await), 405);
+        assert!(server.take_arrived().is_empty());
+    }
+}

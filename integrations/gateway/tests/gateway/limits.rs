@@ -48,13 +48,17 @@ async fn bodies_that_wait_together_are_no_larger_than_they_may_be() {
     let mut config = config(server.url());
     config.limits = Limits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..Limits::default() };
     let gateway = Running::start(config).await;
-    let mut writer = TcpStream::connect(gateway.address).await.unwrap();
-    let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Content-Length: 1048576\r\n\r\n",
-        gateway.address
-    );
-    writer.write_all(head.as_bytes()).await.unwrap();
-    writer.write_all(&vec![b' '; (1 << 20) - 1]).await.unwrap();
+    let large = async || {
+        let mut writer = TcpStream::connect(gateway.address).await.unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n{JSON}Content-Length: 1048576\r\n\r\n",
+            gateway.address
+        );
+        writer.write_all(head.as_bytes()).await.unwrap();
+        drop(writer.write_all(&vec![b' '; (1 << 20) - 1]).await);
+        writer
+    };
+    let mut writer = large().await;
     let body = format!("{}{}", " ".repeat(4_000), chat("test-900"));
     loop {
         let answer = post(&gateway, "/v1/messages", &body).await;
@@ -63,8 +67,10 @@ async fn bodies_that_wait_together_are_no_larger_than_they_may_be() {
             assert!(answer.contains("overloaded_error"), "{answer}");
             break;
         }
-        // Not all of the large one has arrived.
-        tokio::task::yield_now().await;
+        // Not all of the large one has arrived; or it found the small one there, and is refused itself.
+        if timeout(Duration::ZERO, writer.readable()).await.is_ok() {
+            writer = large().await;
+        }
     }
     drop(writer);
     loop {
@@ -143,4 +149,69 @@ async fn an_upload_in_chunks_that_stops_ends_the_call() {
     }
     let answer = read_until(&mut stream, "\r\n\r\n").await;
     assert_eq!(status(&answer), 502, "{answer}");
+}
+
+/// Whether the other side has closed a connection.
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    matches!(timeout(PATIENCE, stream.read(&mut [0; 64])).await, Ok(Ok(0) | Err(_)))
+}
+
+#[tokio::test]
+async fn idle_connections_make_room_for_others() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.limits.connections = 3;
+    let gateway = Running::start(config).await;
+    let mut idle = Vec::new();
+    for _ in 0..20 {
+        idle.push(TcpStream::connect(gateway.address).await.unwrap());
+    }
+    let asked = request(gateway.address, "GET /v1/models", "", "");
+    assert_eq!(status(&exchange(gateway.address, asked.as_str()).await), 200);
+    assert!(is_closed(&mut idle[0]).await);
+    // The newest is there yet.
+    let last = idle.last_mut().unwrap();
+    last.write_all(asked.as_bytes()).await.unwrap();
+    assert_eq!(status(&read_until(last, "\r\n\r\n").await), 200);
+}
+
+#[tokio::test]
+async fn busy_connections_leave_room_for_health() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let upstream = RawUpstream::start(move |mut stream| {
+        let told = told.clone();
+        async move {
+            read_until(&mut stream, "\r\n\r\n").await;
+            told.send(()).unwrap();
+            std::future::pending::<()>().await;
+        }
+    })
+    .await;
+    let mut config = config(&upstream.url);
+    config.limits.connections = 2;
+    let gateway = Running::start(config).await;
+    let models = request(gateway.address, "GET /v1/models", "", "");
+    let mut busy = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+        stream.write_all(models.as_bytes()).await.unwrap();
+        timeout(PATIENCE, tell.recv()).await.unwrap().unwrap();
+        busy.push(stream);
+    }
+    let health = request(gateway.address, "GET /health/readiness", "", "");
+    assert_eq!(status(&exchange(gateway.address, health).await), 200);
+    let answer = exchange(gateway.address, models).await;
+    assert_eq!(status(&answer), 503, "{answer}");
+    assert!(answer.contains("retry-after: 1"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_limit_that_no_machine_reaches_is_none() {
+    let server = ok_server().await;
+    let mut config = config(server.url());
+    config.limits.connections = usize::MAX;
+    config.limits.waiting_bytes = usize::MAX;
+    let gateway = Running::start(config).await;
+    let answer = post(&gateway, "/v1/chat/completions", &chat("test-900").to_string()).await;
+    assert_eq!(status(&answer), 200, "{answer}");
 }

@@ -83,3 +83,50 @@ async fn errors_have_the_shape_that_a_client_of_anthropics_expects_on_all_paths(
         assert_eq!(body["type"] == "error", !headers.is_empty());
     }
 }
+
+/// Servers close connections when they like; a client has asked only once.
+#[tokio::test]
+async fn an_upstream_that_closes_an_idle_connection_loses_no_request() {
+    use std::io::{Read as _, Write as _};
+    use std::sync::mpsc;
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (close, told) = mpsc::channel::<()>();
+    let (closed, tell) = mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut read = [0; 65_536];
+            assert_ne!(stream.read(&mut read).unwrap(), 0);
+            // It says nothing of its end, and closes when it is told to.
+            let body = r#"{"choices":[]}"#;
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            stream.write_all((head + body).as_bytes()).unwrap();
+            told.recv().unwrap();
+            drop(stream);
+            closed.send(()).unwrap();
+        }
+    });
+    let mut config = config(&url);
+    let calls = std::sync::Mutex::new((0, close, tell));
+    let source = cupel::gather::Source::new("closing", move |_: &cupel_json::JsonBody| {
+        let mut calls = calls.lock().unwrap();
+        calls.0 += 1;
+        if calls.0 == 2 {
+            // The runtime has one thread, which hears of nothing meanwhile.
+            calls.1.send(()).unwrap();
+            calls.2.recv().unwrap();
+        }
+        Box::pin(futures::stream::empty()) as cupel::gather::CandidateStream
+    });
+    config.code_sources.push(source);
+    let gateway = Running::start(config).await;
+    let headers = "Content-Type: application/json\r\n";
+    let body = r#"{"model":"test-900","messages":[{"role":"user","content":"a"}]}"#;
+    let asked = request(gateway.address, "POST /v1/chat/completions", headers, body);
+    for _ in 0..2 {
+        let answer = exchange(gateway.address, asked.as_str()).await;
+        assert_eq!(status(&answer), 200, "{answer}");
+    }
+}

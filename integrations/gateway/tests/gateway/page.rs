@@ -144,3 +144,14 @@ async fn nothing_can_be_changed_from_it() {
     let none = Running::start(config(server.url())).await;
     assert_eq!(status(&get(&none, "/cupel/", "").await), 404);
 }
+
+#[tokio::test]
+async fn who_guesses_tokens_has_to_wait() {
+    let server = ok_server().await;
+    let gateway = Running::start(with_page(&server)).await;
+    let guess = request(gateway.address, "POST /cupel/login", "", "token=guess");
+    for expected in [[401; 10].as_slice(), &[429]].concat() {
+        let answer = exchange(gateway.address, guess.as_str()).await;
+        assert_eq!(status(&answer), expected, "{answer}");
+    }
+}

@@ -69,13 +69,11 @@ impl Caller {
 
     async fn call(&self, messages: &[Value]) -> Result<Value, String> {
         let body = json!({"model": "gpt-4o", "max_completion_tokens": 100, "messages": messages});
-        let mut request = Request::post(&self.address)
+        let request = Request::post(&self.address)
             .header("content-type", "application/json")
+            .header("x-cupel-conversation", "demo")
             .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|error| error.to_string())?;
-        request
-            .headers_mut()
-            .insert("x-cupel-conversation", http::HeaderValue::from_static("demo"));
         let response =
             self.client.request(request).await.map_err(|error| format!("no answer: {error}"))?;
         let status = response.status();

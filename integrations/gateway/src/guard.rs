@@ -1,0 +1,307 @@
+//! Who may ask at all, and for what: looked at before anything else of a request is.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::header::{self, HOST, HeaderMap};
+use http::request::Parts;
+use http::{Method, StatusCode, Version};
+
+use crate::answer::Refusal;
+use crate::proxy::headers;
+use crate::secret::Secret;
+
+/// Refuses what a server of this kind has no business with.
+///
+/// `reached`: the address of ours that the client has connected to, if it is known.
+pub(crate) fn check(
+    request: &Parts,
+    hosts: &Hosts,
+    reached: Option<SocketAddr>,
+) -> Result<(), Refusal> {
+    let bad = |message: &str| Refusal::new(StatusCode::BAD_REQUEST, "bad_request", message);
+    if request.version == Version::HTTP_09 || request.method == Method::CONNECT {
+        return Err(bad("this kind of request is not served here"));
+    }
+    if request.method == Method::TRACE {
+        // It shows a client's page, or its neighbour's, what headers there were: the upstream's key.
+        let message = "TRACE is not served here";
+        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no_trace", message));
+    }
+    if request.uri.scheme().is_some() || request.uri.authority().is_some() {
+        return Err(bad("this is no open proxy: ask for a path, not for an address"));
+    }
+    let headers = &request.headers;
+    // Java's client offers HTTP/2 with its first request and goes on without; others would wait.
+    let is_offer = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"h2c");
+    if !headers.get_all(header::UPGRADE).iter().all(is_offer) {
+        return Err(bad("connections are not upgraded here"));
+    }
+    let host = host_of(headers).ok_or_else(|| bad("expected one Host header"))?;
+    if !hosts.allow(host, reached) {
+        let message = "this host is not served here; add it to `hosts` in the configuration";
+        return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", message));
+    }
+    check_origin(headers, host)?;
+    if !is_plain(request.uri.path()) {
+        return Err(bad("the path has parts that lead elsewhere"));
+    }
+    Ok(())
+}
+
+/// A page of another site may not ask, whatever it would be allowed to read.
+fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let same = |origin: &http::HeaderValue| {
+        let origin = origin.to_str().unwrap_or_default();
+        let site = origin.strip_prefix("http://").or(origin.strip_prefix("https://"));
+        site.is_some_and(|site| site.eq_ignore_ascii_case(host))
+    };
+    let site = headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes);
+    let cross = matches!(site, Some(site) if site != b"same-origin" && site != b"none");
+    // A page without a referrer posts without an origin; a browser says whose page it was.
+    let own = |origin: &http::HeaderValue| site == Some(b"same-origin") && origin == "null";
+    if cross || !origins.all(|origin| same(origin) || own(origin)) {
+        let message = "requests from pages of other sites are not taken";
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "cross_site", message));
+    }
+    Ok(())
+}
+
+/// Refuses callers without one of the configured keys, where there are any.
+pub(crate) fn check_key(keys: &[Secret], headers: &HeaderMap) -> Result<(), Refusal> {
+    let shown = headers::shown(headers).unwrap_or_default();
+    // All are compared, each in constant time, so that nothing is learned from how long it takes.
+    if keys.is_empty() || keys.iter().fold(false, |known, key| known | key.is(shown)) {
+        return Ok(());
+    }
+    let message = "this gateway wants a key: as the client's API key, or in x-cupel-key";
+    Err(Refusal::new(StatusCode::UNAUTHORIZED, "invalid_api_key", message))
+}
+
+/// The hosts that are served, in lower case.
+#[derive(Debug, Clone)]
+pub(crate) struct Hosts {
+    exact: Vec<String>,
+    /// Without a port: any will do, since a balancer in front may have its own.
+    names: Vec<String>,
+}
+
+impl Hosts {
+    /// The address that is listened on, `localhost`, and what is configured.
+    pub(crate) fn new(listen: SocketAddr, configured: &[String]) -> Self {
+        let mut exact = forms(listen);
+        if listen.ip().is_loopback() || listen.ip().is_unspecified() {
+            for name in ["localhost", "127.0.0.1", "[::1]"] {
+                exact.extend(with_port(name, listen.port()));
+            }
+        }
+        let mut names = Vec::new();
+        for host in configured.iter().map(|host| host.to_ascii_lowercase()) {
+            match port_of(&host) {
+                Some(_) => exact.push(host),
+                None => names.push(host),
+            }
+        }
+        Self { exact, names }
+    }
+
+    /// Whether this is one of our names, or the address of ours that was `reached`: balancers and
+    /// orchestrators ask after health by it, and no page of another site can have it for its name.
+    pub(crate) fn allow(&self, host: &str, reached: Option<SocketAddr>) -> bool {
+        let host = host.to_ascii_lowercase();
+        let name = port_of(&host).and_then(|port| host.strip_suffix(port)?.strip_suffix(':'));
+        let name = name.unwrap_or(&host);
+        self.exact.contains(&host)
+            || self.names.iter().any(|own| own == name)
+            || reached.is_some_and(|address| forms(address).contains(&host))
+    }
+}
+
+/// How an address is written in a `Host`.
+fn forms(address: SocketAddr) -> Vec<String> {
+    // A socket for both families sees the older one's addresses in the newer one's form.
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => with_port(&ip.to_string(), address.port()),
+        IpAddr::V6(ip) => with_port(&format!("[{ip}]"), address.port()),
+    }
+}
+
+/// A name with its port; the usual port may be left out.
+fn with_port(name: &str, port: u16) -> Vec<String> {
+    let mut forms = vec![format!("{name}:{port}")];
+    forms.extend((port == 80).then(|| name.to_owned()));
+    forms
+}
+
+/// The digits after the last colon, if it is no part of an address.
+fn port_of(host: &str) -> Option<&str> {
+    let (_, port) = host.rsplit_once(':')?;
+    (!port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())).then_some(port)
+}
+
+/// The one `Host` of a request.
+fn host_of(headers: &HeaderMap) -> Option<&str> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = hosts.next()?.to_str().ok()?;
+    (hosts.next().is_none() && !host.is_empty()).then_some(host)
+}
+
+/// How often somebody behind us might decode a path.
+const DECODED: usize = 4;
+
+/// Whether no part of a path leads up or elsewhere, however often it is decoded.
+fn is_plain(path: &str) -> bool {
+    let odd = path.bytes().any(|byte| byte == b'\\' || byte.is_ascii_control());
+    if !path.starts_with('/') || path.contains("//") || odd {
+        return false;
+    }
+    let mut decoded = path.as_bytes().to_vec();
+    for _ in 0..DECODED {
+        if !decoded.split(|byte| matches!(byte, b'/' | b'\\')).all(is_plain_segment) {
+            return false;
+        }
+        decoded = decode(&decoded);
+    }
+    true
+}
+
+fn is_plain_segment(segment: &[u8]) -> bool {
+    segment != b"." && segment != b".." && !segment.contains(&0)
+}
+
+/// A part of a path without what is percent-encoded in it.
+pub(crate) fn decoded(part: &str) -> String {
+    String::from_utf8_lossy(&decode(part.as_bytes())).into_owned()
+}
+
+/// Replaces what is percent-encoded by what it stands for.
+fn decode(bytes: &[u8]) -> Vec<u8> {
+    let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        let pair = (digit(after.first()), digit(after.get(1)));
+        match (first, pair) {
+            (b'%', (Some(high), Some(low))) => {
+                decoded.extend(u8::try_from(high * 16 + low));
+                rest = after.get(2..).unwrap_or_default();
+            }
+            _ => {
+                decoded.push(*first);
+                rest = after;
+            }
+        }
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(uri: &str, lines: &[(&str, &str)]) -> Result<(), u16> {
+        let mut request = http::Request::builder().uri(uri);
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        let hosts = Hosts::new("127.0.0.1:4141".parse().unwrap(), &["llm.example.org".to_owned()]);
+        check(&request.body(()).unwrap().into_parts().0, &hosts, None)
+            .map_err(|refusal| refusal.status().as_u16())
+    }
+
+    #[test]
+    fn a_request_for_this_host_is_taken() {
+        for host in ["127.0.0.1:4141", "localhost:4141", "LLM.example.org", "llm.example.org:443"] {
+            assert_eq!(checked("/v1/models", &[("host", host)]), Ok(()), "{host}");
+        }
+        let same = [("host", "localhost:4141"), ("origin", "http://localhost:4141")];
+        assert_eq!(checked("/cupel/", &same), Ok(()));
+        let own =
+            [("host", "localhost:4141"), ("origin", "null"), ("sec-fetch-site", "same-origin")];
+        assert_eq!(checked("/cupel/login", &own), Ok(()));
+        let offer = [("host", "localhost:4141"), ("upgrade", "h2c")];
+        assert_eq!(checked("/v1/models", &offer), Ok(()));
+    }
+
+    #[test]
+    fn others_are_not() {
+        let host = ("host", "localhost:4141");
+        for (uri, lines, status) in [
+            ("/", vec![], 400),
+            ("/", vec![host, host], 400),
+            ("/", vec![("host", "evil.example:4141")], 421),
+            ("/", vec![("host", "localhost:9999")], 421),
+            ("/", vec![("host", "localhost:4141@evil.example")], 421),
+            ("/", vec![host, ("origin", "http://evil.example")], 403),
+            ("/", vec![host, ("origin", "null")], 403),
+            ("/", vec![host, ("origin", "http://localhost:4141"), ("origin", "http://a")], 403),
+            ("/", vec![host, ("origin", "http://localhost:9999")], 403),
+            ("/", vec![host, ("sec-fetch-site", "cross-site")], 403),
+            ("/", vec![host, ("sec-fetch-site", "same-site")], 403),
+            ("/", vec![host, ("sec-fetch-site", "cross-site"), ("origin", "null")], 403),
+            ("/", vec![host, ("upgrade", "websocket")], 400),
+            ("http://evil.example/v1/models", vec![host], 400),
+            ("/v1/../admin", vec![host], 400),
+        ] {
+            assert_eq!(checked(uri, &lines), Err(status), "{uri} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn the_address_that_was_reached_is_a_name_and_no_other_is() {
+        let hosts = Hosts::new("0.0.0.0:4141".parse().unwrap(), &[]);
+        let reached = |host: &str, address: &str| hosts.allow(host, address.parse().ok());
+        assert!(reached("10.0.0.5:4141", "10.0.0.5:4141"));
+        assert!(reached("10.0.0.5:4141", "[::ffff:10.0.0.5]:4141"));
+        assert!(reached("[fd00::5]:4141", "[fd00::5]:4141"));
+        for other in ["10.0.0.5", "10.0.0.6:4141", "10.0.0.5:80", "10.0.0.5.evil.example:4141"] {
+            assert!(!reached(other, "10.0.0.5:4141"), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_usual_port_may_be_left_out() {
+        let hosts = Hosts::new("127.0.0.1:80".parse().unwrap(), &[]);
+        assert!(hosts.allow("localhost", None) && hosts.allow("127.0.0.1:80", None));
+        let hosts = Hosts::new("127.0.0.1:4141".parse().unwrap(), &[]);
+        assert!(!hosts.allow("localhost", None));
+    }
+
+    #[test]
+    fn ordinary_paths_are_plain() {
+        for path in [
+            "/",
+            "/v1/models",
+            "/v1/models/ft:gpt-4o:a::b",
+            "/v1/models/meta%2Fllama",
+            "/v1/files/",
+            "/v1/a.b/..c",
+            "/v1/100%",
+        ] {
+            assert!(is_plain(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_that_lead_elsewhere_are_not() {
+        for path in [
+            "",
+            "*",
+            "//evil.example/",
+            "/v1//models",
+            "/v1/../x",
+            "/v1/..",
+            "/v1/%2e%2E/x",
+            "/v1/.%2e/x",
+            "/v1/./x",
+            "/v1/a%2f..%2fb",
+            "/v1/a%5c..%5cb",
+            "/v1/a\\b",
+            "/v1/%252e%252e/x",
+            "/v1/%25252e%25252e/x",
+            "/v1/%00",
+        ] {
+            assert!(!is_plain(path), "{path}");
+        }
+    }
+}
