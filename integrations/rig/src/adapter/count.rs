@@ -134,10 +134,10 @@ impl Count {
     /// A tool's result without what is sent around its message. `texts` gets the tokens of each part of
     /// it that is [text](super::results).
     pub(super) fn tool_result(&mut self, result: &ToolResult, texts: &mut Vec<i64>) -> i64 {
-        let heading = match (self.tools, result.is_error) {
-            (true, _) => self.text(&result.name),
-            (false, false) => self.text(&format!("[tool {} result] ", result.name)),
-            (false, true) => self.text(&format!("[tool {} error] ", result.name)),
+        let kind = if result.is_error { "error" } else { "result" };
+        let heading = match self.tools {
+            true => self.text(&result.name),
+            false => self.text(&format!("[tool {} {kind}] ", result.name)),
         };
         let parts = sum(result.content.iter().map(|part| {
             let tokens = match part {

@@ -253,10 +253,7 @@ impl RigAdapter {
     }
 
     fn counter_for(&self, request: Option<&CompletionRequest>) -> Arc<dyn TokenCounter> {
-        match &self.counter {
-            Some(counter) => Arc::clone(counter),
-            None => self.models.counter(request),
-        }
+        self.counter.clone().unwrap_or_else(|| self.models.counter(request))
     }
 
     #[inline]
@@ -293,15 +290,6 @@ fn conversation(
         }
     })?;
     Ok((positions, conversation))
-}
-
-/// The messages beyond the horizon, in one line of the report; nobody has counted their tokens.
-fn out_of_sight(messages: usize) -> Result<Option<Refused>, CupelError> {
-    if messages == 0 {
-        return Ok(None);
-    }
-    let item = ContextItem::new(format!("{messages} older messages"), 0)?;
-    Ok(Some(Refused { item, why: "horizon".to_owned() }))
 }
 
 impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
@@ -354,11 +342,15 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
             .documents(quotable.collect::<Result<_, _>>()?)
             .start_moved(moved)
             .empty_result(NO_TOOL_OUTPUT);
-        let out_of_sight = out_of_sight(messages.len() - positions.len())?;
+        let unseen = messages.len() - positions.len();
         let rest = Rest { call, messages, positions, documents, planned, count };
         let mut split = Split::conversation(conversation, fixed_tokens, rest)?;
         refused.append(&mut split.refused);
-        refused.extend(out_of_sight);
+        if unseen > 0 {
+            // One line of the report; nobody has counted their tokens.
+            let item = ContextItem::new(format!("{unseen} older messages"), 0)?;
+            refused.push(Refused { item, why: "horizon".to_owned() });
+        }
         split.refused = refused;
         split.uncounted = uncounted;
         Ok(split)

@@ -42,12 +42,12 @@ impl<R: CompletionCall> Rest<R> {
                 results::replace(message, *number, &excerpt.text);
             }
         }
-        if let Some(quotation) = &edits.quotation {
-            if let Some(Message::User { content }) = self.seen_mut(quotation.message) {
-                // Results come first where they stand beside the user's words.
-                let results = content.iter().take_while(|part| is_result(part)).count();
-                content.insert(results, UserContent::text(quotation.text.as_str()));
-            }
+        if let Some(quotation) = &edits.quotation
+            && let Some(Message::User { content }) = self.seen_mut(quotation.message)
+        {
+            // Results come first where they stand beside the user's words.
+            let results = content.iter().take_while(|part| is_result(part)).count();
+            content.insert(results, UserContent::text(quotation.text.as_str()));
         }
         let Self { mut call, messages, positions, documents, .. } = self;
         let kept = edits.kept.iter().filter_map(|index| positions.get(*index).copied());
