@@ -13,26 +13,24 @@ pub(crate) fn report(error: BoxError) -> ErrorReport {
         Err(error) => error,
     };
     let error = match error.downcast::<Error<ProviderError>>() {
-        Ok(error) => {
-            return match *error {
-                Error::Inner(error) => ErrorReport::from(error),
-                Error::Context(error) => context_report(&error),
-            };
-        }
+        Ok(error) => return layer_report(*error),
         Err(error) => error,
     };
     // Layers such as a time-out or a buffer box whatever is below them.
-    match error.downcast::<Error<BoxError>>() {
-        Ok(error) => match *error {
-            Error::Inner(error) => report(error),
-            Error::Context(error) => context_report(&error),
-        },
-        Err(error) => {
-            let late = error.is::<Elapsed>();
-            let kind = if late { ErrorKind::Timeout } else { ErrorKind::Other };
-            let report = ErrorReport::new(kind, error.to_string());
-            chained(if late { report.with_retryable(true) } else { report }, &*error)
-        }
+    let error = match error.downcast::<Error<BoxError>>() {
+        Ok(error) => return layer_report(*error),
+        Err(error) => error,
+    };
+    let late = error.is::<Elapsed>();
+    let kind = if late { ErrorKind::Timeout } else { ErrorKind::Other };
+    let report = ErrorReport::new(kind, error.to_string());
+    chained(if late { report.with_retryable(true) } else { report }, &*error)
+}
+
+fn layer_report(error: Error<impl Into<BoxError>>) -> ErrorReport {
+    match error {
+        Error::Inner(error) => report(error.into()),
+        Error::Context(error) => context_report(&error),
     }
 }
 

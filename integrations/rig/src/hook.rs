@@ -1,14 +1,10 @@
 //! The one-line way for an agent that exists already: a hook.
 
-use std::convert::Infallible;
 use std::fmt;
-use std::future::{Ready, ready};
-use std::task::{Context, Poll};
 
-use cupel::layer::{ContextAdapter, CupelLayer, CupelService, Error};
+use cupel::layer::{ContextAdapter, CupelLayer, Selector};
 use rig_agent::agent::{AgentHook, DispatchAction, DispatchEvent, HookContext, StepEventKind};
 use rig_core::effect::EffectKind;
-use tower::{Layer as _, Service, ServiceExt as _};
 
 use crate::error::context_report;
 use crate::{AgentCall, RigAdapter};
@@ -40,7 +36,7 @@ use crate::{AgentCall, RigAdapter};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct CupelHook<A = RigAdapter> {
-    select: CupelService<HandBack, AgentCall, A>,
+    selector: Selector<AgentCall, A>,
 }
 
 impl<A> CupelHook<A> {
@@ -48,7 +44,7 @@ impl<A> CupelHook<A> {
     #[must_use]
     #[allow(clippy::needless_pass_by_value)] // a layer is a handle, and nobody keeps it
     pub fn new(layer: CupelLayer<AgentCall, A>) -> Self {
-        Self { select: layer.layer(HandBack) }
+        Self { selector: layer.selector() }
     }
 }
 
@@ -61,12 +57,12 @@ where
             return DispatchAction::proceed();
         };
         let call = AgentCall::new(request.clone(), *stream);
-        match self.select.clone().oneshot(call).await {
-            Ok(AgentCall { request, stream, .. }) => {
+        match self.selector.select(call).await {
+            Ok(selected) => {
+                let AgentCall { request, stream, .. } = selected.request;
                 DispatchAction::patch(EffectKind::Completion { request, stream })
             }
-            Err(Error::Context(error)) => DispatchAction::deny(context_report(&error)),
-            Err(Error::Inner(never)) => match never {},
+            Err(error) => DispatchAction::deny(context_report(&error)),
         }
     }
 
@@ -77,24 +73,6 @@ where
 
 impl<A> fmt::Debug for CupelHook<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CupelHook").field(&self.select).finish()
-    }
-}
-
-/// Stands where the model would be and returns what it would have been asked.
-#[derive(Debug, Clone, Copy)]
-struct HandBack;
-
-impl Service<AgentCall> for HandBack {
-    type Response = AgentCall;
-    type Error = Infallible;
-    type Future = Ready<Result<AgentCall, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: AgentCall) -> Self::Future {
-        ready(Ok(call))
+        f.debug_tuple("CupelHook").field(&self.selector).finish()
     }
 }

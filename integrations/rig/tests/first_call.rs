@@ -68,11 +68,11 @@ fn a_time_out_fires_while_the_encoding_of_the_requests_model_loads() {
 }
 
 #[tokio::test]
-async fn the_encoding_of_a_model_that_is_known_is_loaded_when_the_layer_is_built() {
+async fn the_encoding_of_a_model_that_is_known_is_loaded_ahead_if_asked() {
     let counter = shared_counter(Encoding::O200k);
     let adapter = RigAdapter::for_model("openai/gpt-4o");
     assert!(!counter.is_ready(), "an adapter alone loads nothing");
-    let _service = service(adapter);
+    let _service = service(adapter.preload());
     let loaded = async {
         while !counter.is_ready() {
             tokio::time::sleep(Duration::from_millis(5)).await;

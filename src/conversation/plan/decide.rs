@@ -183,11 +183,14 @@ impl Conversation {
                 }
                 let Some(text) = texts.result(*index, message, number) else { continue };
                 let mut excerpt = Excerpt::of(&text, limit, hash, &*self.counter);
+                let mut saved = result.saturating_sub(excerpt.tokens).max(0);
                 if excerpt.text.trim().is_empty() && !self.empty_result.is_empty() {
                     let tokens = self.counter.count(self.empty_result).max(0);
                     excerpt = Excerpt { text: self.empty_result.to_owned(), tokens };
+                    // It may be longer than the result.
+                    saved = saved.saturating_sub(tokens);
                 }
-                tokens = tokens.saturating_sub(result.saturating_sub(excerpt.tokens).max(0));
+                tokens = tokens.saturating_sub(saved);
                 planned.excerpts.insert((*index, number), excerpt);
             }
         }

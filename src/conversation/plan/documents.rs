@@ -61,8 +61,7 @@ impl DocumentRoom {
         let alone = !turn.has_sources;
         // The part was not kept free when the request before fitted, and quoted documents stood behind
         // the head.
-        let outgrown = (fitted_before && alone && !(fits && alone))
-            || (fitted_before && quoted.contains(&true));
+        let outgrown = fitted_before && ((alone && !fits) || quoted.contains(&true));
         Self {
             staying,
             part: if fits && alone { 0 } else { part },

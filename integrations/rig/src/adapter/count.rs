@@ -1,26 +1,32 @@
-//! What the parts of a request cost.
+//! Tokens of the parts of a request, in the form in which rig sends them.
 
 use std::sync::Arc;
 
 use cupel::conversation::Role;
-use cupel::tokens::{ClaudeTokenizer, FormatOverhead, TokenCounter};
+use cupel::tokens::{ClaudeTokenizer, FormatOverhead, TokenCounter, ToolPrices};
+use rig_core::completion::CompletionRequest;
+use rig_core::completion::history::NO_TOOL_OUTPUT;
+use rig_core::message::{
+    AssistantContent, AssistantMessage, DocumentSourceKind, ToolCall, ToolResult,
+    ToolResultContent, UserContent,
+};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::MediaTokens;
+use super::media::MediaTokens;
 
 /// Counts the parts of one request.
 pub(super) struct Count {
     counter: Arc<dyn TokenCounter>,
     /// What is sent around messages: in Anthropic's format or in OpenAI's, to which other providers' come
     /// close.
-    pub(super) format: FormatOverhead,
+    format: FormatOverhead,
     /// Of a Claude model.
     claude: Option<ClaudeTokenizer>,
-    pub(super) media: MediaTokens,
+    media: MediaTokens,
     /// Whether calls and results are sent as such. In a request without tools rig sends them as
     /// text.
-    pub(super) tools: bool,
+    tools: bool,
     /// What a message of the system, the user, the model and a tool costs beside its parts.
     messages: [i64; 4],
     /// Where JSON is written to be counted; kept, since tool calls come by the thousand.
@@ -40,51 +46,8 @@ impl Count {
         Self { counter, format, claude, media, tools, messages, json: Vec::new() }
     }
 
-    /// What a message in this role costs beside its parts.
-    pub(super) fn message(&self, role: Role) -> i64 {
-        let [system, user, assistant, tool] = self.messages;
-        match role {
-            Role::System => system,
-            Role::User => user,
-            Role::Tool => tool,
-            _ => assistant,
-        }
-    }
-
-    /// What one more part costs in a message. OpenAI's Responses take each as an item of its own; which of
-    /// its APIs it will be is not known here, so it is the most.
-    pub(super) fn part(&self, role: Role) -> i64 {
-        if self.claude.is_some() { self.format.per_part } else { self.message(role) }
-    }
-
-    /// What a message in this role costs beside what its parts say; one without any is sent as one with
-    /// an empty text.
-    pub(super) fn frame(&self, role: Role, parts: impl IntoIterator<Item = Role>) -> i64 {
-        let message = if self.claude.is_some() { self.message(role) } else { 0 };
-        let parts = parts.into_iter().map(|role| self.part(role)).fold(0, i64::saturating_add);
-        message.saturating_add(if parts == 0 { self.part(role) } else { parts })
-    }
-
-    /// What each part of a tool's result costs, where such a result is a list of them.
-    pub(super) fn nested(&self) -> i64 {
-        if self.tools { self.format.per_part } else { 0 }
-    }
-
-    /// What only its provider can read, beside the text of it that anybody can: of Claude's thoughts that
-    /// is the same, or a part.
-    pub(super) fn sealed(&self, item: &Value, text: i64) -> i64 {
-        let bytes = sealed_bytes(item);
-        match self.claude {
-            None => text.saturating_add(tokens_of_base64(bytes)),
-            Some(claude) => {
-                let tokens = tokens_of_base64(bytes).saturating_mul(claude.text_percent());
-                text.max(tokens.saturating_add(99) / 100)
-            }
-        }
-    }
-
-    pub(super) fn counter(&self) -> &dyn TokenCounter {
-        &*self.counter
+    pub(super) fn counter(&self) -> Arc<dyn TokenCounter> {
+        Arc::clone(&self.counter)
     }
 
     pub(super) fn text(&self, text: &str) -> i64 {
@@ -93,7 +56,7 @@ impl Count {
     }
 
     /// Something that is sent as JSON.
-    pub(super) fn json(&mut self, value: &impl Serialize) -> i64 {
+    fn json(&mut self, value: &impl Serialize) -> i64 {
         self.json.clear();
         if serde_json::to_writer(&mut self.json, value).is_err() {
             return 0; // then it cannot be sent either
@@ -105,17 +68,196 @@ impl Count {
     pub(super) fn document(&self, rendered: &str) -> i64 {
         self.text(rendered).saturating_add(self.frame(Role::User, [Role::User]))
     }
+
+    /// A message of the system.
+    pub(super) fn system(&self, text: &str) -> i64 {
+        self.text(text).saturating_add(self.frame(Role::System, [Role::System]))
+    }
+
+    /// A message of the user. `results` gets the tokens of each text in the results of tools.
+    pub(super) fn user(&mut self, content: &[UserContent], results: &mut Vec<i64>) -> i64 {
+        let parts = sum(content.iter().map(|part| match part {
+            UserContent::Text(text) => self.text(&text.text),
+            UserContent::ToolResult(result) => self.tool_result(result, results),
+            UserContent::Image(image) => self.media.image(image),
+            UserContent::Audio(audio) => self.media.audio(audio),
+            UserContent::Video(video) => self.media.video(video),
+            UserContent::Document(document) => match &document.data {
+                DocumentSourceKind::String(text) => self.text(text),
+                _ => self.media.file(document),
+            },
+        }));
+        // In OpenAI's formats each result is a message of its own.
+        let role = |part: &UserContent| match part {
+            UserContent::ToolResult(_) if self.tools => Role::Tool,
+            _ => Role::User,
+        };
+        parts.saturating_add(self.frame(Role::User, content.iter().map(role)))
+    }
+
+    /// A message of the model.
+    pub(super) fn assistant(&mut self, turn: &AssistantMessage) -> i64 {
+        let parts = sum(turn.content.iter().map(|part| match part {
+            AssistantContent::Text(text) => self.text(&text.text),
+            AssistantContent::ToolCall(call) => self.tool_call(call),
+            AssistantContent::Reasoning(reasoning) => match &reasoning.native {
+                // What is withheld is sent as a provider's own, unreadable item.
+                Some(native) if reasoning.redacted || reasoning.text.trim().is_empty() => {
+                    unreadable(&native.item)
+                }
+                Some(native) => self.sealed(&native.item, self.text(&reasoning.text)),
+                None => self.text(&reasoning.text),
+            },
+            AssistantContent::Image(image) => self.media.image(image),
+            AssistantContent::Opaque(opaque) => unreadable(&opaque.item),
+            // Kinds of content that rig may add: what they are as JSON.
+            other => self.json(other),
+        }));
+        let roles = turn.content.iter().map(|_| Role::Assistant);
+        parts.saturating_add(self.frame(Role::Assistant, roles))
+    }
+
+    fn tool_call(&mut self, call: &ToolCall) -> i64 {
+        let arguments = match &call.function.invalid_arguments {
+            Some(text) => self.text(text),
+            None => self.json(&call.function.arguments),
+        };
+        let name = &call.function.name;
+        let frame = if self.tools {
+            self.format.per_call.saturating_add(self.text(name))
+        } else {
+            self.text(&format!("[called tool {name} with ")).saturating_add(self.text("]"))
+        };
+        arguments.saturating_add(frame)
+    }
+
+    /// A tool's result without what is sent around its message. `texts` gets the tokens of each part of
+    /// it that is [text](super::results).
+    pub(super) fn tool_result(&mut self, result: &ToolResult, texts: &mut Vec<i64>) -> i64 {
+        let kind = if result.is_error { "error" } else { "result" };
+        let heading = match self.tools {
+            true => self.text(&result.name),
+            false => self.text(&format!("[tool {} {kind}] ", result.name)),
+        };
+        let parts = sum(result.content.iter().map(|part| {
+            let tokens = match part {
+                ToolResultContent::Text(text) => self.text(&text.text),
+                ToolResultContent::Json { value } => self.json(value),
+                ToolResultContent::Image(image) => return self.media.image(image),
+            };
+            texts.push(tokens);
+            tokens
+        }));
+        // Rig says so where a result says nothing, and puts each part on a line of its own.
+        let parts = if parts == 0 { self.text(NO_TOOL_OUTPUT) } else { parts };
+        let lines = i64::try_from(result.content.len().saturating_sub(1)).unwrap_or(i64::MAX);
+        // A result that is sent as such is a list of parts.
+        let per_part = if self.tools { self.format.per_part } else { 0 };
+        let nested = lines.saturating_add(1).saturating_mul(per_part);
+        heading.saturating_add(parts).saturating_add(lines).saturating_add(nested)
+    }
+
+    /// Tools, an output schema and the priming of the answer: sent whatever is selected. OpenAI's models
+    /// have `prices` for tools.
+    pub(super) fn fixed(&mut self, request: &CompletionRequest, prices: Option<ToolPrices>) -> i64 {
+        let format = self.format;
+        let mut tokens = format.answer;
+        let mut add = |more: i64| tokens = tokens.saturating_add(more);
+        if has_tools(request) {
+            add(prices.map_or(format.tools, |prices| prices.end));
+        }
+        let around = format.per_message.saturating_add(format.per_part);
+        for tool in &request.tools {
+            add(match prices {
+                Some(prices) => {
+                    let (name, about) = (tool.name.as_str(), tool.description.as_str());
+                    prices.function(&*self.counter, name, about, &tool.parameters)
+                }
+                None => self.json(tool).saturating_add(around),
+            });
+        }
+        // Whatever else a provider takes, or runs itself.
+        for tool in provider_tools(request) {
+            add(self.json(tool).saturating_add(around));
+        }
+        if let Some(schema) = &request.output_schema {
+            add(self.json(schema));
+        }
+        tokens
+    }
+
+    /// What one more part costs in a message. OpenAI's Responses take each as an item of its own; which of
+    /// its APIs it will be is not known here, so it is the most.
+    pub(super) fn part(&self, role: Role) -> i64 {
+        if self.claude.is_some() { self.format.per_part } else { self.message(role) }
+    }
+
+    /// What a message in this role costs beside its parts.
+    fn message(&self, role: Role) -> i64 {
+        let [system, user, assistant, tool] = self.messages;
+        match role {
+            Role::System => system,
+            Role::User => user,
+            Role::Tool => tool,
+            _ => assistant,
+        }
+    }
+
+    /// What a message in this role costs beside what its parts say; one without any is sent as one with
+    /// an empty text.
+    fn frame(&self, role: Role, parts: impl IntoIterator<Item = Role>) -> i64 {
+        let message = if self.claude.is_some() { self.message(role) } else { 0 };
+        let parts = sum(parts.into_iter().map(|role| self.part(role)));
+        message.saturating_add(if parts == 0 { self.part(role) } else { parts })
+    }
+
+    /// What only its provider can read, beside the text of it that anybody can: of Claude's thoughts that
+    /// is the same, or a part.
+    fn sealed(&self, item: &Value, text: i64) -> i64 {
+        let fields = SEALED.iter().filter_map(|field| item.get(*field)?.as_str());
+        // Four characters carry three bytes, and a token is about four bytes of text.
+        let characters: usize = fields.map(str::len).sum();
+        let tokens = i64::try_from((characters / 4 * 3).div_ceil(4)).unwrap_or(i64::MAX);
+        match self.claude {
+            None => text.saturating_add(tokens),
+            Some(claude) => {
+                let tokens = tokens.saturating_mul(claude.text_percent());
+                text.max(tokens.saturating_add(99) / 100)
+            }
+        }
+    }
+}
+
+fn sum(tokens: impl Iterator<Item = i64>) -> i64 {
+    tokens.fold(0, i64::saturating_add)
 }
 
 /// Fields that hold what only a provider can read, in base64.
 const SEALED: [&str; 3] = ["signature", "encrypted_content", "data"];
 
-fn sealed_bytes(item: &Value) -> usize {
-    let fields = SEALED.iter().filter_map(|field| item.get(*field)?.as_str());
-    fields.map(str::len).sum()
+/// A provider's item that only the provider can read: four characters to a token.
+fn unreadable(item: &Value) -> i64 {
+    i64::try_from(item.to_string().len().div_ceil(4)).unwrap_or(i64::MAX)
 }
 
-/// Four characters carry three bytes, and a token is about four bytes of text.
-fn tokens_of_base64(characters: usize) -> i64 {
-    i64::try_from((characters / 4 * 3).div_ceil(4)).unwrap_or(i64::MAX)
+/// Whether a request offers tools, its own or the provider's.
+pub(super) fn has_tools(request: &CompletionRequest) -> bool {
+    !request.tools.is_empty() || provider_tools(request).next().is_some()
+}
+
+fn provider_tools(request: &CompletionRequest) -> impl Iterator<Item = &Value> {
+    let parameters = request.additional_params.as_ref();
+    let tools = parameters.and_then(|value| value.get("tools")).and_then(Value::as_array);
+    tools.into_iter().flatten()
+}
+
+/// Fields by which a provider continues a conversation that it holds itself.
+const STORED: [&str; 3] = ["previous_response_id", "conversation", "previous_interaction_id"];
+
+/// Context that the provider adds on its side.
+pub(super) fn uncounted(request: &CompletionRequest) -> Vec<String> {
+    let Some(parameters) = &request.additional_params else { return Vec::new() };
+    let stored =
+        STORED.iter().filter(|field| parameters.get(**field).is_some_and(|v| !v.is_null()));
+    stored.map(|field| format!("{field}: the provider adds a conversation it holds")).collect()
 }

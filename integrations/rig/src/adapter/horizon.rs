@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use cupel::conversation;
-use rig_core::message::{Message, UserContent};
+use rig_core::message::Message;
+
+use super::results::is_result;
 
 /// Room for this many messages at first.
 const ROOM: usize = 512;
@@ -41,10 +43,8 @@ impl InSight {
             walked.push((position, one));
             tokens
         });
-        let mut in_sight = positions.iter().copied().peekable();
-        let walked = walked.into_iter().rev();
-        let read = walked.filter(|(position, _)| in_sight.next_if_eq(position).is_some());
-        let read = read.map(|(_, one)| one).collect();
+        let in_sight = |(position, _): &(usize, _)| positions.binary_search(position).is_ok();
+        let read = walked.into_iter().rev().filter(in_sight).map(|(_, one)| one).collect();
         Self { positions, read }
     }
 
@@ -170,13 +170,13 @@ fn words_and_their_call(messages: &[Message]) -> Range<usize> {
 
 fn has_words(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
-    content.iter().any(|part| !matches!(part, UserContent::ToolResult(_)))
+    !content.iter().all(is_result)
 }
 
 /// Whether a user begins something new here.
 fn opens_exchange(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
-    !content.is_empty() && !content.iter().any(|part| matches!(part, UserContent::ToolResult(_)))
+    !content.is_empty() && !content.iter().any(is_result)
 }
 
 #[cfg(test)]

@@ -1,31 +1,28 @@
-//! How candidates come out of a rig request and go back in.
+//! Candidates out of a rig request, and back in.
 
-mod ahead;
 mod count;
-mod fixed;
 mod horizon;
 mod media;
 mod message;
-mod needs;
-mod plan;
+mod reading_time;
 mod rest;
-mod result;
-mod text;
-mod words;
+mod results;
+mod texts;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use chrono::DateTime;
-use cupel::conversation::plan::{Planned, Quotation, Turn};
-use cupel::conversation::{self, Answers, Attributes, Conversation, Exchanges, Role, Rules};
+use cupel::conversation::{
+    self, Answers, Attributes, Conversation, Exchanges, PartTokens, QuotableDocument, Role, Rules,
+    Texts,
+};
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, Placed, Refused, Split};
+use cupel::layer::{ContextAdapter, Edits, Refused, RequestFacts, Split, Strategy};
 use cupel::tokens::{TokenCounter, load_in_background};
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
-use futures::future::BoxFuture;
 use rig_core::catalog::Catalog;
+use rig_core::completion::history::NO_TOOL_OUTPUT;
 use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::Message;
 
@@ -35,7 +32,6 @@ use crate::models::{CatalogModels, ModelId, ModelWindow};
 use count::Count;
 use horizon::{Horizon, InSight};
 pub use media::MediaTokens;
-use rest::OwnDocument;
 pub use rest::Rest;
 
 /// Takes the messages and documents of a completion request as candidates, and puts the selected
@@ -114,6 +110,18 @@ impl RigAdapter {
             message_attributes: None,
             document_attributes: None,
         }
+    }
+
+    /// Begins to load the vocabulary of the model now, on a thread of its own, so that the first call does
+    /// not have to wait for it. Call it last: another counter may have nothing to load.
+    ///
+    /// Without this the first call for a model loads it (about 0.1 s; seconds in a debug build), on Tokio's
+    /// blocking pool. Requests with a text of 64 KiB or more are read there too: other tasks go on, and
+    /// a time-out around the call fires in time.
+    #[must_use]
+    pub fn preload(self) -> Self {
+        load_in_background(self.counter_for(None));
+        self
     }
 
     /// Looks models up in another catalog than the one rig ships.
@@ -230,122 +238,22 @@ impl RigAdapter {
         in_sight.read.push(conversation::Message::new(Role::User, "", 0));
         // What is remembered is older than anything that is said today, unless it has a date.
         let rules = self.rules.clone().newest(DateTime::UNIX_EPOCH).exchanges(Exchanges::Whole);
-        let conversation = conversation(messages, &in_sight, &rules, usize::MAX);
-        let mut units = conversation?.take_candidates();
+        let (_, mut conversation) = conversation(messages, in_sight, &rules, usize::MAX)?;
+        let mut units = conversation.take_candidates();
         units.pop();
         Ok(units)
-    }
-
-    /// Takes the candidates out of a call, for a plan or without one.
-    fn take_apart<R: CompletionCall>(
-        &self,
-        mut call: R,
-        planned: bool,
-    ) -> Result<Split<Rest<R>>, BoxError> {
-        let mut count = self.count(Some(call.completion()));
-        let prices = self.models.tool_prices(call.completion());
-        let fixed_tokens = fixed::tokens(call.completion(), prices, &mut count);
-        let uncounted = fixed::uncounted(call.completion());
-        let rules = match planned {
-            // A plan leaves no holes, so nothing has to be kept together that the API does not.
-            true => self.rules.clone().exchanges(Exchanges::Apart),
-            false => self.rules.clone(),
-        };
-        let user_first =
-            self.user_first.unwrap_or_else(|| self.models.user_first(call.completion()));
-        let rules = rules.user_first(user_first);
-        let request = call.completion_mut();
-        let mut messages = std::mem::take(&mut request.chat_history);
-        let documents = std::mem::take(&mut request.documents);
-
-        let mut refused = words::without_broken_results(&mut messages, &mut count)?;
-        let mut read = |message: &Message| self.read(message, &mut count);
-        let mut in_sight = match self.horizon {
-            None => InSight::all(&messages, &mut read),
-            Some(tokens) if planned => {
-                InSight::back_to(Horizon::held(tokens), &messages, &mut read)
-            }
-            Some(tokens) => InSight::back_to(Horizon::new(tokens), &messages, &mut read),
-        };
-        let mut moved = false;
-        if planned {
-            if let Some(tokens) = self.horizon {
-                moved = in_sight.has_moved(Horizon::held(tokens), &messages, &mut read);
-            }
-            let positions = in_sight.positions.iter();
-            let seen: Vec<&Message> = positions.filter_map(|at| messages.get(*at)).collect();
-            needs::note(&mut in_sight.read, &seen);
-        }
-        let question = conversation::question(&in_sight.read, |index, text| {
-            let position = in_sight.positions.get(index);
-            if let Some(message) = position.and_then(|position| messages.get(*position)) {
-                text::write(message, usize::MAX, text);
-            }
-        });
-        let mut conversation = conversation(&messages, &in_sight, &rules, self.report_text)?;
-        let mut candidates = conversation.take_candidates();
-        refused.extend(conversation.take_refused());
-        if let (true, Some(first)) = (candidates.is_empty(), refused.first()) {
-            let problem = format!("no message can be sent; the first: {}", first.why);
-            return Err(problem.into());
-        }
-        let sum = |items: &[ContextItem]| {
-            items.iter().map(ContextItem::tokens).fold(0, i64::saturating_add)
-        };
-        let tokens = sum(&candidates);
-        let is_models = |unit: &usize| {
-            let first = conversation.messages_of(*unit).first();
-            let first = first.and_then(|first| in_sight.read.get(*first));
-            first.is_some_and(|first| first.role == Role::Assistant)
-        };
-        let known = (0..candidates.len()).rev().find(is_models);
-        let tokens_before = known.and_then(|known| candidates.get(..known)).map(sum);
-        let mut own = Vec::with_capacity(documents.len());
-        for document in documents {
-            let item = self.document_item(&document, &count)?;
-            let (tokens, pinned) = (item.tokens(), item.pinned());
-            own.push(OwnDocument { document, tokens, pinned, quoted: false });
-            candidates.push(item);
-        }
-        let positions = in_sight.positions;
-        refused.extend(out_of_sight(messages.len() - positions.len())?);
-        let documents = own;
-        let rest = Rest {
-            call,
-            messages,
-            positions,
-            moved,
-            documents,
-            conversation,
-            quotation: None,
-            tokens,
-            tokens_before,
-            count,
-        };
-        let mut split = Split::new(candidates, fixed_tokens, rest);
-        split.refused = refused;
-        split.uncounted = uncounted;
-        split.question = question;
-        Ok(split)
     }
 
     /// Counts a request's parts, or those of a conversation on its own.
     fn count(&self, request: Option<&CompletionRequest>) -> Count {
         let claude = self.models.claude(request);
-        let media = self.media_for(request);
-        let tools = request.is_none_or(fixed::has_tools);
+        let media = self.media.unwrap_or_else(|| MediaTokens::of(claude));
+        let tools = request.is_none_or(count::has_tools);
         Count::new(self.counter_for(request), claude, media, tools)
     }
 
-    fn media_for(&self, request: Option<&CompletionRequest>) -> MediaTokens {
-        self.media.unwrap_or_else(|| MediaTokens::of(self.models.claude(request)))
-    }
-
     fn counter_for(&self, request: Option<&CompletionRequest>) -> Arc<dyn TokenCounter> {
-        match &self.counter {
-            Some(counter) => Arc::clone(counter),
-            None => self.models.counter(request),
-        }
+        self.counter.clone().unwrap_or_else(|| self.models.counter(request))
     }
 
     #[inline]
@@ -357,109 +265,107 @@ impl RigAdapter {
         }
     }
 
-    fn document_item(&self, document: &Document, count: &Count) -> Result<ContextItem, CupelError> {
+    fn document(&self, document: &Document, count: &Count) -> Result<QuotableDocument, CupelError> {
         let rendered = document.to_string();
         let tokens = count.document(&rendered);
         let attributes = self.document_attributes.as_ref();
         let attributes = attributes.map_or_else(Attributes::new, |of| of(document));
         let item = attributes.item(rendered, tokens);
-        item.kind(ContextKind::document()).source(ContextSource::rag()).build()
+        let item = item.kind(ContextKind::document()).source(ContextSource::rag()).build()?;
+        Ok(QuotableDocument::new(item, quoted_text(document)))
     }
 }
 
+/// The messages in sight as a conversation, and their positions.
 fn conversation(
     messages: &[Message],
-    in_sight: &InSight,
+    InSight { positions, read }: InSight,
     rules: &Rules,
     text_limit: usize,
-) -> Result<Conversation, CupelError> {
-    let write = |index: usize, content: &mut String| {
-        let position = in_sight.positions.get(index);
+) -> Result<(Vec<usize>, Conversation), CupelError> {
+    let conversation = Conversation::with_texts(read, rules, |index, _, content| {
+        let position = positions.get(index);
         if let Some(message) = position.and_then(|position| messages.get(*position)) {
-            text::write(message, text_limit, content);
+            texts::write(message, text_limit, content);
         }
-    };
-    Conversation::with_texts(&in_sight.read, rules, write)
-}
-
-/// The messages beyond the horizon, in one line of the report; nobody has counted their tokens.
-fn out_of_sight(messages: usize) -> Result<Option<Refused>, CupelError> {
-    if messages == 0 {
-        return Ok(None);
-    }
-    let item = ContextItem::new(format!("{messages} older messages"), 0)?;
-    Ok(Some(Refused { item, why: "horizon".to_owned() }))
+    })?;
+    Ok((positions, conversation))
 }
 
 impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
     type Rest = Rest<R>;
 
-    fn model<'a>(&'a self, call: &'a R) -> Option<&'a str> {
-        Some(self.models.name(Some(call.completion()))).filter(|name| !name.is_empty())
-    }
-
-    /// Begins to load the encoding of the model that is known already.
-    fn built(&self) {
-        load_in_background(self.counter_for(None));
-    }
-
-    fn before_split(&self, call: &R) -> Option<BoxFuture<'static, ()>> {
+    fn facts<'a>(&'a self, call: &'a R) -> RequestFacts<'a> {
         let request = call.completion();
-        let (counter, media) = (self.counter_for(Some(request)), self.media_for(Some(request)));
-        ahead::of(request, counter, media).start()
+        let model = Some(self.models.name(Some(request))).filter(|name| !name.is_empty());
+        RequestFacts::new(model).steps(match self.counter_for(Some(request)).is_ready() {
+            true => reading_time::nanoseconds(request, self.horizon),
+            false => u64::MAX,
+        })
     }
 
-    fn split(&self, call: R) -> Result<Split<Rest<R>>, BoxError> {
-        self.take_apart(call, false)
-    }
-
-    fn split_to_plan(&self, call: R) -> Result<Split<Rest<R>>, BoxError> {
-        self.take_apart(call, true)
-    }
-
-    fn plan(&self, rest: &mut Rest<R>, turn: &Turn<'_>) -> Option<Planned> {
-        rest.plan(turn)
-    }
-
-    fn quote(&self, rest: &mut Rest<R>, placed: &[Placed]) -> Option<i64> {
-        Some(rest.quote(placed))
-    }
-
-    fn join(&self, rest: Rest<R>, placed: Vec<Placed>) -> Result<R, BoxError> {
-        Ok(rest.join(placed))
-    }
-
-    fn withdrawn(&self, rest: &Rest<R>, placed: &[Placed]) -> Vec<(usize, String)> {
-        rest.conversation.withdrawn(placed)
-    }
-
-    fn text<'a>(
-        &'a self,
-        rest: &'a Rest<R>,
-        index: usize,
-        _: &'a ContextItem,
-    ) -> Option<Cow<'a, str>> {
-        let members = rest.conversation.messages_of(index);
-        let mut text = String::new();
-        for position in members.iter().filter_map(|member| rest.positions.get(*member)) {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            if let Some(message) = rest.messages.get(*position) {
-                text::write(message, usize::MAX, &mut text);
-            }
+    fn split(&self, mut call: R, strategy: Strategy) -> Result<Split<Rest<R>>, BoxError> {
+        let planned = strategy == Strategy::Planned;
+        let request = call.completion();
+        let mut count = self.count(Some(request));
+        let fixed_tokens = count.fixed(request, self.models.tool_prices(request));
+        let uncounted = count::uncounted(request);
+        let user_first = self.user_first.unwrap_or_else(|| self.models.user_first(request));
+        let mut rules = self.rules.clone().user_first(user_first);
+        if planned {
+            // A plan leaves no holes, so nothing has to be kept together that the API does not.
+            rules = rules.exchanges(Exchanges::Apart);
         }
-        // A document is its own text.
-        (!members.is_empty()).then_some(Cow::Owned(text))
+        let request = call.completion_mut();
+        let mut messages = std::mem::take(&mut request.chat_history);
+        let documents = std::mem::take(&mut request.documents);
+
+        let mut refused = results::without_broken(&mut messages, &mut count)?;
+        let mut read = |message: &Message| self.read(message, &mut count);
+        let horizon = self.horizon.map(if planned { Horizon::held } else { Horizon::new });
+        let mut in_sight = match horizon {
+            None => InSight::all(&messages, &mut read),
+            Some(horizon) => InSight::back_to(horizon, &messages, &mut read),
+        };
+        let mut moved = false;
+        if planned {
+            moved = horizon.is_some_and(|horizon| in_sight.has_moved(horizon, &messages, read));
+            let seen = in_sight.positions.iter().filter_map(|position| messages.get(*position));
+            message::note_needs(&mut in_sight.read, &seen.collect::<Vec<_>>());
+        }
+        let (positions, conversation) =
+            conversation(&messages, in_sight, &rules, self.report_text)?;
+        let quotable = documents.iter().map(|document| self.document(document, &count));
+        let conversation = conversation
+            .counter(count.counter())
+            .part_tokens(PartTokens::Beside(count.part(Role::User)))
+            .documents(quotable.collect::<Result<_, _>>()?)
+            .start_moved(moved)
+            .empty_result(NO_TOOL_OUTPUT);
+        let unseen = messages.len() - positions.len();
+        let rest = Rest { call, messages, positions, documents, planned, count };
+        let mut split = Split::conversation(conversation, fixed_tokens, rest)?;
+        refused.append(&mut split.refused);
+        if unseen > 0 {
+            // One line of the report; nobody has counted their tokens.
+            let item = ContextItem::new(format!("{unseen} older messages"), 0)?;
+            refused.push(Refused { item, why: "horizon".to_owned() });
+        }
+        split.refused = refused;
+        split.uncounted = uncounted;
+        Ok(split)
+    }
+
+    fn join(&self, rest: Rest<R>, edits: &mut Edits) -> Result<R, BoxError> {
+        Ok(rest.join(edits))
+    }
+
+    fn texts<'a>(&'a self, rest: &'a Rest<R>) -> Box<dyn Texts + 'a> {
+        Box::new(rest)
     }
 
     fn source_item_tokens(&self, rest: &Rest<R>, item: &ContextItem) -> i64 {
         rest.count.document(&document_of(item).to_string())
-    }
-
-    fn quoted_tokens(&self, rest: &Rest<R>, source: &str, item: &ContextItem) -> i64 {
-        let text = quoted_text(&document_of(item)).into_owned();
-        Quotation::source_tokens(source, &text, rest.count.counter())
     }
 }
 

@@ -57,7 +57,7 @@ const DEFAULT_SAMPLES: u64 = 10;
 impl<I: VectorStoreIndex + 'static> IndexSource<I> {
     /// Searches `index`, whose scores are of this scale.
     pub fn new(index: I, scale: ScoreScale) -> Self {
-        let source = Self {
+        Self {
             index: Arc::new(index),
             scale,
             query: Arc::new(last_user_text),
@@ -65,8 +65,7 @@ impl<I: VectorStoreIndex + 'static> IndexSource<I> {
                 VectorSearchRequest::builder().query(query).samples(DEFAULT_SAMPLES).build()
             }),
             text: Arc::new(text_of),
-        };
-        source.samples(DEFAULT_SAMPLES)
+        }
     }
 
     /// Asks for so many documents; 10 unless set.

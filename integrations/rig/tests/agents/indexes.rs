@@ -136,7 +136,8 @@ async fn a_slow_and_a_broken_index_cost_neither_the_answer_nor_much_time() {
 async fn a_required_index_that_breaks_fails_the_run_by_name() {
     for (way, mode) in ALL {
         let seen = Seen::default();
-        let broken = Source::new("book", IndexSource::new(Broken, ScoreScale::CosineSimilarity));
+        let broken = IndexSource::new(Broken, ScoreScale::CosineSimilarity);
+        let broken = Source::new("book", broken).required();
         let agent = agent(way, reader(), layer_with(vec![broken], 500, &seen), &seen);
         let error = finish(agent.prompt(QUESTION), mode).await.unwrap_err();
         assert!(error.to_string().contains("required source \"book\" failed"), "{error}");
@@ -181,7 +182,7 @@ async fn memories_and_old_histories_are_sources_too() {
     let items = history_items(&told[..2], &RigAdapter::new().counter(words())).unwrap();
     let seen = Seen::default();
     let sources = vec![
-        Source::new("memory", MemorySource::new(memory, "yesterday")),
+        Source::new("memory", MemorySource::new(memory, "yesterday")).required(),
         Source::items("history", items),
     ];
     let (way, mode) = ALL[0];

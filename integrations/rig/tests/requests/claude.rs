@@ -1,6 +1,6 @@
 //! How requests to Claude's models are counted, and what their budgets keep free.
 
-use cupel::layer::{BudgetProvider as _, ContextAdapter as _};
+use cupel::layer::{BudgetProvider as _, ContextAdapter as _, Strategy};
 use cupel::tokens::{ClaudeTokenizer, TokenCounter as _, counter_for_model};
 use cupel_rig::RigAdapter;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
@@ -21,7 +21,7 @@ fn adapter() -> RigAdapter {
 
 /// The tokens of each candidate.
 fn tokens(adapter: &RigAdapter, request: CompletionRequest) -> Vec<i64> {
-    let split = adapter.split(request).unwrap();
+    let split = adapter.split(request, Strategy::Scored).unwrap();
     split.candidates.iter().map(cupel::ContextItem::tokens).collect()
 }
 
@@ -77,7 +77,9 @@ fn calls_and_results_are_blocks_too() {
 
 #[test]
 fn tools_bring_a_prompt_of_the_providers() {
-    let fixed = |request: CompletionRequest| adapter().split(request).unwrap().fixed_tokens;
+    let fixed = |request: CompletionRequest| {
+        adapter().split(request, Strategy::Scored).unwrap().fixed_tokens
+    };
     let plain = request(vec![Message::user("Hello")]);
     assert_eq!(fixed(plain.clone()), 5);
     // The words of the description, which hold the JSON before and after together.

@@ -1,6 +1,6 @@
 //! What parts of a request are counted as.
 
-use cupel::layer::ContextAdapter as _;
+use cupel::layer::{ContextAdapter as _, Strategy};
 use cupel_rig::{MediaTokens, RigAdapter};
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{
@@ -12,7 +12,7 @@ use crate::select::{adapter, answers, calls, request, tool_call};
 
 /// The tokens of the only message, without what a message costs.
 fn tokens_of(adapter: &RigAdapter, message: Message) -> i64 {
-    let split = adapter.split(request(vec![message])).unwrap();
+    let split = adapter.split(request(vec![message]), Strategy::Scored).unwrap();
     split.candidates[0].tokens() - 4
 }
 
@@ -44,14 +44,14 @@ fn media_are_estimates_and_never_text() {
 #[test]
 fn the_report_never_shows_the_data_of_media() {
     let message = user(UserContent::image_base64("QUJDREVG", None, None));
-    let split = adapter().split(request(vec![message])).unwrap();
+    let split = adapter().split(request(vec![message]), Strategy::Scored).unwrap();
     assert_eq!(split.candidates[0].content(), "[0] user: [image]");
 }
 
 #[test]
 fn the_report_shows_the_beginning_of_a_long_message() {
     let content = |adapter: RigAdapter, text: &str| {
-        let split = adapter.split(request(vec![Message::user(text)])).unwrap();
+        let split = adapter.split(request(vec![Message::user(text)]), Strategy::Scored).unwrap();
         split.candidates[0].content().to_owned()
     };
     // Cut between characters, not within one.
@@ -62,11 +62,10 @@ fn the_report_shows_the_beginning_of_a_long_message() {
     assert_eq!(content(adapter(), &long).len(), "[0] user: ".len() + 80 + "…".len());
     assert_eq!(content(adapter().report_text(usize::MAX), &long).len(), 10 + 500);
     // A call's arguments, which are written as JSON piece by piece.
-    let split = adapter().report_text(9).split(request(vec![
-        Message::user("q"),
-        calls(&["a"]),
-        answers(&["a"], "nothing"),
-    ]));
+    let split = adapter().report_text(9).split(
+        request(vec![Message::user("q"), calls(&["a"]), answers(&["a"], "nothing")]),
+        Strategy::Scored,
+    );
     let content = split.unwrap().candidates[1].content().to_owned();
     assert_eq!(content, "[1] assistant: look({\"at…\n[2] tool: look: not…");
     // The tool's name is never cut off.
@@ -74,7 +73,7 @@ fn the_report_shows_the_beginning_of_a_long_message() {
     let call = AssistantContent::ToolCall(tool_call("a"));
     let turn = Message::Assistant(AssistantMessage::new(vec![words, call]));
     let history = vec![Message::user("q"), turn, answers(&["a"], "nothing")];
-    let split = adapter().report_text(6).split(request(history)).unwrap();
+    let split = adapter().report_text(6).split(request(history), Strategy::Scored).unwrap();
     let content = split.candidates[1].content();
     assert_eq!(content, "[1] assistant: I look…\nlook(…\n[2] tool: look: …");
 }
@@ -93,7 +92,7 @@ fn the_estimates_can_be_set() {
 fn calls_and_results_count_their_names_arguments_and_texts() {
     let history = vec![Message::user("Look."), calls(&["a"]), answers(&["a"], "nothing to see")];
     let with_tool = request(history).tool(look());
-    let split = adapter().split(with_tool).unwrap();
+    let split = adapter().split(with_tool, Strategy::Scored).unwrap();
     // The call: message 4, call 1, name 1, arguments 1. The result: message 4, name 1, text 3.
     assert_eq!(split.candidates[1].tokens(), 7 + 8);
     let content = split.candidates[1].content();
@@ -103,7 +102,7 @@ fn calls_and_results_count_their_names_arguments_and_texts() {
 #[test]
 fn without_tools_calls_and_results_are_counted_as_the_text_that_rig_sends() {
     let history = vec![Message::user("Look."), calls(&["a"]), answers(&["a"], "nothing to see")];
-    let split = adapter().split(request(history)).unwrap();
+    let split = adapter().split(request(history), Strategy::Scored).unwrap();
     // `[called tool look with {"at":"a"}]`: frame 4 and a bracket 1, arguments 1, message 4.
     // `[tool look result] nothing to see`: frame 3, text 3, message 4.
     assert_eq!(split.candidates[1].tokens(), 10 + 10);
@@ -113,14 +112,16 @@ fn without_tools_calls_and_results_are_counted_as_the_text_that_rig_sends() {
 fn each_call_and_each_result_is_counted_as_a_message_of_its_own() {
     let history =
         vec![Message::user("Look."), calls(&["a", "b"]), answers(&["a", "b"], "nothing to see")];
-    let split = adapter().split(request(history).tool(look())).unwrap();
+    let split = adapter().split(request(history).tool(look()), Strategy::Scored).unwrap();
     // Twice message 4, call 1, name 1, arguments 1; twice message 4, name 1, text 3.
     assert_eq!(split.candidates[1].tokens(), 2 * 7 + 2 * 8);
 }
 
 #[test]
 fn tools_and_schemas_are_counted_and_not_up_for_selection() {
-    let fixed = |request: CompletionRequest| adapter().split(request).unwrap().fixed_tokens;
+    let fixed = |request: CompletionRequest| {
+        adapter().split(request, Strategy::Scored).unwrap().fixed_tokens
+    };
     let plain = request(vec![Message::user("Hello")]);
     assert_eq!(fixed(plain.clone()), 3, "what primes the answer");
     let with_tool = plain.clone().tool(look());
@@ -142,7 +143,7 @@ fn openais_models_get_tools_by_the_published_rule() {
     let fixed = |model: &str| {
         let adapter = RigAdapter::for_model(model).counter(crate::support::words());
         let request = request(vec![Message::user("Hello")]).tool(look.clone());
-        adapter.split(request).unwrap().fixed_tokens
+        adapter.split(request, Strategy::Scored).unwrap().fixed_tokens
     };
     // The answer 3, the end 12, a function 7 and `look:Looks there` 2, its properties 3, one of them 3 and
     // `at:string:Where to look` 3.
@@ -155,8 +156,9 @@ fn openais_models_get_tools_by_the_published_rule() {
 #[test]
 fn context_on_the_providers_side_is_said_to_be_uncounted() {
     let params = serde_json::json!({ "previous_response_id": "resp_1" });
-    let split =
-        adapter().split(request(vec![Message::user("Go on.")]).additional_params(params)).unwrap();
+    let split = adapter()
+        .split(request(vec![Message::user("Go on.")]).additional_params(params), Strategy::Scored)
+        .unwrap();
     assert_eq!(
         split.uncounted,
         ["previous_response_id: the provider adds a conversation it holds"]
@@ -172,7 +174,7 @@ fn the_model_decides_how_to_count() {
     let counted = |adapter: RigAdapter, model: Option<&str>| {
         let mut request = request(vec![Message::user(text)]);
         request.model = model.map(str::to_owned);
-        adapter.split(request).unwrap().candidates[0].tokens() - 4
+        adapter.split(request, Strategy::Scored).unwrap().candidates[0].tokens() - 4
     };
     let o200k = BpeCounter::new(Encoding::O200k).count(text);
     let cl100k = BpeCounter::new(Encoding::Cl100k).count(text);
@@ -189,9 +191,12 @@ fn the_model_decides_how_to_count() {
 fn a_counter_below_zero_makes_no_room() {
     let broken = RigAdapter::new().counter(cupel::tokens::counter_fn("broken", |_| -100));
     let split = broken
-        .split(request(vec![Message::Assistant(AssistantMessage::new(vec![
-            AssistantContent::text("hello"),
-        ]))]))
+        .split(
+            request(vec![Message::Assistant(AssistantMessage::new(vec![AssistantContent::text(
+                "hello",
+            )]))]),
+            Strategy::Scored,
+        )
         .unwrap();
     assert_eq!((split.candidates[0].tokens(), split.fixed_tokens), (3, 3));
 }

@@ -1,17 +1,15 @@
 //! Documents of the request and items of sources.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 
 use cupel::conversation::Attributes;
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
 use cupel::{ContextItem, Policy};
 use cupel_rig::source::{MemorySource, history_items};
-use rig_core::completion::{CompletionRequest, Document};
+use rig_core::completion::Document;
 use rig_core::memory::{ConversationMemory as _, InMemoryConversationMemory};
 use rig_core::message::Message;
-use tower::{Layer as _, ServiceExt as _, service_fn};
 
 use crate::select::{adapter, request, room, select, try_select};
 use crate::support::filler;
@@ -44,9 +42,8 @@ async fn a_placer_that_moves_things_does_not_move_documents_of_the_request() {
         .adapter(relevant)
         .policy(Policy::rag().without_plan())
         .budget(room(1_000));
-    let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
-    let service = layer.build().unwrap().layer(hand_back);
-    let sent = service.oneshot(asked.clone()).await.unwrap();
+    let selector = layer.build().unwrap().selector();
+    let sent = selector.select(asked.clone()).await.unwrap().request;
     assert_eq!(sent.documents, asked.documents);
 }
 
@@ -107,7 +104,7 @@ async fn what_is_remembered_has_ids_of_its_own() {
     memory.append(&"thread".into(), said("yesterday")).await.unwrap();
     let sources = vec![
         Source::items("own", history_items(&said("earlier"), &adapter()).unwrap()),
-        Source::new("memory", MemorySource::new(memory, "thread")),
+        Source::new("memory", MemorySource::new(memory, "thread")).required(),
     ];
     let asked = request(vec![Message::user("And now?")]);
     let (sent, _) = try_select(asked, adapter(), 1_000, sources).await.unwrap();

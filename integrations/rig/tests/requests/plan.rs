@@ -158,6 +158,28 @@ async fn a_result_too_long_for_the_window_is_an_excerpt() {
 }
 
 #[tokio::test]
+async fn a_result_that_has_to_go_counts_as_the_words_that_rig_puts_in_its_place() {
+    let refusal = async |result: &str| {
+        let history = vec![Message::user(filler(30)), calls(&["a"]), answers(&["a"], result)];
+        let planned = try_plan(request(history), adapter(), 20, Vec::new()).await;
+        planned.unwrap_err().to_string()
+    };
+    // "(no tool output)" has three words.
+    assert_eq!(refusal("none").await, refusal("one two three").await);
+
+    // They are rig's own, and differ for errors: the request leaves them to it.
+    let history = vec![Message::user("q"), calls(&["a"]), answers(&["a"], &filler(60))];
+    let mut emptied = false;
+    for window in 10..60 {
+        let planned = try_plan(request(history.clone()), adapter(), window, Vec::new()).await;
+        let Ok((sent, selection)) = planned else { continue };
+        emptied |= results(&sent.chat_history[2]) == [""];
+        assert!(selection.sent.tokens + selection.fixed_tokens <= window);
+    }
+    assert!(emptied);
+}
+
+#[tokio::test]
 async fn thoughts_and_media_are_never_quoted() {
     let thought = AssistantContent::Reasoning(Reasoning::new("INV-2041 is a SECRET thought."));
     let opaque = AssistantContent::Opaque(Opaque {

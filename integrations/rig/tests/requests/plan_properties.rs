@@ -1,7 +1,7 @@
 //! What holds of planned turns for every history that only grows.
 
 use cupel::gather::Source;
-use cupel::layer::{Error, TurnReport};
+use cupel::layer::TurnReport;
 use cupel::{ContextItem, CupelError};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -180,8 +180,7 @@ impl Case {
         let adapter = adapter().user_first(self.user_first);
         match runtime.block_on(try_plan(asked, adapter, self.window, sources)) {
             Ok((sent, selection)) => Ok((sent, *selection.plan.expect("a planned turn"))),
-            Err(Error::Context(error)) => Err(error.to_string()),
-            Err(Error::Inner(never)) => match never {},
+            Err(error) => Err(error.to_string()),
         }
     }
 }

@@ -1,15 +1,12 @@
 //! Whatever the history and the budget, what scoring sends is a conversation that providers take.
 
-use std::convert::Infallible;
-
-use cupel::layer::{CupelLayer, Error, Selection};
+use cupel::layer::{ContextError, CupelLayer, Selected, Selection};
 use cupel::{ContextBudget, GreedySlice, Policy, RecencyScorer, UShapedPlacer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::{Message, UserContent};
 use rig_core::transcript::{TranscriptError, validate_canonical};
-use tower::{Layer as _, ServiceExt as _, service_fn};
 
 use crate::select::{adapter, answers, calls, request};
 use crate::support::filler;
@@ -114,7 +111,7 @@ fn run(
     policy: Policy,
     room: i64,
     horizon: Option<i64>,
-) -> Result<(CompletionRequest, Selection), Error<Infallible>> {
+) -> Result<(CompletionRequest, Selection), ContextError> {
     let adapter = match horizon {
         Some(tokens) => adapter().horizon(tokens),
         None => adapter(),
@@ -125,12 +122,8 @@ fn run(
         .budget(ContextBudget::builder(room).build().unwrap())
         .build()
         .unwrap();
-    let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(async {
-        let mut service = layer.layer(hand_back);
-        service.ready().await?.call_with_report(request).await
-    })
+    runtime.block_on(layer.selector().select(request)).map(Selected::into_parts)
 }
 
 /// The positions in the history of what was sent: the same messages in the same order.
@@ -205,12 +198,11 @@ proptest! {
                 prop_assert!(sent.documents.iter().all(|d| documents.any(|own| own == d)));
             }
             // Then what must be sent does not fit.
-            Err(Error::Context(error)) => {
+            Err(error) => {
                 let text = error.to_string();
                 let expected = text.contains("inned") || text.contains("whatever is selected");
                 prop_assert!(expected, "{}", text);
             }
-            Err(Error::Inner(never)) => match never {},
         }
     }
 

@@ -1,12 +1,9 @@
 //! What the adapter says the question is, and what becomes of it, for a request of its own.
 
-use std::convert::Infallible;
-
 use cupel::Policy;
 use cupel::layer::CupelLayer;
 use rig_core::completion::CompletionRequest;
 use rig_core::message::Message;
-use tower::{Layer as _, ServiceExt as _, service_fn};
 
 use crate::questions::{ANSWER, Listener, QUESTION, talk};
 use crate::select::{adapter, answers, calls, request, room};
@@ -14,8 +11,7 @@ use crate::select::{adapter, answers, calls, request, room};
 /// What is sent of a request.
 async fn send(request: CompletionRequest, policy: Policy, tokens: i64) -> Vec<Message> {
     let layer = CupelLayer::builder().adapter(adapter()).policy(policy).budget(room(tokens));
-    let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
-    layer.build().unwrap().layer(hand_back).oneshot(request).await.unwrap().chat_history
+    layer.build().unwrap().selector().select(request).await.unwrap().request.chat_history
 }
 
 /// The long conversation.

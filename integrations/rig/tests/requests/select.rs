@@ -1,9 +1,7 @@
 //! A request through the layer, and what it says about it.
 
-use std::convert::Infallible;
-
 use cupel::gather::Source;
-use cupel::layer::{CupelLayer, CupelLayerBuilder, Error, Selection, TurnReport};
+use cupel::layer::{ContextError, CupelLayer, CupelLayerBuilder, Selected, Selection, TurnReport};
 use cupel::{ContextBudget, Policy};
 use cupel_rig::RigAdapter;
 use rig_core::completion::CompletionRequest;
@@ -11,7 +9,6 @@ use rig_core::message::{
     AssistantContent, AssistantMessage, Message, ToolCall, ToolFunction, ToolName,
     ToolResultContent,
 };
-use tower::{Layer as _, ServiceExt as _, service_fn};
 
 use crate::support::words;
 
@@ -25,7 +22,7 @@ pub(crate) fn room(tokens: i64) -> ContextBudget {
 }
 
 type Builder = CupelLayerBuilder<CompletionRequest, RigAdapter>;
-type Selected = Result<(CompletionRequest, Selection), Error<Infallible>>;
+type Selecting = Result<(CompletionRequest, Selection), ContextError>;
 
 fn builder(adapter: RigAdapter, tokens: i64, sources: Vec<Source<CompletionRequest>>) -> Builder {
     let builder =
@@ -39,7 +36,7 @@ pub(crate) async fn try_select(
     adapter: RigAdapter,
     tokens: i64,
     sources: Vec<Source<CompletionRequest>>,
-) -> Selected {
+) -> Selecting {
     run(request, builder(adapter, tokens, sources).without_plan()).await
 }
 
@@ -49,14 +46,12 @@ pub(crate) async fn try_plan(
     adapter: RigAdapter,
     tokens: i64,
     sources: Vec<Source<CompletionRequest>>,
-) -> Selected {
+) -> Selecting {
     run(request, builder(adapter, tokens, sources)).await
 }
 
-async fn run(request: CompletionRequest, builder: Builder) -> Selected {
-    let hand_back = service_fn(|request: CompletionRequest| async { Ok::<_, Infallible>(request) });
-    let mut service = builder.build().unwrap().layer(hand_back);
-    service.ready().await?.call_with_report(request).await
+async fn run(request: CompletionRequest, builder: Builder) -> Selecting {
+    builder.build().unwrap().selector().select(request).await.map(Selected::into_parts)
 }
 
 /// What scoring sends of a request.

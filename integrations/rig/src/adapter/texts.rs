@@ -1,25 +1,46 @@
-//! What reports show of a message, and what of it may be quoted.
+//! Texts of messages: for reports, for judges, and to be quoted.
 
+use std::borrow::Cow;
 use std::io;
 
+use cupel::ContextItem;
+use cupel::conversation::{self, Texts};
 use rig_core::message::{
     AssistantContent, DocumentSourceKind, Message, ToolResultContent, UserContent,
 };
 use serde::Serialize;
 
-/// Adds the text of a message to the end of `out`: its first so many bytes, and media by name.
-pub(super) fn write(message: &Message, limit: usize, out: &mut String) {
-    write_parts(
-        message,
-        &mut Brief { out, left: limit, begun: false, ended: false, quoted: false },
-    );
+use super::rest::Rest;
+use super::results;
+use crate::document::{document_of, quoted_text};
+
+impl<R> Texts for &Rest<R> {
+    fn message<'a>(&'a self, index: usize, _: &'a conversation::Message) -> Cow<'a, str> {
+        let mut text = String::new();
+        if let Some(message) = self.seen(index) {
+            // A plan quotes it; scored messages are judged by what reports show of them, at full length.
+            write_parts(message, &mut Brief::new(&mut text, usize::MAX, self.planned));
+        }
+        text.into()
+    }
+
+    fn result<'a>(
+        &'a self,
+        index: usize,
+        _: &'a conversation::Message,
+        number: usize,
+    ) -> Option<Cow<'a, str>> {
+        results::text(self.seen(index)?, number)
+    }
+
+    fn source<'a>(&'a self, item: &'a ContextItem) -> Cow<'a, str> {
+        quoted_text(&document_of(item)).into_owned().into()
+    }
 }
 
-/// Adds all of its text that may be quoted: without thoughts, and without what only its provider can
-/// read.
-pub(super) fn write_quotable(message: &Message, out: &mut String) {
-    let mut text = Brief { out, left: usize::MAX, begun: false, ended: false, quoted: true };
-    write_parts(message, &mut text);
+/// Adds the text of a message to the end of `out`: its first so many bytes, and media by name.
+pub(super) fn write(message: &Message, limit: usize, out: &mut String) {
+    write_parts(message, &mut Brief::new(out, limit, false));
 }
 
 fn write_parts(message: &Message, text: &mut Brief<'_>) {
@@ -83,11 +104,15 @@ struct Brief<'a> {
     left: usize,
     begun: bool,
     ended: bool,
-    /// Whether it is written to be quoted.
+    /// Leaves out thoughts and whatever only its provider can read.
     quoted: bool,
 }
 
-impl Brief<'_> {
+impl<'a> Brief<'a> {
+    fn new(out: &'a mut String, left: usize, quoted: bool) -> Self {
+        Self { out, left, begun: false, ended: false, quoted }
+    }
+
     /// A part of its own, set off from the one before.
     fn part(&mut self, text: &str) {
         if self.begun {
@@ -97,8 +122,7 @@ impl Brief<'_> {
         self.push(text);
     }
 
-    /// The beginning of a call, on a line of its own. Whatever is cut off, the tool's name is not: errors
-    /// about room name the tool.
+    /// The beginning of a call, on a line of its own. Whatever is cut off, the tool's name is not.
     fn call(&mut self, tool: &str) {
         if self.begun {
             self.out.push('\n');
