@@ -39,3 +39,4 @@ pub use config::{
 };
 pub use gateway::{Gateway, Unusable};
 pub use secret::{Secret, random_token};
+pub use tenant::{Caller, CallerBody};

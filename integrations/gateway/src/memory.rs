@@ -135,8 +135,7 @@ impl Memory {
     /// The layer's source: other conversations of the same tenant.
     pub(crate) fn source(&self) -> Source<CallerBody> {
         let archive = Arc::clone(&self.archive);
-        let conversation =
-            move |body: &CallerBody| conversation(archive.get()?, body.companion());
+        let conversation = move |body: &CallerBody| conversation(archive.get()?, body.companion());
         let question =
             |body: &CallerBody| body.question().filter(|text| !text.is_empty()).map(Into::into);
         Recall::new(conversation, question)

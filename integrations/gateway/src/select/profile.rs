@@ -50,8 +50,9 @@ impl Profile {
         let window = rule.and_then(|rule| rule.window);
         let fallback = window.or(config.unknown_window);
         let count = rule.and_then(|rule| rule.count);
-        let built =
-            |count| openai(config, rule, fallback, count, client).map_err(|error| error.to_string());
+        let built = |count| {
+            openai(config, rule, fallback, count, client).map_err(|error| error.to_string())
+        };
         Ok(Self {
             pattern: rule.map(|rule| rule.name.clone()).unwrap_or_default(),
             exact: built(count)?,

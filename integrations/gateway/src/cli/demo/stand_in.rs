@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use cupel::ContextItem;
-use cupel::layer::ContextAdapter as _;
+use cupel::layer::{ContextAdapter as _, Strategy};
 use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -59,7 +59,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
 fn tokens(body: &[u8]) -> i64 {
     let text = String::from_utf8_lossy(body);
     let body = JsonBody::parse(Endpoint::Chat, text.as_ref());
-    let split = body.and_then(|body| OpenAiAdapter::new().split(body).ok());
+    let split = body.and_then(|body| OpenAiAdapter::new().split(body, Strategy::Planned).ok());
     split.map_or(0, |split| {
         let messages = split.candidates.iter().map(ContextItem::tokens);
         messages.fold(split.fixed_tokens, i64::saturating_add)
