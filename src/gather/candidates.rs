@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use super::chosen::{Chosen, NotSelected, SourceNotes};
 use super::source::{FailurePolicy, Source};
+use crate::diagnostics::{NullTraceCollector, Watchers};
 use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, Placed};
+use crate::pipeline::Pipeline;
 use crate::slicer::StreamBounds;
 
 /// What is known of a source before any call.
@@ -56,7 +59,7 @@ impl Candidates {
     }
 
     /// Lifts the pins of optional sources that do not fit; answers how many each source lost.
-    pub(crate) fn lift_pins(
+    fn lift_pins(
         &mut self,
         facts: &[SourceFacts],
         budget: &ContextBudget,
@@ -85,8 +88,39 @@ impl Candidates {
         lifted
     }
 
+    /// Selects from all of them with a pipeline.
+    pub(crate) fn select(
+        mut self,
+        pipeline: &Pipeline,
+        budget: &ContextBudget,
+        facts: &[SourceFacts],
+        mut watchers: Watchers,
+    ) -> Result<Chosen, NotSelected> {
+        let lifted = match facts.is_empty() {
+            true => Vec::new(),
+            false => self.lift_pins(facts, budget, pipeline.overflow_strategy()),
+        };
+        let items = &self.items;
+        let positions = if watchers.is_empty() {
+            pipeline.run_positions(items, budget, &mut NullTraceCollector)
+        } else {
+            pipeline.run_positions(items, budget, &mut watchers)
+        };
+        let own = self.starts.first().copied().unwrap_or(items.len());
+        let own = |position: usize| (position < own).then_some(position);
+        let positions = positions.map_err(|error| NotSelected::new(error, items, own))?;
+        let notes = |pins_lifted| SourceNotes { pins_lifted, broke_promise: false };
+        Ok(Chosen {
+            candidates: items.len(),
+            placed: self.into_placed(&positions, facts),
+            report: watchers.into_report(),
+            stream: None,
+            sources: lifted.into_iter().map(notes).collect(),
+        })
+    }
+
     /// The candidates at these positions, each named once, with where they came from.
-    pub(crate) fn into_placed(self, positions: &[usize], facts: &[SourceFacts]) -> Vec<Placed> {
+    fn into_placed(self, positions: &[usize], facts: &[SourceFacts]) -> Vec<Placed> {
         let Self { items, starts } = self;
         let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
         let placed = positions.iter().filter_map(|&position| {

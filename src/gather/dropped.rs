@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use super::report::DroppedCounts;
 use crate::diagnostics::{ExcludedItem, SelectionReport};
@@ -39,6 +39,11 @@ impl DroppedItems {
             scored: 0,
             best: deduplicating.then(HashMap::default),
         }
+    }
+
+    /// Number of dropped items that are kept.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     /// Takes note of an item that competes for a place.
@@ -92,5 +97,32 @@ impl DroppedItems {
             };
             ExcludedItem::new(item, score, reason)
         }));
+    }
+}
+
+impl DroppedCounts {
+    /// Counts of candidates before anything is selected: copies and negative tokens are out, and the
+    /// unique others are counted as over the budget.
+    pub(crate) fn before(items: &[ContextItem], deduplicating: bool) -> Self {
+        let mut counts = Self::default();
+        let mut seen: HashSet<u64> = HashSet::default();
+        for item in items {
+            if item.tokens() < 0 {
+                counts.negative_tokens += 1;
+            } else if item.pinned() {
+                continue;
+            } else if !deduplicating || seen.insert(item.content_hash()) {
+                counts.over_budget += 1;
+            } else {
+                counts.duplicates += 1;
+            }
+        }
+        counts
+    }
+
+    /// The counts when so many of the unique candidates are selected.
+    pub(crate) fn after(mut self, selected: usize) -> Self {
+        self.over_budget = self.over_budget.saturating_sub(selected);
+        self
     }
 }

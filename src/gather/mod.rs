@@ -59,7 +59,7 @@ mod time_slice;
 pub(crate) use arrivals::{Arrivals, Intake};
 pub use async_judge::{AsyncJudge, WaitingJudge};
 pub(crate) use candidates::{Candidates, SourceFacts, facts_of};
-pub(crate) use chosen::{Chosen, NotSelected, SourceNotes};
+pub(crate) use chosen::{Chosen, NotSelected};
 pub use conversation::ConversationStore;
 pub(crate) use judge_queue::JudgeQueue;
 pub(crate) use learned_cost::LearnedCost;

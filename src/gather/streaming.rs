@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::candidates::{PinRoom, SourceFacts, origin};
+use super::candidates::{Candidates, PinRoom, SourceFacts, origin};
 use super::chosen::{Chosen, NotSelected, SourceNotes};
 use super::dropped::DroppedItems;
 use super::learned_cost::LearnedCost;
-use super::report::StreamReport;
+use super::report::{DroppedCounts, StreamReport};
 use super::time_slice::{Pace, TimeSlice};
-use crate::diagnostics::{TraceCollector as _, Watchers, tell};
+use crate::diagnostics::{PipelineStage, TraceCollector as _, Watchers, tell};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
@@ -68,6 +68,9 @@ pub(crate) struct Streaming {
     arrived_tokens: i64,
     /// Items that have not been looked at.
     waiting: VecDeque<(Sequence, ContextItem)>,
+    /// Whether items may wait for the end: nobody watches, no source has promised anything that could
+    /// end the call early, and there are few. All at once they are cheaper to select from.
+    defers: bool,
     pace: Pace,
     cost: Arc<LearnedCost>,
     pinned: Vec<(Sequence, ContextItem)>,
@@ -103,6 +106,8 @@ impl Streaming {
             facts,
             arrived_tokens: 0,
             waiting: VecDeque::new(),
+            defers: mode.on_progress.is_none()
+                && facts.iter().all(|it| !it.promises.says_anything()),
             pace: Pace::default(),
             cost,
             pinned: Vec::new(),
@@ -136,6 +141,10 @@ impl Streaming {
         // What takes long waits until all that is ready has been read, or a source would be late
         // for it; but it does not pile up without end.
         let waiting = self.waiting.len();
+        self.defers &= waiting <= MOST_WAITING;
+        if self.defers {
+            return;
+        }
         if self.cost.of(waiting) <= SOON_SCORED || waiting > MOST_WAITING {
             self.score_some();
         }
@@ -148,6 +157,9 @@ impl Streaming {
 
     /// Looks at items that wait, for about a millisecond; says whether there were any.
     pub(crate) fn score_some(&mut self) -> bool {
+        if self.defers {
+            return false;
+        }
         let before = self.waiting.len();
         let mut slice = TimeSlice::begin(self.pace);
         while let Some((sequence, item)) = self.waiting.pop_front() {
@@ -279,8 +291,32 @@ impl Streaming {
         tell(|| show(&Snapshot { selected, tokens, arrived: self.arrived() }));
     }
 
+    /// Selects from everything at the end, and reports as if it had been done while items arrived.
+    fn finish_at_once(self, watchers: Watchers) -> Result<Chosen, NotSelected> {
+        let mut lists: Vec<Vec<ContextItem>> = self.lengths.iter().map(|_| Vec::new()).collect();
+        for (sequence, item) in self.waiting {
+            if let Some(list) = lists.get_mut(sequence.stream as usize) {
+                list.push(item);
+            }
+        }
+        let own = if lists.is_empty() { Vec::new() } else { lists.remove(0) };
+        let candidates = Candidates::merge(own, lists);
+        let counts = DroppedCounts::before(&candidates.items, self.pipeline.deduplication());
+        let sample = self.dropped.limit();
+        let mut chosen = candidates.select(&self.pipeline, &self.budget, &self.facts, watchers)?;
+        let scored = chosen.placed.iter().filter(|placed| !placed.item.pinned()).count();
+        let dropped = counts.after(scored);
+        chosen.stream = Some(StreamReport { arrived: chosen.candidates, dropped });
+        chosen.report.events.retain(|event| event.stage == PipelineStage::Place);
+        chosen.report.excluded.truncate(sample);
+        Ok(chosen)
+    }
+
     /// Places what is selected and explains what is not.
     pub(crate) fn finish(mut self, mut watchers: Watchers) -> Result<Chosen, NotSelected> {
+        if self.defers {
+            return self.finish_at_once(watchers);
+        }
         while let Some((sequence, item)) = self.waiting.pop_front() {
             self.take(sequence, item);
         }

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::diagnostics::{NullTraceCollector, TraceCollector, Watchers};
-use crate::gather::{
-    Arrivals, Candidates, Chosen, LearnedCost, NotSelected, SourceFacts, SourceNotes,
-};
+use crate::diagnostics::{TraceCollector, Watchers};
+use crate::gather::{Arrivals, Candidates, Chosen, LearnedCost, NotSelected, SourceFacts};
 use crate::model::{ContextBudget, Refused};
 use crate::pipeline::Pipeline;
 
@@ -46,34 +44,14 @@ impl Job {
 
     pub(super) fn run(self) -> Result<Chosen, NotSelected> {
         let (begun, count) = (Instant::now(), self.arrivals.len());
-        let Self { pipeline, facts, arrivals, budget, refused, mut watchers, cost } = self;
+        let Self { pipeline, facts, arrivals, budget, refused, watchers, cost } = self;
         let wants_report = watchers.want_report();
         let relevance = arrivals.relevance().filter(|_| wants_report).cloned();
         let mut chosen = match arrivals.streaming {
             Some(streaming) => streaming.finish(watchers)?,
             None => {
-                let own = arrivals.own.len();
-                let mut candidates = Candidates::merge(arrivals.own, arrivals.sources);
-                let lifted = match facts.is_empty() {
-                    true => Vec::new(),
-                    false => candidates.lift_pins(&facts, &budget, pipeline.overflow_strategy()),
-                };
-                let items = &candidates.items;
-                let positions = if watchers.is_empty() {
-                    pipeline.run_positions(items, &budget, &mut NullTraceCollector)
-                } else {
-                    pipeline.run_positions(items, &budget, &mut watchers)
-                };
-                let own = |position: usize| (position < own).then_some(position);
-                let positions = positions.map_err(|error| NotSelected::new(error, items, own))?;
-                let notes = |pins_lifted| SourceNotes { pins_lifted, broke_promise: false };
-                Chosen {
-                    candidates: items.len(),
-                    placed: candidates.into_placed(&positions, &facts),
-                    report: watchers.into_report(),
-                    stream: None,
-                    sources: lifted.into_iter().map(notes).collect(),
-                }
+                let candidates = Candidates::merge(arrivals.own, arrivals.sources);
+                candidates.select(&pipeline, &budget, &facts, watchers)?
             }
         };
         chosen.report.relevance = relevance;

@@ -47,6 +47,11 @@ impl StreamBounds {
         Self { next: Sequence::new(source, 0), ..self }
     }
 
+    /// Whether anything was promised: every promise says that no item is pinned, too.
+    pub(crate) fn says_anything(&self) -> bool {
+        !self.may_pin
+    }
+
     fn after_breach(next: Sequence) -> Self {
         Self {
             next,
