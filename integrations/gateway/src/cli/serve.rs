@@ -69,7 +69,7 @@ pub(super) fn run(args: Args) -> Result<(), String> {
     served
 }
 
-/// What is left to do at the end has so long at least.
+/// Time at least for what is left to do at the end.
 const LAST: Duration = Duration::from_secs(1);
 
 fn on_runtime(run: impl Future<Output = Result<(), String>>) -> Result<(), String> {

@@ -9,9 +9,10 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::{self as pool, Client as Pool};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde::de::DeserializeOwned;
+use tokio::time::error::Elapsed;
 
 use super::connect::{Connector, is_unsent};
 use super::headers;
@@ -59,10 +60,33 @@ impl Client {
     /// Sends a request of the gateway's own.
     pub(crate) async fn ask(
         &self,
-        request: Request<Body>,
+        request: Request<Bytes>,
         time: Duration,
     ) -> Result<Response<Incoming>, BoxError> {
-        Ok(tokio::time::timeout(time, self.pool.request(request)).await??)
+        let (head, body) = request.into_parts();
+        let head = Request::from_parts(head, ());
+        Ok(self.exchange(&head, Payload::Whole(body), time).await??)
+    }
+
+    /// Sends a request, and once more where nothing of it was written.
+    async fn exchange(
+        &self,
+        head: &Request<()>,
+        mut payload: Payload,
+        time: Duration,
+    ) -> Result<Result<Response<Incoming>, pool::Error>, Elapsed> {
+        let mut may_send_again = matches!(payload, Payload::Whole(_));
+        loop {
+            let body = match &mut payload {
+                Payload::Whole(bytes) => full(bytes.clone()),
+                Payload::Stream(body) => std::mem::replace(body, full("")),
+            };
+            let request = head.clone().map(|()| body);
+            match tokio::time::timeout(time, self.pool.request(request)).await {
+                Ok(Err(error)) if may_send_again && is_unsent(&error) => may_send_again = false,
+                answer => return answer,
+            }
+        }
     }
 
     /// Reads an upstream's answer of so many bytes to a request with the client's method and headers; none
@@ -88,35 +112,21 @@ impl Client {
         &self,
         target: &Target<'_>,
         client: &Parts,
-        mut payload: Payload,
+        payload: Payload,
     ) -> Result<Response<Incoming>, Refusal> {
         let unusable =
             |_| Refusal::new(StatusCode::BAD_REQUEST, "bad_path", "the path cannot be sent on");
         let uri: Uri =
             format!("{}{}", target.upstream.url(), target.path).parse().map_err(unusable)?;
-        let mut headers = client.headers.clone();
-        headers::strip_request(&mut headers);
+        let mut request = Request::new(());
+        *request.method_mut() = client.method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = client.headers.clone();
+        headers::strip_request(request.headers_mut());
         let is_own = |key: &[u8]| self.keys.iter().any(|own| own.is(key));
-        headers::strip_own(&mut headers, is_own);
-        show_key(&target.upstream.key, &mut headers)?;
-        let mut may_send_again = true;
-        let answer = loop {
-            let body = match &mut payload {
-                Payload::Whole(bytes) => full(bytes.clone()),
-                Payload::Stream(body) => {
-                    may_send_again = false;
-                    std::mem::replace(body, full(""))
-                }
-            };
-            let mut request = Request::new(body);
-            *request.method_mut() = client.method.clone();
-            *request.uri_mut() = uri.clone();
-            *request.headers_mut() = headers.clone();
-            match tokio::time::timeout(self.answer_time, self.pool.request(request)).await {
-                Ok(Err(error)) if may_send_again && is_unsent(&error) => may_send_again = false,
-                answer => break answer,
-            }
-        };
+        headers::strip_own(request.headers_mut(), is_own);
+        show_key(&target.upstream.key, request.headers_mut())?;
+        let answer = self.exchange(&request, payload, self.answer_time).await;
         let mut answer = match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(unreachable_upstream(target.upstream, &error)),
@@ -175,7 +185,7 @@ fn show_key(key: &UpstreamKey, headers: &mut http::HeaderMap) -> Result<(), Refu
     Ok(())
 }
 
-fn unreachable_upstream(upstream: &Upstream, error: &hyper_util::client::legacy::Error) -> Refusal {
+fn unreachable_upstream(upstream: &Upstream, error: &pool::Error) -> Refusal {
     // The cause may name addresses; it is for the log.
     let cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
     let cause = cause.map(ToString::to_string).unwrap_or_default();

@@ -48,7 +48,7 @@ enum State {
 pub(crate) struct Wire<I> {
     inner: I,
     state: State,
-    /// Whether nothing has come yet. Who has connected is expected to ask.
+    /// Set until something has come: who has connected is expected to ask.
     is_new: bool,
     /// The beginning of a head.
     seen: BytesMut,
