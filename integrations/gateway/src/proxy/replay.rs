@@ -76,6 +76,6 @@ impl http_body::Body for Replay {
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.given == 0 { self.hint.clone() } else { SizeHint::default() }
+        if self.given == 0 { self.hint } else { SizeHint::default() }
     }
 }
