@@ -161,7 +161,7 @@ impl Factors {
     }
 }
 
-/// What was selected and what it comes to; or why it went out as it came, as a name and in words.
+/// The selection; or the reason why a request went out as it came, as a name and in words.
 pub(crate) type Outcome = Result<Box<Fitted>, (&'static str, String)>;
 
 /// A selection, to be looked at.

@@ -20,7 +20,7 @@ use crate::{api, select, server};
 /// As good as no limit, and no clock ends before it.
 const YEAR: std::time::Duration = std::time::Duration::from_secs(365 * 86_400);
 
-/// What is left to archive has so long at least when streams took all of the time.
+/// Time at least to write the archive, when streams took all of the time for a shutdown.
 #[cfg(feature = "archive")]
 const LAST: std::time::Duration = std::time::Duration::from_secs(1);
 
@@ -114,7 +114,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// What the database says, never with a password in it; and when it does not answer in two seconds.
+    /// The database's error, never with a password in it; and a database that does not answer in two seconds.
     #[cfg_attr(not(feature = "archive"), allow(clippy::unused_async))]
     pub async fn open_archive(&self) -> Result<(), String> {
         #[cfg(feature = "archive")]

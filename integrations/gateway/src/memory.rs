@@ -20,7 +20,7 @@ use crate::tenant::{Caller, CallerBody};
 /// The source's name in reports.
 const NAME: &str = "memory";
 
-/// How long a database may take to answer before the gateway goes on without it.
+/// Time for a database to answer before the gateway goes on without it.
 const OPEN: Duration = Duration::from_secs(2);
 
 /// Between two tries to open an archive.
@@ -113,7 +113,7 @@ impl Memory {
         Ok(opening)
     }
 
-    /// What readiness says of the archive.
+    /// The archive's part of the answer about readiness.
     pub(crate) fn status(&self) -> serde_json::Value {
         let status = if self.archive.get().is_some() { "open" } else { "not open" };
         let failed = self.failed_recalls.load(Ordering::Relaxed);

@@ -28,7 +28,7 @@ impl Secret {
         &self.0
     }
 
-    /// Whether a text is the same, in a time that tells nothing about where it differs.
+    /// Returns whether a text is the same, in a time that tells nothing about where it differs.
     pub(crate) fn is(&self, shown: &[u8]) -> bool {
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.as_bytes());
         let tag = hmac::sign(&key, self.0.as_bytes());

@@ -15,7 +15,6 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::full;
 use crate::config::Retriever;
 use crate::proxy::Client;
 use crate::secret::Secret;
@@ -63,7 +62,7 @@ impl Asking {
     /// Sends the question; nothing of the client's headers goes with it.
     async fn ask(self, question: String) -> Result<CandidateStream, BoxError> {
         let query = json!({"query": question, "limit": self.items});
-        let mut request = Request::post(&self.url).body(full(query.to_string()))?;
+        let mut request = Request::post(&self.url).body(query.to_string().into())?;
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let accept = HeaderValue::from_static("application/x-ndjson, application/json");

@@ -19,7 +19,7 @@ const NAME_BYTES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Tenants {
     key: hmac::Key,
-    /// Whether callers without a credential are remembered, as one tenant.
+    /// Remembers callers without a credential, as one tenant.
     remembers_anonymous: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Caller {
     pub(crate) tenant: String,
     /// What the caller calls the conversation, if anything.
     pub(crate) conversation: Option<String>,
-    /// Whether the archive keeps what is said. Everybody without a credential would be one tenant.
+    /// Set if the archive keeps what is said. Everybody without a credential would be one tenant.
     #[cfg_attr(not(feature = "archive"), allow(dead_code))]
     pub(crate) is_remembered: bool,
     /// What the model's own count of this request is of ours, where it was asked for.

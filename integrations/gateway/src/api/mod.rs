@@ -21,7 +21,7 @@ use hyper::body::Incoming;
 use serde_json::json;
 
 use crate::answer::{Body, Refusal, json_response};
-use crate::config::Upstream;
+use crate::config::{self, Upstream};
 use crate::gateway::Shared;
 use crate::proxy::{Ended, Payload, Tap, Target};
 use crate::server::Ends;
@@ -107,7 +107,7 @@ async fn pass(
 ) -> Result<Response<Body>, Refusal> {
     let mut held = None;
     let naming = route::naming(parts);
-    let is_one = shared.config.upstreams.len() == 1;
+    let is_one = config::only(&shared.config.upstreams).is_some();
     let (model, body) = match naming {
         Naming::Path(model) => (Some(guard::decoded(model)), Err(body)),
         Naming::Json | Naming::Form if !is_one => {
@@ -189,7 +189,7 @@ impl Shared {
     /// Who is asked for a model, or for what names none.
     fn upstream(&self, parts: &Parts, model: Option<&str>) -> Result<&Upstream, Refusal> {
         let protocol = route::protocol(parts);
-        let found = crate::config::route(&self.config.upstreams, protocol, model);
+        let found = config::route(&self.config.upstreams, protocol, model);
         found.ok_or_else(|| {
             let message = match model {
                 Some(model) => format!("no upstream is configured for model {model:?}"),

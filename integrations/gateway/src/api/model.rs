@@ -41,7 +41,7 @@ fn in_json(body: &[u8]) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// Whether a JSON body could name its model more than once. Most have the word once, and need not be read
+/// Returns whether a JSON body could name its model more than once. Most have the word once, and need not be read
 /// for it.
 pub(super) fn may_be_twice(body: &[u8]) -> bool {
     memchr::memmem::find_iter(body, b"model").nth(1).is_some()

@@ -10,9 +10,9 @@ use crate::config::{Config, Protocol, Upstream, UpstreamKey, fits};
 /// Who answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    /// Whether we live.
+    /// The question if we live.
     Liveness,
-    /// Whether we take requests.
+    /// The question if we take requests.
     Readiness,
     /// The page of recent calls.
     Page,
@@ -94,7 +94,7 @@ pub(super) fn protocol(request: &Parts) -> Protocol {
     }
 }
 
-/// Where a request that passes may name its model.
+/// The place where a request that passes may name its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Naming<'a> {
     /// In its path.

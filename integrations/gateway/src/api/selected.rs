@@ -15,6 +15,7 @@ use super::route::{self, Route};
 use super::{body, exact, model, tapped};
 use crate::answer::{Body, PASSED, REPORT, Refusal, TOKENS, header_value};
 use crate::calls::Call;
+use crate::config;
 use crate::gateway::Shared;
 use crate::proxy::{Ended, Payload, Target};
 use crate::select::{Outcome, Selected};
@@ -46,7 +47,7 @@ pub(super) async fn answer(
     };
     let selected = select(shared, endpoint, &parts.headers, bytes.clone(), caller.clone()).await?;
     refuse_unfitted(shared, &parts.headers, &selected)?;
-    let is_one = shared.config.upstreams.len() == 1;
+    let is_one = config::only(&shared.config.upstreams).is_some();
     if !is_readable && !is_one {
         return Err(body::unknown_encoding());
     }

@@ -15,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// Lines that wait to be written.
 const LINES: usize = 1_024;
 
-/// How long the last lines may take when the process ends.
+/// Time for the last lines when the process ends.
 const LAST: Duration = Duration::from_secs(1);
 
 /// Puts lines into a queue, and counts those that it has no room for.

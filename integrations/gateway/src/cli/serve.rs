@@ -25,7 +25,6 @@ pub(super) fn run(args: Args) -> Result<(), String> {
     let token_file = config.page.token_file.clone();
     let listen = config.listen;
     let is_required = config.memory.as_ref().is_some_and(|memory| memory.required);
-    let shutdown_time = config.limits.shutdown_time;
     if check {
         let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
         return on_runtime(async {
@@ -60,7 +59,7 @@ pub(super) fn run(args: Args) -> Result<(), String> {
             served = gateway.serve(listener, async move { first.notified().await }) => served,
             () = second.notified() => return Err("stopped at once, with calls under way".to_owned()),
         };
-        if tokio::time::timeout(shutdown_time.max(LAST), telemetry.end()).await.is_err() {
+        if tokio::time::timeout(TELEMETRY, telemetry.end()).await.is_err() {
             tracing::warn!("the last telemetry was not sent in time");
         }
         served.map_err(|error| error.to_string())
@@ -69,7 +68,10 @@ pub(super) fn run(args: Args) -> Result<(), String> {
     served
 }
 
-/// What is left to do at the end has so long at least.
+/// Time for the last telemetry.
+const TELEMETRY: Duration = Duration::from_secs(5);
+
+/// Time for threads that are blocked when everything else has ended.
 const LAST: Duration = Duration::from_secs(1);
 
 fn on_runtime(run: impl Future<Output = Result<(), String>>) -> Result<(), String> {

@@ -17,8 +17,8 @@ use crate::tenant::CallerBody;
 pub(crate) use models::fits;
 pub use models::{Count, ModelRule};
 pub use sources::{Memory, Retriever};
-pub(crate) use upstream::route;
 pub use upstream::{Protocol, Upstream, UpstreamKey};
+pub(crate) use upstream::{only, route};
 
 /// The port unless another is said.
 pub const PORT: u16 = 4141;

@@ -1,4 +1,4 @@
-//! What is gathered from beside a request: retrievers, and memory across conversations.
+//! Sources of items beside the request: retrievers, and memory across conversations.
 
 use std::time::Duration;
 

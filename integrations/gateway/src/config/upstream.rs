@@ -132,6 +132,14 @@ impl Upstream {
     }
 }
 
+/// The upstream of all requests, if there is one.
+pub(crate) fn only(upstreams: &[Upstream]) -> Option<&Upstream> {
+    match upstreams {
+        [only] if only.models.is_empty() => Some(only),
+        _ => None,
+    }
+}
+
 /// The upstream that claims a model; otherwise the default of the protocol: the upstream of this protocol
 /// that claims no models, or the only one that is of no other. A single upstream without models is asked for
 /// everything: there is nobody else whose request it could be.
@@ -140,8 +148,8 @@ pub(crate) fn route<'a>(
     protocol: Protocol,
     model: Option<&str>,
 ) -> Option<&'a Upstream> {
-    if let [only] = upstreams {
-        return only.claims(model).map(|_| only);
+    if let Some(only) = only(upstreams) {
+        return Some(only);
     }
     let with_models = upstreams.iter().filter(|one| !one.models.is_empty());
     let claims = with_models.clone().filter_map(|one| Some((one.claims(model)?, one)));
@@ -199,6 +207,8 @@ mod tests {
         assert!(
             route(&one, OpenAi, Some("claude-4")).is_some() && route(&one, OpenAi, None).is_some()
         );
+        let one = [upstream("anthropic", Some(Anthropic), &["claude*"])];
+        assert!(route(&one, Anthropic, None).is_some() && route(&one, OpenAi, None).is_none());
         let two = [upstream("a", Some(Anthropic), &["a"]), upstream("b", Some(Anthropic), &["b"])];
         assert!(route(&two, Anthropic, None).is_none());
     }

@@ -27,7 +27,7 @@ const ADDRESSES: usize = 1_024;
 /// The door to the page.
 #[derive(Debug)]
 pub(crate) struct Door {
-    /// When an address began to show wrong tokens, and how many.
+    /// The time of an address's first wrong token, and the number of them.
     wrong: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
     token: Secret,
     /// What the cookie holds: the token's mark, so that the token itself is nowhere in a browser.
@@ -49,7 +49,7 @@ impl Door {
         marks.is_some_and(|mark| self.mark.is(mark.as_bytes()))
     }
 
-    /// Whether an address may try a token.
+    /// Returns whether an address may try a token.
     pub(super) fn may_try(&self, client: Option<IpAddr>) -> bool {
         let wrong = self.wrong();
         let tries = wrong.get(&client).filter(|(since, _)| since.elapsed() < MINUTE);

@@ -9,12 +9,14 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::{self as pool, Client as Pool};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde::de::DeserializeOwned;
+use tokio::time::error::Elapsed;
 
 use super::connect::{Connector, is_unsent};
 use super::headers;
+use super::replay::Replay;
 use crate::answer::{Body, BoxError, Refusal, full};
 use crate::config::{Upstream, UpstreamKey};
 use crate::secret::Secret;
@@ -41,9 +43,9 @@ pub(crate) struct Target<'a> {
 
 /// The body of a request to an upstream.
 pub(crate) enum Payload {
-    /// One that can be sent again.
+    /// One that is there.
     Whole(Bytes),
-    /// One that can be sent once.
+    /// One that can be sent again while little of it was taken.
     Stream(Body),
 }
 
@@ -59,10 +61,40 @@ impl Client {
     /// Sends a request of the gateway's own.
     pub(crate) async fn ask(
         &self,
-        request: Request<Body>,
+        request: Request<Bytes>,
         time: Duration,
     ) -> Result<Response<Incoming>, BoxError> {
-        Ok(tokio::time::timeout(time, self.pool.request(request)).await??)
+        let (head, body) = request.into_parts();
+        let head = Request::from_parts(head, ());
+        Ok(self.exchange(&head, Payload::Whole(body), time).await??)
+    }
+
+    /// Sends a request, and once more where nothing of it was written.
+    async fn exchange(
+        &self,
+        head: &Request<()>,
+        payload: Payload,
+        time: Duration,
+    ) -> Result<Result<Response<Incoming>, pool::Error>, Elapsed> {
+        let replay = match payload {
+            Payload::Whole(bytes) => Ok(bytes),
+            Payload::Stream(body) => Err(Replay::new(body)),
+        };
+        let mut may_send_again = true;
+        loop {
+            let body = match &replay {
+                Ok(bytes) => full(bytes.clone()),
+                Err(replay) => replay.clone().boxed_unsync(),
+            };
+            let request = head.clone().map(|()| body);
+            let answer = tokio::time::timeout(time, self.pool.request(request)).await;
+            let is_unsent = matches!(&answer, Ok(Err(error)) if is_unsent(error));
+            if !(is_unsent && may_send_again && replay.as_ref().err().is_none_or(Replay::is_whole))
+            {
+                return answer;
+            }
+            may_send_again = false;
+        }
     }
 
     /// Reads an upstream's answer of so many bytes to a request with the client's method and headers; none
@@ -88,35 +120,21 @@ impl Client {
         &self,
         target: &Target<'_>,
         client: &Parts,
-        mut payload: Payload,
+        payload: Payload,
     ) -> Result<Response<Incoming>, Refusal> {
         let unusable =
             |_| Refusal::new(StatusCode::BAD_REQUEST, "bad_path", "the path cannot be sent on");
         let uri: Uri =
             format!("{}{}", target.upstream.url(), target.path).parse().map_err(unusable)?;
-        let mut headers = client.headers.clone();
-        headers::strip_request(&mut headers);
+        let mut request = Request::new(());
+        *request.method_mut() = client.method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = client.headers.clone();
+        headers::strip_request(request.headers_mut());
         let is_own = |key: &[u8]| self.keys.iter().any(|own| own.is(key));
-        headers::strip_own(&mut headers, is_own);
-        show_key(&target.upstream.key, &mut headers)?;
-        let mut may_send_again = true;
-        let answer = loop {
-            let body = match &mut payload {
-                Payload::Whole(bytes) => full(bytes.clone()),
-                Payload::Stream(body) => {
-                    may_send_again = false;
-                    std::mem::replace(body, full(""))
-                }
-            };
-            let mut request = Request::new(body);
-            *request.method_mut() = client.method.clone();
-            *request.uri_mut() = uri.clone();
-            *request.headers_mut() = headers.clone();
-            match tokio::time::timeout(self.answer_time, self.pool.request(request)).await {
-                Ok(Err(error)) if may_send_again && is_unsent(&error) => may_send_again = false,
-                answer => break answer,
-            }
-        };
+        headers::strip_own(request.headers_mut(), is_own);
+        show_key(&target.upstream.key, request.headers_mut())?;
+        let answer = self.exchange(&request, payload, self.answer_time).await;
         let mut answer = match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(unreachable_upstream(target.upstream, &error)),
@@ -175,7 +193,7 @@ fn show_key(key: &UpstreamKey, headers: &mut http::HeaderMap) -> Result<(), Refu
     Ok(())
 }
 
-fn unreachable_upstream(upstream: &Upstream, error: &hyper_util::client::legacy::Error) -> Refusal {
+fn unreachable_upstream(upstream: &Upstream, error: &pool::Error) -> Refusal {
     // The cause may name addresses; it is for the log.
     let cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
     let cause = cause.map(ToString::to_string).unwrap_or_default();
@@ -183,4 +201,67 @@ fn unreachable_upstream(upstream: &Upstream, error: &hyper_util::client::legacy:
     let what = if error.is_connect() { "could not be reached" } else { "gave no answer" };
     let message = format!("upstream {:?} {what}", upstream.name);
     Refusal::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::{Mutex, mpsc};
+
+    use futures::stream::{self, StreamExt};
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+
+    use super::*;
+
+    /// A body of pieces, whose upstream closes its connection before the first of them is there.
+    #[tokio::test]
+    async fn an_upload_is_sent_again_where_nothing_of_it_was_written() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (close, told) = mpsc::channel::<()>();
+        let (closed, tell) = mpsc::channel::<String>();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let (mut read, mut bytes) = (String::new(), [0; 1_024]);
+                while !read.ends_with("0\r\n\r\n") && !read.starts_with("GET") {
+                    let length = stream.read(&mut bytes).unwrap();
+                    read.push_str(std::str::from_utf8(&bytes[..length]).unwrap());
+                }
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+                told.recv().unwrap();
+                drop(stream);
+                closed.send(read).unwrap();
+            }
+        });
+        let client = Client::new(Duration::from_secs(20), &[]);
+        let upstream = Upstream::new(url).unwrap();
+        let target = Target { upstream: &upstream, path: "/files" };
+        let parts =
+            |method: &str| Request::builder().method(method).body(()).unwrap().into_parts().0;
+        let answer = client.send(&target, &parts("GET"), Payload::Whole(Bytes::new())).await;
+        drop(answer);
+        // Until the connection is back in the pool.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let tell = Arc::new(Mutex::new(tell));
+        let (again, sent) = (close.clone(), Arc::clone(&tell));
+        let pieces = stream::iter(["one", "two"]).map(move |piece| {
+            if piece == "one" {
+                // The runtime has one thread, which hears of nothing meanwhile.
+                close.send(()).unwrap();
+                assert!(tell.lock().unwrap().recv().unwrap().starts_with("GET"));
+            }
+            Ok::<_, BoxError>(Frame::data(Bytes::from_static(piece.as_bytes())))
+        });
+        let body = StreamBody::new(pieces).boxed_unsync();
+        let answer = client.send(&target, &parts("POST"), Payload::Stream(body)).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        again.send(()).unwrap();
+        let sent = sent.lock().unwrap().recv().unwrap();
+        assert!(sent.ends_with("3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"), "{sent}");
+    }
 }

@@ -71,7 +71,7 @@ impl fmt::Display for Stale {
 
 impl Error for Stale {}
 
-/// Whether nothing of a request was written before it failed, so that it may be sent again.
+/// Returns whether nothing of a request was written before it failed, so that it may be sent again.
 pub(super) fn is_unsent(error: &(dyn Error + 'static)) -> bool {
     let is_stale =
         |error: &io::Error| error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<Stale>);
@@ -83,7 +83,7 @@ pub(super) fn is_unsent(error: &(dyn Error + 'static)) -> bool {
 #[derive(Debug)]
 pub(super) struct Checked<T> {
     inner: T,
-    /// Whether a head was written to it before.
+    /// Set once a head was written to it.
     is_used: bool,
 }
 
@@ -122,7 +122,7 @@ impl<T: Socket> Checked<T> {
     }
 }
 
-/// Whether a request's first line is the first of these bytes.
+/// Returns whether these bytes begin with the first line of a request.
 fn is_head(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     line.ends_with(b" HTTP/1.1\r")

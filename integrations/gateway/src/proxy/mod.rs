@@ -3,6 +3,7 @@
 mod client;
 mod connect;
 pub(crate) mod headers;
+mod replay;
 mod tap;
 
 pub(crate) use client::{Client, Payload, Target};

@@ -47,7 +47,7 @@ pub(crate) struct Ends {
     /// The address of ours that the client has connected to, if it is known.
     pub(crate) reached: Option<SocketAddr>,
     pub(crate) client: Option<IpAddr>,
-    /// Whether there is no room but for questions of health.
+    /// Set where there is no room but for questions of health.
     pub(crate) is_for_health: bool,
 }
 

@@ -48,7 +48,7 @@ enum State {
 pub(crate) struct Wire<I> {
     inner: I,
     state: State,
-    /// Whether nothing has come yet. Who has connected is expected to ask.
+    /// Set until something has come: who has connected is expected to ask.
     is_new: bool,
     /// The beginning of a head.
     seen: BytesMut,
@@ -66,8 +66,10 @@ pub(crate) struct Wire<I> {
 fn lengths(bytes: &[u8]) -> Result<(usize, Option<u64>), &'static str> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
-    let Ok(httparse::Status::Complete(head)) = request.parse(bytes) else {
-        return Ok((bytes.len(), None));
+    let head = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(head)) => head,
+        Ok(httparse::Status::Partial) => return Err("a head whose end is in doubt"),
+        Err(_) => return Ok((bytes.len(), None)),
     };
     let mut lengths = Vec::new();
     let mut encodings = Vec::new();

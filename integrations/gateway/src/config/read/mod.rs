@@ -99,7 +99,7 @@ type Preset = (&'static str, fn() -> Policy);
 
 /// Reads a configuration, and notes every mistake in it.
 struct Reader<'e> {
-    /// Where keys come from that are not in the file.
+    /// The keys that are not in the file, by the names of their variables.
     environment: &'e dyn Fn(&str) -> Option<String>,
     mistakes: Vec<String>,
 }
@@ -284,7 +284,7 @@ impl Report for Reader<'_> {
     }
 }
 
-/// What would be valid, with the one that was probably meant.
+/// The valid words, with the one that was probably meant.
 fn one_of(word: &str, known: &[&str]) -> String {
     let meant = meant(word, known).map(|meant| format!("; did you mean {meant}?"));
     format!("expected one of {}{}", known.join(", "), meant.unwrap_or_default())
