@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::candidates::{Candidates, PinRoom, SourceFacts, origin};
 use super::chosen::{Chosen, NotSelected, SourceNotes};
@@ -47,6 +50,9 @@ impl StreamingMode {
 /// Items whose scores take no longer than this, in nanoseconds, are looked at when they arrive.
 const SOON_SCORED: u64 = 200_000;
 
+/// A score that takes longer is not put off until the end.
+const FAST_SCORE: Duration = Duration::from_micros(5);
+
 /// How many items may wait to be looked at while more is read.
 const MOST_WAITING: usize = 16_384;
 
@@ -71,6 +77,8 @@ pub(crate) struct Streaming {
     /// Whether items may wait for the end: nobody watches, no source has promised anything that could
     /// end the call early, and there are few. All at once they are cheaper to select from.
     defers: bool,
+    /// Whether the time of a score has been looked at.
+    probed: bool,
     pace: Pace,
     cost: Arc<LearnedCost>,
     pinned: Vec<(Sequence, ContextItem)>,
@@ -96,6 +104,8 @@ impl Streaming {
         let target = budget.effective(0).target_tokens();
         let deduplicating = pipeline.deduplication();
         let scorer = pipeline.scorer();
+        let promised = facts.iter().any(|source| source.promises.says_anything());
+        let defers = mode.on_progress.is_none() && !promised;
         Self {
             scorer: scorer.freeze().unwrap_or_else(|| Arc::clone(scorer)),
             pipeline: pipeline.clone(),
@@ -106,8 +116,8 @@ impl Streaming {
             facts,
             arrived_tokens: 0,
             waiting: VecDeque::new(),
-            defers: mode.on_progress.is_none()
-                && facts.iter().all(|it| !it.promises.says_anything()),
+            defers,
+            probed: false,
             pace: Pace::default(),
             cost,
             pinned: Vec::new(),
@@ -141,13 +151,25 @@ impl Streaming {
         // What takes long waits until all that is ready has been read, or a source would be late
         // for it; but it does not pile up without end.
         let waiting = self.waiting.len();
-        self.defers &= waiting <= MOST_WAITING;
+        self.defers &= waiting <= MOST_WAITING && self.scores_fast();
         if self.defers {
             return;
         }
         if self.cost.of(waiting) <= SOON_SCORED || waiting > MOST_WAITING {
             self.score_some();
         }
+    }
+
+    /// Whether one score takes no time worth speaking of. Slow scorers work while sources deliver.
+    fn scores_fast(&mut self) -> bool {
+        if self.probed {
+            return true;
+        }
+        let Some((_, item)) = self.waiting.front() else { return true };
+        let begun = Instant::now();
+        let _ = self.score(item);
+        self.probed = true;
+        begun.elapsed() <= FAST_SCORE
     }
 
     /// How many items there still is something to do about.
@@ -314,7 +336,8 @@ impl Streaming {
 
     /// Places what is selected and explains what is not.
     pub(crate) fn finish(mut self, mut watchers: Watchers) -> Result<Chosen, NotSelected> {
-        if self.defers {
+        // An observer would hear of stages that a selection made while items arrive does not have.
+        if self.defers && watchers.others.is_empty() {
             return self.finish_at_once(watchers);
         }
         while let Some((sequence, item)) = self.waiting.pop_front() {
