@@ -240,6 +240,27 @@ fn no_source_file_is_longer_than_it_should_be() {
     assert!(long.is_empty(), "more than {MOST_LINES} lines:\n{}", long.join("\n"));
 }
 
+/// The paths that a page names between backticks.
+fn paths_in(page: &str) -> Vec<&str> {
+    let quoted = page.split('`').skip(1).step_by(2);
+    let is_path = |text: &&str| text.contains('/') && !text.contains([' ', '\n']);
+    quoted.filter(is_path).collect()
+}
+
+#[test]
+fn the_page_on_architecture_names_files_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let paths = paths_in(&page);
+    assert!(paths.len() > 50, "only {} paths", paths.len());
+    let missing: Vec<&str> = paths.into_iter().filter(|path| !root.join(path).exists()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let unnamed = STEPS.iter().flat_map(|rooms| rooms.iter()).find(|room| {
+        !page.contains(&format!("`src/{room}/`")) && !page.contains(&format!("`src/{room}.rs`"))
+    });
+    assert_eq!(unnamed, None, "a room that the page does not name");
+}
+
 #[test]
 fn neighbours_do_not_use_each_other_in_a_circle() {
     let of_one_step = NEIGHBOURS.iter().filter(|(room, other)| step(room) == step(other));
