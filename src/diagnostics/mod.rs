@@ -40,14 +40,15 @@
 //! ```
 
 mod collector;
+mod event;
 mod report;
 pub(crate) mod spans;
 mod watchers;
 
 pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
-    DiagnosticTraceCollector, NullTraceCollector, OverflowEvent, PipelineStage, TraceCollector,
-    TraceDetailLevel, TraceEvent,
+    DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
 };
+pub use event::{OverflowEvent, PipelineStage, TraceEvent};
 pub use report::{ExcludedItem, IncludedItem, ItemDetails, SelectionReport};
 pub(crate) use watchers::{Watchers, tell};

@@ -1,6 +1,6 @@
 //! What there is to show about a selection.
 
-use super::{Difference, Text};
+use super::Difference;
 use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem};
@@ -185,17 +185,6 @@ impl Explanation {
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
-    }
-
-    /// The text for a terminal.
-    pub fn text(&self) -> Text<'_> {
-        Text::new(self)
-    }
-
-    /// The HTML file.
-    #[cfg(feature = "serde")]
-    pub fn page(&self) -> super::Page<'_> {
-        super::Page::new(self)
     }
 
     /// What changed since the call before.

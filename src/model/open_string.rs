@@ -65,7 +65,7 @@ impl Hash for Text {
 macro_rules! open_string {
     (
         $(#[$meta:meta])*
-        $name:ident, $field:literal, default = $default:ident,
+        pub struct $name:ident, $field:literal, default = $default:ident,
         { $( $(#[$known_meta:meta])* $constructor:ident = $text:literal ),+ $(,)? }
     ) => {
         $(#[$meta])*
@@ -191,7 +191,7 @@ open_string! {
     /// assert!(ContextKind::new("  ").is_err());
     /// # Ok::<(), cupel::CupelError>(())
     /// ```
-    ContextKind, "kind", default = message,
+    pub struct ContextKind, "kind", default = message,
     {
         /// A conversational message; the default kind.
         message = "Message",
@@ -217,7 +217,7 @@ open_string! {
     /// assert_eq!(ContextSource::new("RAG")?, ContextSource::rag());
     /// # Ok::<(), cupel::CupelError>(())
     /// ```
-    ContextSource, "source", default = chat,
+    pub struct ContextSource, "source", default = chat,
     {
         /// A chat with the user; the default source.
         chat = "Chat",

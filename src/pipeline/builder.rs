@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{OverflowObserver, Pipeline};
+use super::parts::{OverflowObserver, Pipeline};
 use crate::diagnostics::OverflowEvent;
 use crate::error::CupelError;
 use crate::model::OverflowStrategy;
@@ -27,6 +27,13 @@ pub struct PipelineBuilder {
     overflow_strategy: OverflowStrategy,
     without_deduplication: bool,
     overflow_observer: Option<OverflowObserver>,
+}
+
+impl Pipeline {
+    /// Starts a pipeline.
+    pub fn builder() -> PipelineBuilder {
+        PipelineBuilder::default()
+    }
 }
 
 impl PipelineBuilder {

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use super::observe::Observer;
-use super::rank::{Classified, saturated};
+use super::parts::{OverflowObserver, Pipeline};
+use super::rank::{Classified, Ranked, saturated};
 use super::slice::mark;
-use super::{OverflowObserver, Pipeline, Ranked};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector, spans};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};

@@ -7,6 +7,7 @@ use hashbrown::hash_table::Entry;
 
 use super::Explain;
 use super::observe::Observer;
+use super::parts::Pipeline;
 use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
@@ -23,6 +24,38 @@ pub(super) struct Classified<'a> {
     pub(super) scoreable: Vec<u32>,
     /// The scoreable items as scorers want them: the caller's own list when that is all of it.
     pub(super) scoreable_items: Cow<'a, [ContextItem]>,
+}
+
+/// What the first four stages make of the candidates, whatever the budget.
+pub(crate) struct Ranked<'a> {
+    pub(super) classified: Classified<'a>,
+    /// Scored, unique, by score from the highest down.
+    pub(super) sorted: Vec<ScoredItem<'a>>,
+    /// Where each of them stands among all candidates.
+    pub(super) positions: Vec<u32>,
+}
+
+impl<'a> Ranked<'a> {
+    pub(crate) fn pinned_tokens(&self) -> i128 {
+        self.classified.pinned_tokens
+    }
+
+    /// What a slicer chooses from.
+    pub(crate) fn sorted(&self) -> &[ScoredItem<'a>] {
+        &self.sorted
+    }
+}
+
+/// Positions are counted in 32 bits.
+pub(super) fn check_count(items: &[ContextItem]) -> Result<(), CupelError> {
+    let most = u32::MAX as usize - 1;
+    if items.len() > most {
+        return Err(CupelError::PipelineConfig(format!(
+            "at most {most} items can be selected from, got {}",
+            items.len()
+        )));
+    }
+    Ok(())
 }
 
 /// Partitions `items`.
@@ -87,6 +120,21 @@ impl<'a> Classified<'a> {
 /// The number as tokens, as near as it gets.
 pub(super) fn saturated(tokens: i128) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
+impl Pipeline {
+    /// Stages 2 to 4, which do not depend on the budget.
+    pub(super) fn rank<'a, C: TraceCollector + ?Sized>(
+        &self,
+        classified: Classified<'a>,
+        observer: &mut Observer<'_, C>,
+    ) -> Ranked<'a> {
+        let scores = score(&*self.scorer, &classified, observer);
+        let items = &*classified.scoreable_items;
+        let dropped = deduplicate(items, &scores, self.deduplication, observer);
+        let (sorted, positions) = sort(&classified, &scores, &dropped);
+        Ranked { classified, sorted, positions }
+    }
 }
 
 /// Stage 2: the score of every scoreable item, in the caller's order.

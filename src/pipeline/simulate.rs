@@ -1,9 +1,10 @@
 //! The same candidates under many budgets: ranked once, sliced as often as asked.
 
 use super::observe::Observer;
+use super::parts::Pipeline;
 use super::place::Place;
+use super::rank::{self, Ranked};
 use super::slice::{self, SliceFn};
-use super::{Pipeline, Ranked, check_count, rank};
 use crate::diagnostics::NullTraceCollector;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
@@ -11,7 +12,7 @@ use crate::model::{ContextBudget, ContextItem, ScoredItem};
 impl Pipeline {
     /// The stages that do not depend on the budget.
     pub(crate) fn rank_once<'a>(&self, items: &'a [ContextItem]) -> Result<Ranked<'a>, CupelError> {
-        check_count(items)?;
+        rank::check_count(items)?;
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
         let classified = rank::classify(items, &mut observer);

@@ -1,11 +1,10 @@
 //! Stage 5: what fits the effective budget.
 
-use super::Ranked;
 use super::observe::Observer;
-use super::rank::saturated;
-use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
+use super::rank::{Ranked, saturated};
+use crate::diagnostics::{PipelineStage, TraceCollector};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem};
+use crate::model::ContextBudget;
 use crate::slicer::Sliced;
 
 /// A slicer with the items it is to choose from.
@@ -68,40 +67,4 @@ pub(super) fn mark(
         }
     }
     Ok(chosen)
-}
-
-/// Tells a full budget from one that pinned items have used up.
-pub(crate) struct Explain<'a> {
-    target: i64,
-    target_without_pins: i64,
-    first_pinned: Option<&'a ContextItem>,
-}
-
-impl<'a> Explain<'a> {
-    pub(crate) fn new(
-        budget: &ContextBudget,
-        pinned_tokens: i64,
-        first_pinned: Option<&'a ContextItem>,
-    ) -> Self {
-        Self {
-            target: budget.effective(pinned_tokens).target_tokens(),
-            target_without_pins: budget.effective(0).target_tokens(),
-            first_pinned,
-        }
-    }
-
-    /// The effective target.
-    pub(crate) fn target(&self) -> i64 {
-        self.target
-    }
-
-    pub(crate) fn why_not(&self, item_tokens: i64, available_tokens: i64) -> ExclusionReason {
-        let only_for_pins = item_tokens > self.target && item_tokens <= self.target_without_pins;
-        match self.first_pinned {
-            Some(pinned) if only_for_pins => {
-                ExclusionReason::PinnedOverride { displaced_by: pinned.shared_content() }
-            }
-            _ => ExclusionReason::BudgetExceeded { item_tokens, available_tokens },
-        }
-    }
 }

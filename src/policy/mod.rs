@@ -12,6 +12,7 @@
 //!
 //! With the feature `serde` a policy is also data: see the module `spec`.
 
+mod judged_items;
 mod presets;
 mod relevance;
 #[cfg(feature = "serde")]
@@ -25,7 +26,8 @@ use crate::placer::Placer;
 use crate::scorer::{Scorer, detect_cycles};
 use crate::slicer::Slicer;
 
-pub use relevance::{JudgedItems, Relevance};
+pub use judged_items::JudgedItems;
+pub use relevance::Relevance;
 
 /// How to select, without a budget and without observers.
 ///

@@ -1,11 +1,8 @@
 //! How a score came about: a tree of scorers, as search engines explain theirs.
 
-use super::Scorer;
-use crate::model::ContextItem;
-
 /// A score with the scores it was made of.
 ///
-/// A [`Scorer`] gives one for each item in [`explain_all`](Scorer::explain_all), when a report
+/// A [`Scorer`](super::Scorer) gives one for each item in [`explain_all`](super::Scorer::explain_all), when a report
 /// [asks for it](crate::DiagnosticTraceCollector::explain_scores).
 ///
 /// ```
@@ -117,19 +114,4 @@ impl std::fmt::Display for ScoreParts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.write(f, "")
     }
-}
-
-/// The scores of a scorer that is made of no others, each with what it follows from.
-pub(super) fn leaves<S: Scorer + ?Sized>(
-    scorer: &S,
-    items: &[ContextItem],
-    note: impl Fn(&ContextItem) -> Option<String>,
-) -> Vec<ScoreParts> {
-    let mut scores = vec![0.0; items.len()];
-    scorer.score_all(items, &mut scores);
-    let leaf = |(item, score): (&ContextItem, f64)| ScoreParts {
-        note: note(item),
-        ..ScoreParts::new(scorer.name(), score)
-    };
-    items.iter().zip(scores).map(leaf).collect()
 }

@@ -1,7 +1,6 @@
 //! Passes a trust value from the metadata through.
 
-use super::explained::leaves;
-use super::{ScoreParts, Scorer, ScorerFacts};
+use super::{ScoreParts, Scorer, ScorerFacts, leaves};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;

@@ -118,7 +118,7 @@ pub trait Scorer: Send + Sync {
     /// and beside the scores: it never changes them. Override it in a scorer that is made of
     /// others, or that has something to say; the default is the name and the score.
     fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        explained::leaves(self, items, |_| None)
+        leaves(self, items, |_| None)
     }
 
     /// Properties that the rest of the library asks for; [`ScorerFacts::RELATIVE`] unless
@@ -176,4 +176,19 @@ impl fmt::Debug for dyn Scorer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// The scores of a scorer that is made of no others, each with what it follows from.
+fn leaves<S: Scorer + ?Sized>(
+    scorer: &S,
+    items: &[ContextItem],
+    note: impl Fn(&ContextItem) -> Option<String>,
+) -> Vec<ScoreParts> {
+    let mut scores = vec![0.0; items.len()];
+    scorer.score_all(items, &mut scores);
+    let leaf = |(item, score): (&ContextItem, f64)| ScoreParts {
+        note: note(item),
+        ..ScoreParts::new(scorer.name(), score)
+    };
+    items.iter().zip(scores).map(leaf).collect()
 }

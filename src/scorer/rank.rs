@@ -2,8 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::explained::leaves;
-use super::{ScoreParts, Scorer};
+use super::{ScoreParts, Scorer, leaves};
 use crate::model::ContextItem;
 
 /// Scores newer items higher: the share of the other timestamped items that are strictly older.

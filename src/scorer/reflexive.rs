@@ -1,7 +1,6 @@
 //! Passes the caller's own relevance signal through.
 
-use super::explained::leaves;
-use super::{ScoreParts, Scorer, ScorerFacts};
+use super::{ScoreParts, Scorer, ScorerFacts, leaves};
 use crate::model::ContextItem;
 
 /// The item's `futureRelevanceHint`, clamped to `[0.0, 1.0]`; 0.0 when absent or not finite.

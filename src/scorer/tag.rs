@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::explained::leaves;
-use super::{ScoreParts, Scorer, ScorerFacts};
+use super::{ScoreParts, Scorer, ScorerFacts, leaves};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::ContextItem;

@@ -89,6 +89,7 @@ mod item;
 mod kept;
 mod reach;
 mod room;
+mod totals;
 
 use std::fmt;
 

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 #[cfg(feature = "tiktoken")]
-use super::BpeCounter;
-use super::{ClaudeTokenizer, Encoding, HeuristicCounter, TokenCounter};
+use super::{BpeCounter, Encoding};
+use super::{HeuristicCounter, TokenCounter};
 use crate::text_cache::TextCache;
 
 /// Counts each text once, for as long as the text is in use.
@@ -97,26 +97,6 @@ impl<C: TokenCounter> fmt::Debug for CachedCounter<C> {
 
 static ESTIMATE: LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
     LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
-
-/// The process's counter for a model: exact where feature `tiktoken` is on and the model's encoding
-/// is known, an estimate otherwise, for Claude's models times [what they need more](ClaudeTokenizer).
-///
-/// ```
-/// use cupel::tokens::counter_for_model;
-///
-/// assert_eq!(counter_for_model("some-other-model").name(), "heuristic");
-/// assert_eq!(counter_for_model("claude-haiku-4-5").name(), "claude estimate");
-/// # #[cfg(feature = "tiktoken")]
-/// assert_eq!(counter_for_model("openai/gpt-4o").name(), "o200k_base");
-/// ```
-#[must_use]
-pub fn counter_for_model(model: &str) -> Arc<dyn TokenCounter> {
-    match Encoding::for_model(model) {
-        #[cfg(feature = "tiktoken")]
-        Ok(encoding) => shared_counter(encoding),
-        _ => ClaudeTokenizer::of_model(model).map_or_else(estimate, ClaudeTokenizer::counter),
-    }
-}
 
 /// The process's estimate.
 pub(super) fn estimate() -> Arc<dyn TokenCounter> {

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use cupel::TraceCollector;
 use cupel::gather::GatherReport;
-use cupel::layer::{CallObserver, CallStart, ContextError, Selection};
+use cupel::layer::{CallObserver, CallStart, ContextError, Selection, SelectionHook};
 use opentelemetry::Context;
 
 use crate::call_spans::CallSpans;
@@ -61,6 +61,18 @@ impl Call {
 }
 
 /// A call that came to no end of its own was cut off: by a panic, or by whoever dropped it.
+impl SelectionHook for CupelOtel {
+    /// The collector hears everything a report would say.
+    fn wants_selection(&self) -> bool {
+        false
+    }
+
+    fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
+        let call = Call::begin(self, call)?;
+        Some(Box::new(call))
+    }
+}
+
 impl Drop for Call {
     fn drop(&mut self) {
         if !self.ended {

@@ -1,9 +1,7 @@
 //! The hook: every call through a layer as a tree of spans, and its numbers.
 
-use cupel::layer::{CallObserver, CallStart, SelectionHook};
 use opentelemetry::trace::{Span, Tracer, TracerProvider};
 
-use crate::call::Call;
 use crate::tracers::Tracers;
 use crate::{CupelMetrics, CupelVerbosity};
 
@@ -60,17 +58,5 @@ impl CupelOtel {
     {
         self.tracers = Tracers::of(provider);
         self
-    }
-}
-
-impl SelectionHook for CupelOtel {
-    /// The collector hears everything a report would say.
-    fn wants_selection(&self) -> bool {
-        false
-    }
-
-    fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
-        let call = Call::begin(self, call)?;
-        Some(Box::new(call))
     }
 }

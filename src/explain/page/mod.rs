@@ -62,6 +62,13 @@ enum Assets {
     Linked { style: String, script: String },
 }
 
+impl Explanation {
+    /// The HTML file.
+    pub fn page(&self) -> Page<'_> {
+        Page::new(self)
+    }
+}
+
 impl<'a> Page<'a> {
     /// How many characters of a text are shown unless set.
     pub const TEXT_LIMIT: usize = 20_000;

@@ -79,6 +79,13 @@ const ALL_SECTIONS: [Section; 8] = [
     Section::Stages,
 ];
 
+impl Explanation {
+    /// The text for a terminal.
+    pub fn text(&self) -> Text<'_> {
+        Text::new(self)
+    }
+}
+
 impl<'a> Text<'a> {
     /// The number of columns unless set.
     pub const WIDTH: usize = 100;

@@ -121,14 +121,14 @@ pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 #[non_exhaustive]
 pub struct PolicySpec {
     /// How items are scored.
-    #[serde(flatten, serialize_with = "policy::write_scorer")]
+    #[serde(flatten, serialize_with = "scorer::write_scorer")]
     pub scorer: ScorerSpec,
     /// How the budget is filled.
     pub slicer: SlicerSpec,
     /// How the selection is ordered.
     pub placer: PlacerSpec,
     /// What happens when the selection exceeds the target.
-    #[serde(serialize_with = "policy::lower_case")]
+    #[serde(serialize_with = "values::lower_case")]
     pub overflow: OverflowStrategy,
     /// Whether items with equal content are reduced to the best one.
     pub deduplication: bool,

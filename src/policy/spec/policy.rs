@@ -1,9 +1,7 @@
 //! A policy's own keys: read, written, turned into a policy, and back.
 
 use std::any::Any;
-use std::fmt;
 
-use serde::Serializer;
 use serde::de::{Deserialize, Deserializer, Error};
 
 use super::convert::Convert;
@@ -164,22 +162,3 @@ macro_rules! deserialize {
 }
 
 deserialize!(ScorerSpec, SlicerSpec, PlacerSpec);
-
-/// A weighted average is written as the policy's own list.
-pub(super) fn write_scorer<S: Serializer>(
-    scorer: &ScorerSpec,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match scorer {
-        ScorerSpec::Composite { scorers } => serializer.collect_map([("scorers", scorers)]),
-        scorer => serializer.collect_map([("scorer", scorer)]),
-    }
-}
-
-/// Words are written in lower case.
-pub(super) fn lower_case<S: Serializer>(
-    word: &impl fmt::Debug,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format!("{word:?}").to_ascii_lowercase())
-}

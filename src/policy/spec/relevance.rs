@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::convert::Convert;
 use super::parts::{parts, setting};
-use super::policy::write_scorer;
+use super::scorer::write_scorer;
 use super::{ScorerSpec, SlicerSpec};
 use crate::config::{Fields, FromTree, Path};
 use crate::policy::Relevance;

@@ -288,3 +288,14 @@ impl ScorerSpec {
         })
     }
 }
+
+/// A weighted average is written as the policy's own list.
+pub(super) fn write_scorer<S: serde::Serializer>(
+    scorer: &ScorerSpec,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match scorer {
+        ScorerSpec::Composite { scorers } => serializer.collect_map([("scorers", scorers)]),
+        scorer => serializer.collect_map([("scorer", scorer)]),
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::convert::Convert;
 use super::nested::{Nested, Part};
 use super::parts::{parts, setting, table};
-use super::policy::lower_case;
+use super::values::lower_case;
 use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
 use crate::slicer::{

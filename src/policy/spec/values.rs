@@ -36,3 +36,11 @@ impl FromTree for ContextKind {
 impl Key for ContextKind {
     const TWICE: &'static str = " (kinds ignore case)";
 }
+
+/// Words are written in lower case.
+pub(super) fn lower_case<S: serde::Serializer>(
+    word: &impl std::fmt::Debug,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format!("{word:?}").to_ascii_lowercase())
+}

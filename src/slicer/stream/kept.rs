@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::item::{Key, StreamItem, StreamOrder};
-use super::reach::Totals;
+use super::totals::Totals;
 use crate::order;
 
 /// A run is split beyond this many items. Adding it up again is most of the cost of an insertion,
