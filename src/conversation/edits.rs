@@ -58,7 +58,6 @@ impl Edits {
     }
 
     /// The messages of the conversation as they were read.
-    #[must_use]
     pub fn messages(&self) -> &[Message] {
         self.conversation.as_ref().map_or(&[], |conversation| conversation.messages())
     }

@@ -212,7 +212,6 @@ impl Conversation {
     }
 
     /// The messages, in their order.
-    #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }

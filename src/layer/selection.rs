@@ -21,7 +21,7 @@ pub struct Selection {
     /// Tokens that were not up for selection.
     pub fixed_tokens: i64,
     /// How many parts of the request were [refused](super::Refused) or
-    /// [withdrawn](super::ContextAdapter::withdrawn); the report lists them among the excluded
+    /// [withdrawn](super::Split::needs); the report lists them among the excluded
     /// ones.
     pub refused: usize,
     /// What is in the request that is sent.

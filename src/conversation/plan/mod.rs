@@ -21,9 +21,9 @@
 //! replies to, then the oldest steps of the exchange. The question and the newest result are always
 //! there.
 //!
-//! Planning has three steps and no call-backs: [`decide`](Conversation::decide) says what is sent,
+//! Planning has three steps and no call-backs: [`decide`](super::Conversation::decide) says what is sent,
 //! [`Draft::task`] what still has to be judged, and [`Draft::finish`] takes the verdict.
-//! [`Conversation::plan`] does all three at once:
+//! [`Conversation::plan`](super::Conversation::plan) does all three at once:
 //!
 //! ```
 //! use cupel::conversation::plan::{Part, Turn};
