@@ -46,6 +46,5 @@ pub use edits::{Edits, QuotationEdit};
 pub use message::{Message, Role};
 pub use rules::{Answers, Exchanges, Rules};
 pub use texts::{MessageTexts, Texts};
-#[cfg_attr(not(feature = "layer"), allow(unused_imports))] // only the layer needs it
 pub(crate) use units::withdrawn;
 pub use units::{Arranged, Conversation, PartTokens, QuotableDocument};

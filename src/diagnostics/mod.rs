@@ -43,7 +43,6 @@ mod collector;
 mod event;
 mod report;
 pub(crate) mod spans;
-mod watchers;
 
 pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
@@ -51,4 +50,3 @@ pub use collector::{
 };
 pub use event::{OverflowEvent, PipelineStage, TraceEvent};
 pub use report::{ExcludedItem, IncludedItem, ItemDetails, SelectionReport};
-pub(crate) use watchers::{Watchers, tell};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::chosen::{Chosen, NotSelected, SourceNotes};
 use super::source::{FailurePolicy, Source};
-use crate::diagnostics::{NullTraceCollector, Watchers};
+use super::watchers::Watchers;
+use crate::diagnostics::NullTraceCollector;
 use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, Placed};
 use crate::pipeline::Pipeline;
 use crate::slicer::StreamBounds;

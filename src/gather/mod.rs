@@ -55,6 +55,7 @@ mod spans;
 mod stream;
 mod streaming;
 mod time_slice;
+mod watchers;
 
 pub(crate) use arrivals::{Arrivals, Intake};
 pub use async_judge::{AsyncJudge, WaitingJudge};
@@ -70,6 +71,8 @@ pub(crate) use run::{Gather, GatherError};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub use streaming::Snapshot;
 pub(crate) use streaming::{ProgressHook, Streaming, StreamingMode};
+
+pub(crate) use watchers::{Watchers, tell};
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.
 pub use tower::BoxError;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::diagnostics::{TraceCollector, Watchers};
+use crate::diagnostics::TraceCollector;
+use crate::gather::Watchers;
 use crate::gather::{Arrivals, Candidates, Chosen, LearnedCost, NotSelected, SourceFacts};
 use crate::model::{ContextBudget, Refused};
 use crate::pipeline::Pipeline;

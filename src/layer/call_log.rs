@@ -8,10 +8,9 @@ use tracing::Span;
 
 use super::{CallObserver, CallStart, ContextError, Selection, SelectionHook, spans};
 use crate::diagnostics::spans::record_failure;
-use crate::diagnostics::{
-    DiagnosticTraceCollector, SelectionReport, TraceDetailLevel, Watchers, tell,
-};
+use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
 use crate::gather::GatherReport;
+use crate::gather::{Watchers, tell};
 
 /// Everybody who is told about one call.
 pub(super) struct CallLog {

@@ -1,10 +1,10 @@
 //! Several collectors that watch one run of the pipeline, as one.
 
-use super::{
+use crate::caught::caught;
+use crate::diagnostics::{
     DiagnosticTraceCollector, ExcludedItem, IncludedItem, PipelineStage, SelectionReport,
     TraceCollector, TraceDetailLevel, TraceEvent, spans,
 };
-use crate::caught::caught;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, CountRequirementShortfall};
 
