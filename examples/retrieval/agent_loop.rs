@@ -156,7 +156,6 @@ fn docs(index: Arc<DocsIndex>) -> Source<JsonBody> {
     .default_kind(ContextKind::document())
     .default_source(ContextSource::rag())
     .deadline(PATIENCE)
-    .optional()
 }
 
 fn is_broken_pipe(error: &BoxError) -> bool {

@@ -93,16 +93,32 @@ pub(crate) fn selected(summary: impl FnOnce() -> Summary) {
     }
 }
 
+/// Whether anybody listens to how many items a stage left out.
+pub(crate) fn counts_enabled() -> bool {
+    tracing::enabled!(target: TARGET, Level::DEBUG)
+}
+
 /// Whether anybody listens to events about single items.
 pub(crate) fn items_enabled() -> bool {
-    tracing::enabled!(target: TARGET, Level::DEBUG)
+    tracing::enabled!(target: TARGET, Level::TRACE)
+}
+
+/// Number of items that a stage left out.
+pub(crate) fn stage_exclusions(stage: &PipelineStage, items: usize) {
+    tracing::event!(
+        name: "cupel.exclusions",
+        target: TARGET,
+        Level::DEBUG,
+        cupel.stage.name = stage.name().to_ascii_lowercase(),
+        cupel.exclusion.count = items as i64,
+    );
 }
 
 pub(crate) fn excluded(excluded: &ExcludedItem) {
     tracing::event!(
         name: "cupel.exclusion",
         target: TARGET,
-        Level::DEBUG,
+        Level::TRACE,
         cupel.exclusion.reason = excluded.reason.label(),
         cupel.exclusion.item_kind = excluded.item.kind().label(),
         cupel.exclusion.item_tokens = excluded.item.tokens(),

@@ -65,7 +65,8 @@ impl<K: Eq + Hash> ConversationStore<K> {
         all.remove(conversation).unwrap_or_default()
     }
 
-    /// A source that gives each request the items of its conversation.
+    /// A source that gives each request the items of its conversation. It is
+    /// [required](Source::required): without its conversation, a request is another one.
     pub fn source<Req>(
         &self,
         name: impl Into<Arc<str>>,
@@ -79,6 +80,7 @@ impl<K: Eq + Hash> ConversationStore<K> {
             let items = store.items(&conversation_of(request));
             Box::pin(stream::iter(items.into_iter().map(Ok)))
         })
+        .required()
     }
 }
 

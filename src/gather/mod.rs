@@ -17,19 +17,26 @@
 //!     stream::iter([ContextItem::new(text, 12)])
 //! })
 //! .deadline(Duration::from_millis(150))
-//! .default_kind(ContextKind::document())
-//! .optional();
+//! .default_kind(ContextKind::document());
 //!
-//! // an async function that returns a list,
+//! // an async function that returns a list, without which the call fails,
 //! let memories: Source<Question> = Source::list("memories", |_: &Question| async {
 //!     Ok::<_, CupelError>(vec![ContextItem::new("prefers short answers", 4)?])
-//! });
+//! })
+//! .required();
 //!
 //! // or a fixed list.
 //! let rules: Source<Question> = Source::items("rules", vec![ContextItem::new("be kind", 2)?]);
 //! # let _ = (rag, memories, rules);
 //! # Ok::<(), CupelError>(())
 //! ```
+//!
+//! Sources are optional: one that fails, panics or is late costs the call nothing but its items, and
+//! what arrived before is used. The report and one warning in the log name it. A
+//! [required](Source::required) source fails the call instead.
+//!
+//! Pinned items of an optional source cannot fail a call either. Those that do not fit lose their pin,
+//! and compete like other items; [`SourceReport::pins_lifted`] counts them.
 //!
 //! Sources are polled inside the future of the call, so dropping the call drops them at once.
 //! A source yields to the others after a batch of items or about a millisecond, so one that is

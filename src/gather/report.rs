@@ -61,7 +61,8 @@ pub struct SourceReport {
     pub outcome: SourceOutcome,
     /// Whether an item broke what the source had promised about its items.
     pub broke_promise: bool,
-    /// Pinned items of an optional source that did not fit the budget and lost their pin.
+    /// Pinned items of an optional source that did not fit the budget and lost their pin. They
+    /// competed like items without one.
     pub pins_lifted: usize,
 }
 

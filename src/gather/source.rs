@@ -37,18 +37,25 @@ where
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailurePolicy {
     /// The call fails with the source's name and cause.
-    #[default]
     Required,
-    /// What arrived is used and the call goes on.
+    /// What arrived is used and the call goes on. Pins that do not fit are lifted.
+    #[default]
     KeepArrived,
-    /// Nothing of the source is used and the call goes on.
+    /// Nothing of the source is used and the call goes on. Pins that do not fit are lifted.
     DiscardOnError,
 }
 
 /// A source of candidates with its name, its limits, and what happens when it fails.
 ///
-/// A source is required, and the call fails when it does, unless it is made
-/// [optional](Self::optional).
+/// A source is optional unless it is made [required](Self::required). What an optional source
+/// delivered before it failed, or before its deadline or the layer's, is used, and the call goes on.
+/// The report says what happened, and the log has one warning with the source's name.
+///
+/// An optional source cannot fail a call with pinned items either. Its pins hold as far as they fit
+/// the budget beside the pins of the request and of required sources, the first ones first. The
+/// others are lifted: such an item competes like one without a pin.
+/// [`SourceReport::pins_lifted`](super::SourceReport::pins_lifted) counts them. Pins of a required
+/// source always hold, and the call fails when they do not fit.
 #[must_use]
 pub struct Source<Req> {
     pub(crate) name: Arc<str>,
@@ -163,12 +170,12 @@ impl<Req> Source<Req> {
         self
     }
 
-    /// Fails the call when this source fails or times out; the default.
+    /// Fails the call when this source fails, times out, or pins more than fits.
     pub fn required(self) -> Self {
         self.on_failure(FailurePolicy::Required)
     }
 
-    /// Uses what arrived when this source fails or times out.
+    /// Uses what arrived when this source fails or times out; the default.
     pub fn optional(self) -> Self {
         self.on_failure(FailurePolicy::KeepArrived)
     }

@@ -1,6 +1,6 @@
 //! `tracing` spans of gathering: names, counts and outcomes, never content.
 
-use tracing::{Span, field};
+use tracing::{Level, Span, field};
 
 use super::{JudgeReport, SourceReport};
 use crate::diagnostics::spans::{TARGET, record_failure};
@@ -34,7 +34,19 @@ pub(super) fn record_source(span: &Span, report: &SourceReport) {
     span.record("cupel.source.outcome", report.outcome.name());
     if report.outcome.is_failure() {
         record_failure(span, report.outcome.name());
+        span.in_scope(|| warn(report));
     }
+}
+
+/// One line in the log for a source that failed: its name and outcome.
+fn warn(report: &SourceReport) {
+    tracing::event!(
+        name: "cupel.source.failed",
+        target: TARGET,
+        Level::WARN,
+        cupel.source.name = &*report.name,
+        cupel.source.outcome = report.outcome.name(),
+    );
 }
 
 /// The span around a judge that is waited for, inside the current span.

@@ -15,8 +15,7 @@
 //!     .budget(ContextBudget::builder(100).build()?)
 //!     .source(
 //!         Source::items("notes", vec![ContextItem::new("the office closes at six", 6)?])
-//!             .deadline(Duration::from_millis(50))
-//!             .optional(),
+//!             .deadline(Duration::from_millis(50)),
 //!     )
 //!     .build()?;
 //! let model = service_fn(|request: ContextRequest<&'static str>| async move {

@@ -23,6 +23,8 @@ pub(super) struct Observer<'c, C: ?Sized> {
     item_events: bool,
     tracing: bool,
     tracing_items: bool,
+    /// Items left out in the stage under way; none when nobody logs their number.
+    left_out: Option<usize>,
     /// None when nobody wants to know how scores came about.
     score_parts: Option<AllParts>,
 }
@@ -65,6 +67,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             score_parts: (recording && collector.wants_score_parts()).then(HashMap::default),
             tracing: true,
             tracing_items: spans::items_enabled(),
+            left_out: spans::counts_enabled().then_some(0),
             collector,
         }
     }
@@ -78,6 +81,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             item_events: false,
             tracing: false,
             tracing_items: false,
+            left_out: None,
             score_parts: None,
             collector,
         }
@@ -93,8 +97,13 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    /// Whether anybody wants to know about single items.
+    /// Whether anybody wants to know about single items, or how many were left out.
     pub(super) fn wants_items(&self) -> bool {
+        self.left_out.is_some() || self.shows_items()
+    }
+
+    /// Whether anybody wants to know about single items.
+    fn shows_items(&self) -> bool {
         self.items || self.item_events || self.tracing_items
     }
 
@@ -102,6 +111,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         if self.recording {
             self.collector.begin_stage(&stage, items_in);
         }
+        self.left_out = self.left_out.map(|_| 0);
         Running {
             span: if self.tracing { spans::stage(&stage, items_in) } else { Span::none() }
                 .entered(),
@@ -125,6 +135,9 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     ) {
         running.completed = true;
         spans::record_items_out(&running.span, items_out);
+        if let Some(left_out) = self.left_out {
+            spans::stage_exclusions(&running.stage, left_out);
+        }
         if let Some((started_at, started)) = running.started {
             let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
             self.collector.record_stage_event(TraceEvent {
@@ -183,6 +196,10 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         scored: ScoredItem<'_>,
         reason: ExclusionReason,
     ) {
+        self.left_out = self.left_out.map(|count| count + 1);
+        if !self.shows_items() {
+            return;
+        }
         let details = self.details(scored);
         let excluded =
             ExcludedItem { item: scored.item().clone(), score: scored.score(), reason, details };
@@ -199,6 +216,9 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
     }
 
     pub(super) fn included(&mut self, scored: ScoredItem<'_>) {
+        if !self.shows_items() {
+            return;
+        }
         let reason = match scored.item() {
             item if item.pinned() => InclusionReason::Pinned,
             item if item.tokens() == 0 => InclusionReason::ZeroToken,

@@ -6,7 +6,9 @@ use cupel::ContextItem;
 use cupel::gather::{ConversationStore, Source, SourceOutcome};
 use tower::{Layer, Service, ServiceExt};
 
-use crate::common::{Echo, Request, call, item, layer_with, numbered, report, request};
+use crate::common::{
+    Echo, Request, call, context_error, item, layer_with, numbered, report, request,
+};
 
 fn by_model(store: &ConversationStore) -> Source<Request> {
     store.source("history", |request: &Request| request.payload.to_owned())
@@ -33,6 +35,14 @@ async fn a_conversation_that_has_not_begun_is_empty_and_no_failure() {
     let (sent, selection) = report(layer_with([by_model(&store)]), request()).await.unwrap();
     assert!(sent.is_empty());
     assert_eq!(selection.gather.source("history").unwrap().outcome, SourceOutcome::Completed);
+}
+
+#[tokio::test]
+async fn a_conversation_that_cannot_be_given_fails_the_call() {
+    let store: ConversationStore<String> = ConversationStore::new();
+    let nameless = store.source("history", |_: &Request| panic!("no name"));
+    let error = context_error(report(layer_with([nameless]), request()).await);
+    assert_eq!(error.to_string(), "required source \"history\" panicked: no name");
 }
 
 #[tokio::test]

@@ -103,14 +103,14 @@ async fn without_a_setting_the_deadline_of_all_sources_is_two_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_required_source_that_is_late_fails_the_call_by_name() {
     let start = Instant::now();
-    let own = layer_with([every("rag", ms(10), 10).deadline(ms(15))]);
+    let own = layer_with([every("rag", ms(10), 10).deadline(ms(15)).required()]);
     let error = context_error(report(own, request()).await);
     assert_eq!(start.elapsed(), ms(15));
     assert_eq!(error.to_string(), "required source \"rag\" timed out");
     assert!(matches!(error, ContextError::Source { outcome: SourceOutcome::TimedOut, .. }));
 
     let start = Instant::now();
-    let overall = layer_with([hanging("rag")]).gather_deadline(ms(70));
+    let overall = layer_with([hanging("rag").required()]).gather_deadline(ms(70));
     let error = context_error(report(overall, request()).await);
     assert_eq!(start.elapsed(), ms(70));
     assert_eq!(error.to_string(), "required source \"rag\" timed out");
@@ -119,7 +119,7 @@ async fn a_required_source_that_is_late_fails_the_call_by_name() {
 #[tokio::test(start_paused = true)]
 async fn when_time_is_up_every_source_that_is_not_done_has_timed_out() {
     let hook = Recorder::default();
-    let sources = [every("done", ms(1), 1), hanging("rag"), hanging("web").optional()];
+    let sources = [every("done", ms(1), 1), hanging("rag").required(), hanging("web")];
     let layer = layer_with(sources).gather_deadline(ms(70)).hook(hook.clone()).build().unwrap();
     let error = context_error(call(&mut layer.layer(Echo::default()), request()).await);
     assert_eq!(error.to_string(), "required source \"rag\" timed out");
@@ -141,7 +141,7 @@ async fn timed_out_and_empty_are_not_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_required_source_is_no_failure() {
-    let empty = Source::items("empty", Vec::new());
+    let empty = Source::items("empty", Vec::new()).required();
     assert!(report(layer_with([empty]), request()).await.unwrap().0.is_empty());
 }
 

@@ -79,7 +79,7 @@ async fn a_source_that_is_always_ready_is_cut_off_at_the_deadline_of_all() {
         let endless = selection.gather.source("endless").unwrap();
         assert_eq!((&endless.outcome, endless.elapsed), (&SourceOutcome::TimedOut, ms(20)));
 
-        let required = layer_with([source(&count)]).gather_deadline(ms(20));
+        let required = layer_with([source(&count).required()]).gather_deadline(ms(20));
         let error = context_error(report(required, request()).await);
         assert_eq!(error.to_string(), "required source \"endless\" timed out");
         clockwork.abort();
@@ -134,7 +134,7 @@ async fn a_source_that_yields_and_then_hangs_is_cut_off_with_what_it_yielded() {
     };
     let (sent, _) = report(layer_with([source().optional()]), request()).await.unwrap();
     assert_eq!(sent, ["one"]);
-    let error = context_error(report(layer_with([source()]), request()).await);
+    let error = context_error(report(layer_with([source().required()]), request()).await);
     assert_eq!(error.to_string(), "required source \"hanging\" timed out");
 }
 

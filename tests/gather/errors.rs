@@ -50,7 +50,7 @@ fn failing_midway(asked_for: &Arc<AtomicUsize>) -> Source<Request> {
 async fn a_required_source_fails_the_call_with_its_name_and_cause() {
     let model = Echo::default();
     let asked_for = Arc::default();
-    let layer = layer_with([failing_midway(&asked_for)]).build().unwrap();
+    let layer = layer_with([failing_midway(&asked_for).required()]).build().unwrap();
     let outcome = call(&mut layer.layer(model.clone()), request()).await;
     let Err(error) = outcome else { panic!("the call went through") };
     assert_eq!(error.to_string(), "required source \"rag\" failed: search failed");
@@ -120,13 +120,46 @@ async fn a_source_to_be_discarded_keeps_what_arrived_before_its_deadline() {
 #[tokio::test]
 async fn the_last_policy_set_counts() {
     let broken = || Source::list("rag", |_: &Request| ready(Err::<Vec<_>, _>("gone")));
-    let required = [broken(), broken().optional().required()];
+    let required = [broken().required(), broken().optional().required()];
     for source in required {
         assert!(report(layer_with([source]), request()).await.is_err());
     }
     for policy in [FailurePolicy::KeepArrived, FailurePolicy::DiscardOnError] {
         let source = broken().on_failure(policy);
         assert!(report(layer_with([source]), request()).await.is_ok());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_without_a_policy_that_fails_panics_or_hangs_does_not_fail_the_call() {
+    let sources = || {
+        [
+            failing_midway(&Arc::default()),
+            Source::list("panics", |_: &Request| async {
+                if true {
+                    panic!("no index");
+                }
+                Ok::<Vec<_>, &str>(Vec::new())
+            }),
+            Source::stream("hangs", |_: &Request| {
+                stream::iter([Ok::<_, &str>(item("late", 1))]).chain(stream::pending())
+            }),
+        ]
+    };
+    let asked = || request().item(item("own", 1));
+    let start = tokio::time::Instant::now();
+    let (sent, selection) = report(layer_with(sources()), asked()).await.unwrap();
+    assert_eq!(sent, ["own", "hit 0", "hit 1", "late"]);
+    // The deadline of all sources, because nobody set another.
+    assert_eq!(start.elapsed(), crate::common::ms(2_000));
+    let outcomes: Vec<_> = selection.gather.sources.iter().map(|s| s.outcome.name()).collect();
+    assert_eq!(outcomes, ["failed", "panicked", "timed_out"]);
+    assert_eq!(FailurePolicy::default(), FailurePolicy::KeepArrived);
+
+    for source in sources() {
+        let required = layer_with([source.required()]);
+        let error = context_error(report(required, asked()).await);
+        assert!(matches!(error, ContextError::Source { .. }), "{error}");
     }
 }
 
@@ -151,7 +184,7 @@ async fn sources_that_another_ones_failure_cut_short_are_abandoned() {
     let begun = Source::stream("begun", |_: &Request| {
         stream::iter([Ok::<_, &str>(item("hit", 1))]).chain(stream::pending())
     });
-    let layer = layer_with([begun, broken]).hook(hook.clone()).build().unwrap();
+    let layer = layer_with([begun, broken.required()]).hook(hook.clone()).build().unwrap();
     call(&mut layer.layer(Echo::default()), request()).await.unwrap_err();
     let failures = hook.failures.lock().unwrap();
     let begun = failures[0].1.source("begun").unwrap();
@@ -169,6 +202,7 @@ async fn of_two_required_failures_the_first_to_happen_is_told() {
             tokio::time::sleep(delay).await;
             Err::<Vec<_>, _>("gone")
         })
+        .required()
     };
     tokio::time::pause();
     let sources =

@@ -24,7 +24,7 @@ fn counting(count: usize, asked_for: &Arc<AtomicUsize>) -> Source<Request> {
 #[tokio::test]
 async fn no_more_than_the_limit_is_asked_for() {
     let asked_for = Arc::default();
-    let rag = counting(100, &asked_for).limit(3);
+    let rag = counting(100, &asked_for).limit(3).required();
     let (sent, selection) = report(layer_with([rag]), request()).await.unwrap();
     assert_eq!(sent, ["hit 0", "hit 1", "hit 2"]);
     assert_eq!(asked_for.load(Ordering::SeqCst), 3);

@@ -87,7 +87,7 @@ async fn a_required_source_that_panics_fails_the_call_with_its_name_and_message(
         (when_awaited(), "no message"),
     ];
     for (source, message) in cases {
-        let error = context_error(report(layer_with([source]), request()).await);
+        let error = context_error(report(layer_with([source.required()]), request()).await);
         assert_eq!(error.to_string(), format!("required source \"rag\" panicked: {message}"));
         let ContextError::Source { outcome, cause, .. } = error else { panic!("another error") };
         assert_eq!(outcome, SourceOutcome::Panicked { message: message.to_owned() });
@@ -150,7 +150,7 @@ async fn a_source_that_panics_when_dropped_may_be_dropped_at_any_time() {
     assert_eq!(sent, ["row"]);
 
     let broken = Source::list("other", |_: &Request| async { Err::<Vec<_>, _>("gone") });
-    let sources = [when_dropped(one_item_then_nothing), broken];
+    let sources = [when_dropped(one_item_then_nothing), broken.required()];
     let error = context_error(report(layer_with(sources), request()).await);
     assert_eq!(error.to_string(), "required source \"other\" failed: gone");
 }
@@ -174,7 +174,7 @@ async fn an_error_that_panics_when_shown_is_a_panic_of_its_source() {
             Err::<Vec<ContextItem>, BoxError>(Box::new(Unspeakable))
         })
     };
-    let error = context_error(report(layer_with([broken()]), request()).await);
+    let error = context_error(report(layer_with([broken().required()]), request()).await);
     assert_eq!(error.to_string(), "required source \"rag\" panicked: no words");
     let (_, selection) = report(layer_with([broken().optional()]), request()).await.unwrap();
     assert_eq!(selection.gather.source("rag").unwrap().outcome.name(), "panicked");

@@ -60,9 +60,19 @@ async fn an_item_that_lost_its_pin_can_still_be_chosen() {
 }
 
 #[tokio::test]
+async fn pins_of_a_source_without_a_policy_are_lifted_and_the_explanation_says_so() {
+    let source = notes([pinned("rule", 60), pinned("hint", 50)]);
+    let (sent, selection) =
+        report(layer_with([source]).budget(budget(100)), request()).await.unwrap();
+    assert_eq!(sent, ["rule"]);
+    assert_eq!(selection.gather.source("notes").unwrap().pins_lifted, 1);
+    assert_eq!(selection.explain().sources[0].detail.as_deref(), Some("1 pins lifted"));
+}
+
+#[tokio::test]
 async fn pins_of_required_sources_go_before_those_of_optional_ones() {
     let optional = Source::items("optional", [pinned("nice to have", 50)]).optional();
-    let required = Source::items("required", [pinned("must have", 60)]);
+    let required = Source::items("required", [pinned("must have", 60)]).required();
     let layer = layer_with([optional, required]).budget(budget(100));
     let (sent, selection) = report(layer, request()).await.unwrap();
     assert_eq!(sent, ["must have"]);
@@ -71,7 +81,7 @@ async fn pins_of_required_sources_go_before_those_of_optional_ones() {
 
 #[tokio::test]
 async fn pins_of_a_required_source_that_do_not_fit_fail_the_call() {
-    let layer = layer_with([notes([pinned("rule", 101)])]).budget(budget(100));
+    let layer = layer_with([notes([pinned("rule", 101)]).required()]).budget(budget(100));
     let error = context_error(report(layer, request()).await);
     assert!(matches!(
         error,

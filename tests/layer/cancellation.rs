@@ -155,7 +155,7 @@ async fn a_required_source_that_fails_ends_the_others_at_once() {
     let seen = Arc::default();
     // The hook's own handle is not a source.
     let hook = AtFailure(Alive(Arc::clone(&alive.0)), Arc::clone(&seen));
-    let layer = layer_with(alive.endless()).source(failing).hook(hook).build().unwrap();
+    let layer = layer_with(alive.endless()).source(failing.required()).hook(hook).build().unwrap();
     let mut service = layer.layer(Echo::default());
     let mut call = pin!(service.ready().await.unwrap().call(request()));
     assert!(call.as_mut().await.is_err());

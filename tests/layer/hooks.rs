@@ -18,7 +18,7 @@ fn rag() -> Source<Request> {
 }
 
 fn broken() -> Source<Request> {
-    Source::list("broken", |_: &Request| ready(Err::<Vec<_>, _>("no index")))
+    Source::list("broken", |_: &Request| ready(Err::<Vec<_>, _>("no index"))).required()
 }
 
 #[tokio::test]

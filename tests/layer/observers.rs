@@ -214,7 +214,7 @@ async fn a_streaming_layer_has_its_observers_too() {
 #[tokio::test]
 async fn an_observer_is_told_why_there_is_no_selection() {
     let broken = Source::list("broken", |_: &Request| ready(Err::<Vec<_>, _>("no index")));
-    let heard = lines_of(Log::default(), layer_with([broken]), request()).await;
+    let heard = lines_of(Log::default(), layer_with([broken.required()]), request()).await;
     let failed = "failed: required source \"broken\" failed: no index; 1 sources";
     assert_eq!(heard, ["observe", failed]);
 

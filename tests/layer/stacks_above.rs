@@ -87,7 +87,7 @@ async fn a_buffer_passes_the_layers_own_error_on() {
     let broken = Source::list("rag", |_: &Request| ready(Err::<Vec<_>, _>("index is gone")));
     let service = ServiceBuilder::new()
         .buffer(1)
-        .layer(layer_with([broken]).build().unwrap())
+        .layer(layer_with([broken.required()]).build().unwrap())
         .service(Echo::default());
     let error: BoxError = service.oneshot(request()).await.unwrap_err();
     let error = error.downcast::<Error<Infallible>>().unwrap();
@@ -132,7 +132,7 @@ async fn a_retry_gathers_again() {
     let model = Echo::default();
     let service = ServiceBuilder::new()
         .layer(RetryLayer::new(RetrySources { left: 5 }))
-        .layer(layer_with([flaky]).build().unwrap())
+        .layer(layer_with([flaky.required()]).build().unwrap())
         .service(model.clone());
     assert_eq!(
         service.oneshot(request().item(item("asked", 1))).await.unwrap(),

@@ -62,7 +62,7 @@ async fn a_call_that_fails_or_is_dropped_gives_its_place_back() {
         }
     });
     let mut service = ServiceBuilder::new()
-        .layer(layer_with([hanging]).build().unwrap())
+        .layer(layer_with([hanging.required()]).build().unwrap())
         .layer(ConcurrencyLimitLayer::new(1))
         .service(Echo::default());
 
@@ -79,7 +79,7 @@ async fn a_call_that_fails_or_is_dropped_gives_its_place_back() {
 async fn a_failed_call_gives_its_place_back_before_its_future_is_dropped() {
     let broken = Source::list("rag", |_: &Request| ready(Err::<Vec<_>, _>("broken")));
     let mut service = ServiceBuilder::new()
-        .layer(layer_with([broken]).build().unwrap())
+        .layer(layer_with([broken.required()]).build().unwrap())
         .layer(ConcurrencyLimitLayer::new(1))
         .service(Echo::default());
     let mut failed = std::pin::pin!(service.ready().await.unwrap().call(request()));

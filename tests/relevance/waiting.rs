@@ -353,7 +353,7 @@ async fn a_call_that_fails_or_is_dropped_lets_go_of_it() {
     let broken = Source::list("rag", |_: &Request| async { Err::<Vec<ContextItem>, _>("broken") });
     let judge = Arc::new(model(Does::Never));
     let layer = layer(40).waiting_judge(WaitingJudge::new(Arc::clone(&judge)));
-    let layer = layer.source(broken).hook(Note(Arc::clone(&seen))).build().unwrap();
+    let layer = layer.source(broken.required()).hook(Note(Arc::clone(&seen))).build().unwrap();
     let echo = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
     let mut service = ServiceBuilder::new().layer(layer).service(echo);
     service.ready().await.unwrap().call(talk()).await.unwrap_err();

@@ -82,7 +82,9 @@ fn builder(case: &Case, streaming: bool) -> CupelLayerBuilder<Request, Recountin
         .budget(budget)
         .select_while_gathering(streaming);
     for (number, items) in case.sources.iter().enumerate() {
-        builder = builder.source(timetable(&format!("source {number}"), items.clone()));
+        let source = timetable(&format!("source {number}"), items.clone());
+        // Pins of every second source may be lifted.
+        builder = builder.source(if number % 2 == 0 { source.required() } else { source });
     }
     builder
 }
@@ -147,7 +149,7 @@ async fn an_optional_pin_makes_room_for_a_required_one_that_comes_later() {
         layer(100)
             .select_while_gathering(streaming)
             .source(timetable("memory", vec![(0, pinned("nice to have", 50))]).optional())
-            .source(timetable("rules", vec![(10, pinned("must have", 60))]))
+            .source(timetable("rules", vec![(10, pinned("must have", 60))]).required())
     };
     let (batch, _) = send(builder(false), ContextRequest::new(())).await.unwrap();
     let (stream, report) = send(builder(true), ContextRequest::new(())).await.unwrap();

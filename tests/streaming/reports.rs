@@ -72,15 +72,18 @@ async fn a_watcher_sees_the_selection_change_and_nothing_else() {
             let contents = snapshot.selected.iter().map(|item| item.content().to_owned());
             log.lock().unwrap().push(contents.collect());
         })
-        .source(timetable(
-            "rag",
-            vec![
-                (10, item("good", 20, 0.5)),
-                (10, item("hopeless", 25, 0.1)), // changes nothing
-                (10, item("better", 20, 0.9)),
-                (10, pinned("late pin", 10)),
-            ],
-        ));
+        .source(
+            timetable(
+                "rag",
+                vec![
+                    (10, item("good", 20, 0.5)),
+                    (10, item("hopeless", 25, 0.1)), // changes nothing
+                    (10, item("better", 20, 0.9)),
+                    (10, pinned("late pin", 10)),
+                ],
+            )
+            .required(),
+        );
     send(builder, ContextRequest::new(()).item(pinned("pin", 5))).await.unwrap();
     let expected: [&[&str]; 4] =
         [&["pin"], &["pin", "good"], &["pin", "better"], &["pin", "late pin"]];

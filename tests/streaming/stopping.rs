@@ -112,7 +112,7 @@ async fn a_required_source_that_hangs_fails_the_call_by_name() {
     let builder = layer(100)
         .select_while_gathering(true)
         .gather_deadline(ms(50))
-        .source(hanging("db", vec![]));
+        .source(hanging("db", vec![]).required());
     let error = send(builder, ContextRequest::new(())).await.unwrap_err();
     assert_eq!(error.to_string(), "required source \"db\" timed out");
 }

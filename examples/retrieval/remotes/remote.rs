@@ -121,8 +121,7 @@ impl Remote {
         });
         let source = source
             .default_kind(ContextKind::document())
-            .default_source(ContextSource::new(self.name)?)
-            .optional();
+            .default_source(ContextSource::new(self.name)?);
         let source = match self.deadline {
             Some(deadline) => source.deadline(deadline),
             None => source,

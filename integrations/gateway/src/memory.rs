@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use cupel::gather::{GatherReport, Source, SourceOutcome};
+use cupel::gather::{GatherReport, Source};
 use cupel_archive::record::{Recorder, Wire};
 use cupel_archive::source::Recall;
 use cupel_archive::{Archive, Conversation};
@@ -120,16 +120,11 @@ impl Memory {
         serde_json::json!({"status": status, "failed_recalls": failed})
     }
 
-    /// Logs and counts a recall that failed.
+    /// Counts a recall that failed. The layer logs it.
     pub(crate) fn note(&self, gathered: &GatherReport) {
-        let why = match gathered.source(NAME).map(|source| &source.outcome) {
-            Some(SourceOutcome::Failed { error }) => error.as_str(),
-            Some(SourceOutcome::Panicked { .. }) => "it panicked",
-            Some(SourceOutcome::TimedOut) => "it took too long",
-            _ => return,
-        };
-        self.failed_recalls.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(why, "nothing was recalled");
+        if gathered.source(NAME).is_some_and(|source| source.outcome.is_failure()) {
+            self.failed_recalls.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// The layer's source: other conversations of the same tenant.
@@ -143,7 +138,6 @@ impl Memory {
             .limit(self.settings.items)
             .deadline(self.settings.deadline)
             .source(NAME)
-            .optional()
     }
 
     /// Archives a call that was answered; what is there already is recognised. An answer that is not

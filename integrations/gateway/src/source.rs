@@ -33,7 +33,7 @@ pub(crate) fn source(retriever: &Retriever, client: &Client) -> Source<CallerBod
         Source::new(retriever.name.as_str(), move |body: &CallerBody| asking.candidates(body))
             .deadline(retriever.deadline)
             .limit(retriever.items);
-    if retriever.required { source.required() } else { source.optional() }
+    if retriever.required { source.required() } else { source }
 }
 
 #[derive(Clone)]

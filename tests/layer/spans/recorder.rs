@@ -11,6 +11,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Registry;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -122,6 +123,14 @@ impl Recorder {
         let recorder = Self::default();
         let guard = tracing::subscriber::set_default(Registry::default().with(recorder.clone()));
         (recorder, guard)
+    }
+
+    /// As [`on_this_thread`](Self::on_this_thread), but nothing beyond a level.
+    pub(crate) fn up_to(level: Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        let recorder = Self::default();
+        let subscriber =
+            Registry::default().with(LevelFilter::from_level(level)).with(recorder.clone());
+        (recorder, tracing::subscriber::set_default(subscriber))
     }
 
     /// Records what all threads do, until the process ends.

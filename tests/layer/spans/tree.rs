@@ -215,7 +215,7 @@ async fn every_outcome_of_a_source_is_on_its_span() {
 async fn a_failed_call_has_no_span_of_a_pipeline_or_a_model() {
     let (recorder, _guard) = Recorder::on_this_thread();
     let failing = Source::list("failing", |_: &Request| ready(Err::<Vec<_>, _>("gone")));
-    let service = layer_with([slow(), failing]).build().unwrap().layer(model!());
+    let service = layer_with([slow(), failing.required()]).build().unwrap().layer(model!());
     service.oneshot(request()).await.unwrap_err();
     let spans = ["cupel.selection", "cupel.gather", "cupel.source", "cupel.source"];
     assert_eq!(recorder.opened(), spans);

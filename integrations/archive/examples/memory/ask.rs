@@ -18,15 +18,14 @@ pub(crate) async fn ask(archive: &Archive) -> Result<(), BoxError> {
         .adapter(ContextRequestAdapter)
         .policy(Policy::rag())
         .budget(ContextBudget::builder(160).build()?)
-        .source(history("history", 4, move |_: &Request| Some(latest.clone())).optional())
+        .source(history("history", 4, move |_: &Request| Some(latest.clone())))
         .source(
             Recall::new(
                 move |_: &Request| Some(recalled.clone()),
                 |request: &Request| Some(request.payload.as_str().into()),
             )
             .limit(6)
-            .source("recall")
-            .optional(),
+            .source("recall"),
         )
         .build()?;
     let mut assistant = ServiceBuilder::new().layer(layer).service(service_fn(repeat));

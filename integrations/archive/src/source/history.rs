@@ -9,6 +9,8 @@ use crate::conversation::Conversation;
 
 /// A source of the latest messages of a request's conversation, at most so many, the oldest of them
 /// first. A request without a conversation gets none.
+///
+/// The source is [required](Source::required): it is the conversation.
 pub fn history<Req>(
     name: impl Into<Arc<str>>,
     messages: u32,
@@ -22,4 +24,5 @@ pub fn history<Req>(
             built(latest.into_iter().filter_map(|stored| item(conversation.name(), stored)))
         }
     })
+    .required()
 }

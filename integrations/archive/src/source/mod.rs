@@ -19,8 +19,7 @@
 //!     |turn: &Turn| Some(turn.question.as_str().into()),
 //! )
 //! .deadline(Duration::from_millis(150))
-//! .source("recall")
-//! .optional();
+//! .source("recall");
 //! # let _ = (latest, recalled);
 //! # Ok(())
 //! # }

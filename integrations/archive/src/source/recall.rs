@@ -95,7 +95,7 @@ impl<Req> Recall<Req> {
         self
     }
 
-    /// Fails after this time, which is logged and counted as every failure; none unless set.
+    /// Fails after this time, which counts as every failure does; none unless set.
     ///
     /// A deadline of the [source](Source::deadline) or of the layer ends the recall as well, but the
     /// archive cannot tell that from a call that needs it no longer.
@@ -107,8 +107,9 @@ impl<Req> Recall<Req> {
     /// The source. It promises that no score is above 1, which holds for every scorer that is a mean of
     /// others, and no item below the [least tokens](Self::least_tokens).
     ///
-    /// A recall that fails is a warning with the source's name, and
-    /// [counted](crate::Archive::failed_recalls).
+    /// A recall that fails does not fail the call unless the source is made
+    /// [required](Source::required). The layer logs one warning with the source's name, the reason is
+    /// logged at DEBUG, and the archive [counts](crate::Archive::failed_recalls) it.
     pub fn source(self, name: impl Into<Arc<str>>) -> Source<Req>
     where
         Req: 'static,
@@ -129,7 +130,7 @@ impl<Req> Recall<Req> {
                     found.unwrap_or_else(|_| Err(ArchiveError::timed_out("recall", deadline)));
                 let found = found.inspect_err(|error| {
                     conversation.namespace.shared.failed_recalls.fetch_add(1, Ordering::Relaxed);
-                    tracing::warn!(target: "cupel", source = &*name, %error, "nothing was recalled");
+                    tracing::debug!(target: "cupel", source = &*name, %error, "nothing was recalled");
                 })?;
                 let items = found.into_iter().filter_map(|found| {
                     let enough = found.stored.message.tokens >= least_tokens;

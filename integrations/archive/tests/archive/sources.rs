@@ -95,12 +95,17 @@ in_both! {
         let closed = archive.namespace("t").unwrap().conversation("c").unwrap();
         archive.close().await;
         let (sent, selection) =
-            ask("locker", vec![recall(&closed).source("recall").optional()], 60, false).await.unwrap();
+            ask("locker", vec![recall(&closed).source("recall")], 60, false).await.unwrap();
         assert_eq!(sent, [""; 0]);
         let outcome = format!("{:?}", selection.gather);
         assert!(outcome.contains("Failed"), "{outcome}");
-        let error = ask("locker", vec![recall(&closed).source("recall")], 60, false).await.unwrap_err();
+        let required = recall(&closed).source("recall").required();
+        let error = ask("locker", vec![required], 60, false).await.unwrap_err();
         assert!(error.to_string().contains("recall"), "{error}");
+        // The latest messages are the conversation.
+        let history = history("history", 3, move |_: &Request| Some(closed.clone()));
+        let error = ask("locker", vec![history], 60, false).await.unwrap_err();
+        assert!(error.to_string().starts_with("required source \"history\" failed"), "{error}");
         let (sent, _) = ask("locker", vec![recall(&conversation).source("recall")], 60, false).await.unwrap();
         assert!(!sent.is_empty());
     }

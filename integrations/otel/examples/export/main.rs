@@ -34,8 +34,8 @@ async fn main() -> Result<(), BoxError> {
         .policy(Policy::rag())
         .budget(ContextBudget::builder(900).output_reserve(300).build()?)
         .source(sources::history())
-        .source(sources::documentation().deadline(Duration::from_millis(100)).optional())
-        .source(sources::wiki().deadline(Duration::from_millis(40)).optional())
+        .source(sources::documentation().deadline(Duration::from_millis(100)))
+        .source(sources::wiki().deadline(Duration::from_millis(40)))
         .hook(CupelOtel::new(CupelVerbosity::StageAndExclusions))
         .build()?;
 

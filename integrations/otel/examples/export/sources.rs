@@ -26,6 +26,7 @@ pub(crate) fn history() -> Source<Prompt> {
     Source::list("history", move |_: &Prompt| async move {
         HISTORY.into_iter().enumerate().map(item).collect::<Result<Vec<_>, CupelError>>()
     })
+    .required()
 }
 
 /// Paragraphs of the README, by how many of the question's words they share.

@@ -303,7 +303,7 @@ async fn a_call_that_fails_around_the_pipeline_exports_no_text_either() {
     let unknown = |_: &Marked| -> Result<ContextBudget, BoxError> { Err(MARKER.into()) };
     for streaming in [false, true] {
         let layer = |adapter| layer(adapter).select_while_gathering(streaming);
-        let source = layer(Wordy::Works).source(required.clone());
+        let source = layer(Wordy::Works).source(required.clone().required());
         assert_fails_as(&["required", "failed", "Source"], source).await;
         assert_fails_as(&["Budget"], layer(Wordy::Works).budget(unknown)).await;
         assert_fails_as(&["Adapter"], layer(Wordy::FailsToSplit)).await;

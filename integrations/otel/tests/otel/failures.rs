@@ -67,7 +67,7 @@ async fn fail(builder: Builder, request: Request) {
 async fn a_required_source_that_fails_ends_the_call_with_an_error() {
     let exported = Exported::new();
     let broken = Source::list("broken", |_: &Request| ready(Err::<Vec<_>, _>("no index")));
-    let builder = layer().source(slow("other", ms(50))).source(broken);
+    let builder = layer().source(slow("other", ms(50))).source(broken.required());
     fail(builder.hook(exported.hook(StageOnly)), request()).await;
     let wanted = r#"
         cupel.selection error.type="Source" error: Source

@@ -235,7 +235,7 @@ async fn a_streaming_call_counts_what_it_left_out_on_the_way() {
 async fn a_streaming_call_that_fails_is_measured_by_its_error() {
     let measured = Measured::new();
     let hook = CupelOtel::new(CupelVerbosity::StageOnly).metrics(measured.metrics());
-    let large = arriving(vec![pinned("too large", 101)]);
+    let large = arriving(vec![pinned("too large", 101)]).required();
     assert!(!call(layer().select_while_gathering(true).source(large).hook(hook), request()).await);
     let series = measured.series();
     assert_eq!(series["cupel.pipeline.duration{error.type=PinnedExceedsBudget}"].0, 1);

@@ -157,7 +157,7 @@ async fn calls_that_fail_before_the_pipeline_are_measured_by_their_error() {
         (layer(true).budget(unknown), asked(), "Budget"),
         (layer(true).budget(budget(6)), asked(), "FixedTokens"),
         (layer(true), Items::new(), "Adapter"),
-        (layer(true).source(broken), asked(), "Source"),
+        (layer(true).source(broken.required()), asked(), "Source"),
     ];
     for (builder, request, name) in failing {
         let measured = Measured::new();

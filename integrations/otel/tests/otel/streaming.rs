@@ -13,8 +13,10 @@ use crate::otel::tree::{expected, tree};
 async fn stream(items: Vec<cupel::ContextItem>) -> String {
     let exported = Exported::new();
     let model = service_fn(|_: Request| async { Ok::<_, Infallible>(()) });
-    let builder =
-        layer().select_while_gathering(true).source(arriving(items)).hook(exported.hook(StageOnly));
+    let builder = layer()
+        .select_while_gathering(true)
+        .source(arriving(items).required())
+        .hook(exported.hook(StageOnly));
     let _ = builder.build().unwrap().layer(model).oneshot(request()).await;
     let mut spans = exported.spans();
     spans.retain(|span| !["cupel.gather", "cupel.source"].contains(&&*span.name));

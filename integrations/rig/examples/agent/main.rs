@@ -61,8 +61,7 @@ async fn main() -> Result<(), BoxError> {
                 "handbook",
                 IndexSource::new(handbook::index(), ScoreScale::CosineSimilarity).samples(3),
             )
-            .deadline(Duration::from_millis(200))
-            .optional(),
+            .deadline(Duration::from_millis(200)),
         )
         .on_selection(turns.print())
         .build()?;

@@ -70,7 +70,7 @@ fn items_of(
 ///
 /// let memory = InMemoryConversationMemory::new();
 /// let source: Source<AgentCall> =
-///     Source::new("earlier", MemorySource::new(memory, "thread-1")).optional();
+///     Source::new("earlier", MemorySource::new(memory, "thread-1"));
 /// # let _ = source;
 /// ```
 pub struct MemorySource<M> {

@@ -35,8 +35,7 @@ use crate::document::ID;
 /// let index = store.index(embeddings);
 /// let source: Source<AgentCall> =
 ///     Source::new("handbook", IndexSource::new(index, ScoreScale::CosineSimilarity).samples(12))
-///         .deadline(Duration::from_millis(200))
-///         .optional();
+///         .deadline(Duration::from_millis(200));
 /// # let _ = source;
 /// ```
 pub struct IndexSource<I: VectorStoreIndex> {
