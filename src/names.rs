@@ -11,6 +11,16 @@ pub(crate) fn short_type_name<T: ?Sized>() -> &'static str {
     path.rsplit("::").next().unwrap_or(path)
 }
 
+/// Tells the type of a built-in scorer, slicer, placer or judge, for a policy that is written as data.
+macro_rules! as_any {
+    () => {
+        fn as_any(&self) -> Option<&dyn std::any::Any> {
+            Some(self)
+        }
+    };
+}
+pub(crate) use as_any;
+
 /// Orders texts without regard to ASCII case.
 pub(crate) fn cmp_ignoring_case(a: &str, b: &str) -> Ordering {
     let a = a.bytes().map(|byte| byte.to_ascii_lowercase());

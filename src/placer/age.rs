@@ -50,7 +50,5 @@ impl Placer for AgePlacer {
         order.into_iter().map(|(index, _)| index).collect()
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

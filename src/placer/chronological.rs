@@ -36,7 +36,5 @@ impl Placer for ChronologicalPlacer {
         order.into_iter().map(|(_, _, position)| position).collect()
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

@@ -30,7 +30,5 @@ impl Placer for UShapedPlacer {
         order
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

@@ -68,9 +68,7 @@ impl Scorer for AgeScorer {
         }
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }
 
 /// Whether an item is named more than once.

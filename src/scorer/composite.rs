@@ -129,9 +129,7 @@ impl Scorer for CompositeScorer {
         }
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }
 
 /// Builds a [`CompositeScorer`].

@@ -246,7 +246,5 @@ impl Scorer for DecayScorer {
         }))
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

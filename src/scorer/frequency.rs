@@ -61,9 +61,7 @@ impl Scorer for FrequencyScorer {
         items.iter().map(steps).fold(0, u64::saturating_add)
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }
 
 /// For every group, how many items (its own included) share a tag with it.

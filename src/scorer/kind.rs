@@ -83,7 +83,5 @@ impl Scorer for KindScorer {
         ScorerFacts::ABSOLUTE
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

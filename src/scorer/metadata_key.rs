@@ -75,7 +75,5 @@ impl Scorer for MetadataKeyScorer {
         ScorerFacts::ABSOLUTE
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

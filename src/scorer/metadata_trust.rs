@@ -65,7 +65,5 @@ impl Scorer for MetadataTrustScorer {
         ScorerFacts::ABSOLUTE
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

@@ -129,9 +129,7 @@ impl Scorer for RecencyScorer {
         leaves(self, items, |item| item.timestamp().is_none().then(|| "no date".into()))
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }
 
 impl Scorer for PriorityScorer {
@@ -150,7 +148,5 @@ impl Scorer for PriorityScorer {
         })
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

@@ -36,7 +36,5 @@ impl Scorer for ReflexiveScorer {
         ScorerFacts::ABSOLUTE
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

@@ -113,7 +113,5 @@ impl Scorer for ScaledScorer {
         visit(&*self.inner);
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

@@ -120,7 +120,5 @@ impl Scorer for TagScorer {
         ScorerFacts::ABSOLUTE
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

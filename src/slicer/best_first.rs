@@ -1,9 +1,7 @@
 //! Takes items by score until the budget is full.
 
-use super::greedy::{fill, prepare_fill};
-use super::{Monotonicity, PreparedSlice, Sliced, Slicer, SlicerFacts, StreamOrder};
-use crate::error::CupelError;
-use crate::model::{ContextBudget, ScoredItem};
+use super::StreamOrder;
+use super::greedy::one_pass;
 
 /// Fills the budget from the best score down, in one pass.
 ///
@@ -24,27 +22,4 @@ use crate::model::{ContextBudget, ScoredItem};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BestFirstSlice;
 
-impl Slicer for BestFirstSlice {
-    fn slice(
-        &self,
-        items: &[ScoredItem<'_>],
-        budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
-        Ok(fill(items, budget, StreamOrder::Score))
-    }
-
-    fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-        prepare_fill(items, StreamOrder::Score)
-    }
-
-    // Monotonic as `GreedySlice` is, of which the specification says so.
-    fn facts(&self) -> SlicerFacts {
-        SlicerFacts::default()
-            .with_monotonicity(Monotonicity::Monotonic)
-            .with_one_pass(StreamOrder::Score)
-    }
-
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
-}
+one_pass!(BestFirstSlice, StreamOrder::Score);

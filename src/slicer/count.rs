@@ -163,9 +163,7 @@ macro_rules! count_slicer {
                 }
             }
 
-            fn as_any(&self) -> Option<&dyn std::any::Any> {
-                Some(self)
-            }
+            crate::names::as_any!();
         }
     };
 }

@@ -139,7 +139,5 @@ impl Slicer for FillSlice {
         SlicerFacts { monotonicity, streams, granularity: 1, ..self.inner.facts() }
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

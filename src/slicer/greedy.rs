@@ -1,7 +1,6 @@
 //! Takes items by score per token until the budget is full.
 
-use super::{Monotonicity, PreparedSlice, Sliced, Slicer, SlicerFacts, StreamOrder};
-use crate::error::CupelError;
+use super::{PreparedSlice, Sliced, StreamOrder};
 use crate::model::{ContextBudget, ScoredItem};
 use crate::order::Ranking;
 
@@ -23,29 +22,39 @@ use crate::order::Ranking;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GreedySlice;
 
-impl Slicer for GreedySlice {
-    fn slice(
-        &self,
-        items: &[ScoredItem<'_>],
-        budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
-        Ok(fill(items, budget, StreamOrder::Density))
-    }
+/// Makes a slicer that takes whatever fits in one order. Each is monotonic: the specification says
+/// so of `GreedySlice`.
+macro_rules! one_pass {
+    ($Slicer:ident, $order:expr) => {
+        impl $crate::slicer::Slicer for $Slicer {
+            fn slice(
+                &self,
+                items: &[$crate::model::ScoredItem<'_>],
+                budget: &$crate::model::ContextBudget,
+            ) -> Result<$crate::slicer::Sliced, $crate::error::CupelError> {
+                Ok($crate::slicer::greedy::fill(items, budget, $order))
+            }
 
-    fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
-        prepare_fill(items, StreamOrder::Density)
-    }
+            fn prepare<'s>(
+                &'s self,
+                items: &'s [$crate::model::ScoredItem<'s>],
+            ) -> $crate::slicer::PreparedSlice<'s> {
+                $crate::slicer::greedy::prepare_fill(items, $order)
+            }
 
-    fn facts(&self) -> SlicerFacts {
-        SlicerFacts::default()
-            .with_monotonicity(Monotonicity::Monotonic)
-            .with_one_pass(StreamOrder::Density)
-    }
+            fn facts(&self) -> $crate::slicer::SlicerFacts {
+                $crate::slicer::SlicerFacts::default()
+                    .with_monotonicity($crate::slicer::Monotonicity::Monotonic)
+                    .with_one_pass($order)
+            }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+            crate::names::as_any!();
+        }
+    };
 }
+pub(super) use one_pass;
+
+one_pass!(GreedySlice, StreamOrder::Density);
 
 /// Takes whatever fits in this order.
 pub(super) fn fill(items: &[ScoredItem<'_>], budget: &ContextBudget, order: StreamOrder) -> Sliced {

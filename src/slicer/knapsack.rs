@@ -192,9 +192,7 @@ impl Slicer for KnapsackSlice {
         table.max((candidates as u64).saturating_mul(64))
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }
 
 /// Scores are counted in integer steps of one ten-thousandth.

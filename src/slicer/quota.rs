@@ -301,7 +301,5 @@ impl Slicer for QuotaSlice {
         }
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }

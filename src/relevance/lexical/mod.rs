@@ -125,9 +125,7 @@ impl Judge for Lexical {
         Some(steps(candidates, self.language))
     }
 
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
+    crate::names::as_any!();
 }
 
 /// The question's terms in all texts.
