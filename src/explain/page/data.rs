@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::super::difference::Difference;
 use super::super::totals::{Window, selected_tokens};
 use super::super::words::{Texts, meaning};
-use super::super::{Explanation, SourceTiming};
+use super::super::{Explanation, PromptCache, SourceTiming};
 use crate::diagnostics::{ItemDetails, TraceEvent};
 use crate::model::{ContextItem, is_default};
 use crate::scorer::ScoreParts;
@@ -34,19 +34,11 @@ pub(super) struct Data<'a> {
     items: Vec<ItemData<'a>>,
     stages: Vec<StageData<'a>>,
     gathered_ms: Option<f64>,
-    gathered: Vec<SourceData<'a>>,
+    gathered: Vec<SourceTiming>,
     notes: &'a [String],
     shortfalls: Vec<String>,
     difference: Option<DifferenceData>,
-    cache: Option<CacheData<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CacheData<'a> {
-    cached_tokens: i64,
-    new_tokens: i64,
-    broke: Option<&'a str>,
+    cache: Option<&'a PromptCache>,
 }
 
 #[derive(Serialize)]
@@ -108,17 +100,6 @@ struct StageData<'a> {
     out: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct SourceData<'a> {
-    name: &'a str,
-    items: usize,
-    tokens: i64,
-    ms: f64,
-    outcome: &'a str,
-    detail: Option<&'a str>,
-    failed: bool,
 }
 
 #[derive(Serialize)]
@@ -259,6 +240,10 @@ impl<'a> Data<'a> {
             let difference = explanation.since(previous);
             compare(&mut collecting, &mut items, explanation, previous, &difference)
         });
+        let gathered = |source: &SourceTiming| SourceTiming {
+            detail: source.detail.clone().filter(|_| texts.0),
+            ..source.clone()
+        };
         Self {
             title: explanation.title.as_deref(),
             texts: texts.0,
@@ -275,7 +260,7 @@ impl<'a> Data<'a> {
             items,
             stages: report.events.iter().filter_map(stage).collect(),
             gathered_ms: explanation.gathered_ms,
-            gathered: explanation.sources.iter().map(|source| gathered(source, texts)).collect(),
+            gathered: explanation.sources.iter().map(gathered).collect(),
             notes: if texts.0 { &explanation.notes } else { &[] },
             shortfalls: report
                 .count_requirement_shortfalls
@@ -287,11 +272,7 @@ impl<'a> Data<'a> {
                 })
                 .collect(),
             difference,
-            cache: explanation.cache.as_ref().map(|cache| CacheData {
-                cached_tokens: cache.cached_tokens,
-                new_tokens: cache.new_tokens,
-                broke: cache.broke.as_deref(),
-            }),
+            cache: explanation.cache.as_ref(),
         }
     }
 }
@@ -354,16 +335,4 @@ fn stage(event: &TraceEvent) -> Option<StageData<'_>> {
         out: event.item_count_out,
         note: event.message.as_deref(),
     })
-}
-
-fn gathered(source: &SourceTiming, texts: Texts) -> SourceData<'_> {
-    SourceData {
-        name: &source.name,
-        items: source.items,
-        tokens: source.tokens,
-        ms: source.elapsed_ms,
-        outcome: &source.outcome,
-        detail: source.detail.as_deref().filter(|_| texts.0),
-        failed: source.failed,
-    }
 }

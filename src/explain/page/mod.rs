@@ -18,7 +18,7 @@ pub const SCRIPT: &str = include_str!("page.js");
 pub const STYLE_HASH: &str = "sha256-n9sEe7I8iOGLCbyLJ3z07QJila0IOg5FozHy4j8yZFo=";
 
 /// [`SCRIPT`] as a content security policy names it.
-pub const SCRIPT_HASH: &str = "sha256-Jrhjt1O05d+Lc7PuzMsuRp8zZq48aiL+CpWHvqJj3jY=";
+pub const SCRIPT_HASH: &str = "sha256-/koAUPyPtwwHJ1DV/1/a44lYYq/azrrCptqg3gGJGb8=";
 
 /// The HTML form of an [`Explanation`], made by [`Explanation::page`] and written with `{}`.
 ///

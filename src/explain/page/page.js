@@ -62,7 +62,7 @@ const tiles = h('div', { class: 'tiles' },
   tile(n(data.included), 'items in', 'tile-in'),
   tile(n(data.candidates - data.included), 'items out', 'tile-out'),
   difference ? tile(percent(difference.prefixTokens, data.includedTokens), 'begins as the call before', 'tile-prefix') : null,
-  data.cache ? tile(n(data.cache.cachedTokens), `tokens from the cache, ${n(data.cache.newTokens)} new`, 'tile-cache') : null);
+  data.cache ? tile(n(data.cache.cached_tokens), `tokens from the cache, ${n(data.cache.new_tokens)} new`, 'tile-cache') : null);
 
 // ---------------------------------------------------------------- the window
 const REST = [
@@ -405,15 +405,15 @@ const timesSection = () => {
   const stages = data.stages; const sources = data.gathered;
   if (!stages.length && !sources.length) return null;
   const most = Math.max(...stages.map((stage) => stage.ms), 1e-9);
-  const longest = Math.max(...sources.map((source) => source.ms), 1e-9);
+  const longest = Math.max(...sources.map((source) => source.elapsed_ms), 1e-9);
   const sum = stages.reduce((total, stage) => total + stage.ms, 0);
   return h('section', { 'aria-labelledby': 'h-times', id: 'times' },
     h('div', { class: 'top' }, h('h2', { id: 'h-times' }, 'Where the time went'),
       h('span', { class: 'soft num' }, [data.gatheredMs === null ? null : `gathering ${ms(data.gatheredMs)}`, stages.length ? `selecting ${ms(sum)}` : null].filter(Boolean).join(', '))),
     sources.length ? h('table', { class: 'times', id: 'sources' },
       h('thead', {}, h('tr', {}, ['Source', 'Items', 'Tokens', 'Took', '', 'Ended'].map((text, at) => h('th', { scope: 'col', class: at > 0 && at < 4 ? 'r' : at === 4 ? 'w' : null }, text)))),
-      h('tbody', {}, sources.map((source) => h('tr', {}, h('td', {}, source.name), h('td', { class: 'r' }, n(source.items)), h('td', { class: 'r' }, n(source.tokens)), h('td', { class: 'r' }, ms(source.ms)),
-        h('td', { class: 'w' }, h('i', { class: source.failed ? 'late' : null, width: `${source.ms / longest * 100}%` })),
+      h('tbody', {}, sources.map((source) => h('tr', {}, h('td', {}, source.name), h('td', { class: 'r' }, n(source.items)), h('td', { class: 'r' }, n(source.tokens)), h('td', { class: 'r' }, ms(source.elapsed_ms)),
+        h('td', { class: 'w' }, h('i', { class: source.failed ? 'late' : null, width: `${source.elapsed_ms / longest * 100}%` })),
         h('td', { class: source.failed ? 'bad' : null }, source.outcome.replace(/_/g, ' ') + (source.detail ? `: ${source.detail}` : '')))))) : null,
     stages.length ? h('table', { class: 'times', id: 'stages' },
       h('thead', {}, h('tr', {}, ['Stage', 'Items in', 'Out', 'Took', '', ''].map((text, at) => h('th', { scope: 'col', class: at > 0 && at < 4 ? 'r' : at === 4 ? 'w' : null }, text)))),
