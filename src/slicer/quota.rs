@@ -16,8 +16,8 @@ use crate::model::{ContextBudget, ContextKind, KindMap, ScoredItem};
 ///     .require(ContextKind::document(), 40.0)
 ///     .cap(ContextKind::tool_output(), 25.0)
 ///     .build()?;
-/// assert_eq!(quotas.require_of(&ContextKind::document()), 40.0);
-/// assert_eq!(quotas.cap_of(&ContextKind::message()), 100.0);
+/// // A share that is not set is 0 at least and 100 at most.
+/// assert_eq!(quotas.iter().next(), Some((&ContextKind::document(), 40.0, 100.0)));
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,22 +57,6 @@ impl QuotaSet {
             set.quotas.get_or_insert(&kind, quota);
         }
         Ok(set)
-    }
-
-    fn quota_of(&self, kind: &ContextKind) -> Quota {
-        self.quotas.get(kind).copied().unwrap_or(FREE)
-    }
-
-    /// The guaranteed share of a kind; 0 unless configured.
-    #[must_use]
-    pub fn require_of(&self, kind: &ContextKind) -> f64 {
-        self.quota_of(kind).require
-    }
-
-    /// The largest share of a kind; 100 unless configured.
-    #[must_use]
-    pub fn cap_of(&self, kind: &ContextKind) -> f64 {
-        self.quota_of(kind).cap
     }
 
     /// The configured kinds with their required and largest shares, in configuration order.

@@ -98,7 +98,6 @@ use crate::error::{ConfigError, CupelError};
 pub use bounds::StreamBounds;
 use dedup::Deduplication;
 pub use dedup::StreamContent;
-use item::Key;
 pub use item::{Sequence, StreamItem, StreamOrder, StreamPush, StreamSelection};
 use kept::Kept;
 use reach::ReachRule;
@@ -234,13 +233,6 @@ impl<P> StreamSlice<P> {
             }
             fits
         })
-    }
-
-    /// Tokens of the budget that the selection leaves.
-    #[must_use]
-    pub fn remaining_tokens(&self) -> i64 {
-        let left = self.kept.remaining_before(&Key::LAST, self.budget.unsigned_abs());
-        i64::try_from(left).unwrap_or(self.budget)
     }
 
     /// Everything that is kept, selected or not, in order.

@@ -55,7 +55,7 @@ fn an_empty_budget_selects_nothing_not_even_what_costs_nothing() {
     for budget in [0, -5, i64::MIN] {
         let mut slice = StreamSlice::new(budget);
         assert!(matches!(slice.push(item(1.0, 0, 0)), StreamPush::Dropped(_)));
-        assert_eq!((slice.budget(), slice.remaining_tokens()), (0, 0));
+        assert_eq!(slice.budget(), 0);
     }
     // As soon as pinned items have used the budget up, as well.
     let mut slice = StreamSlice::new(10);
@@ -77,7 +77,7 @@ fn a_budget_only_shrinks() {
         "StreamSlice: budget: can only shrink, must be at most 10, got 11"
     );
     slice.reserve(-3);
-    assert_eq!((slice.budget(), slice.remaining_tokens()), (10, 6));
+    assert_eq!(slice.budget(), 10);
     assert!(slice.shrink_budget(10).unwrap().is_empty());
     assert_eq!(slice.shrink_budget(-1).unwrap().len(), 1);
     assert_eq!(slice.budget(), 0);
