@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use cupel::policy::spec::{
-    DecayCurveSpec, PlacerSpec, PlanSpec, ScorerSpec, SlicerSpec, WeightedScorer,
-};
+use cupel::model::TurnPlan;
+use cupel::policy::spec::{DecayCurveSpec, PlacerSpec, ScorerSpec, SlicerSpec, WeightedScorer};
 use cupel::{Policy, PolicySpec, ScorerRegistry, SystemTimeProvider};
 use serde_json::{Value, json};
 
@@ -212,9 +211,8 @@ fn a_plan_is_a_word_or_its_settings_and_there_is_none_unless_told() {
     let plan = |text: &str| read(text).unwrap().plan;
     assert_eq!(plan(""), None);
     assert_eq!(plan("plan: none"), None);
-    assert_eq!(plan("plan: default"), Some(PlanSpec::default()));
-    let hashed = plan("plan: { hash: true }").unwrap();
-    assert!(hashed.hash && hashed.recall == PlanSpec::default().recall);
+    assert_eq!(plan("plan: default"), Some(TurnPlan::new()));
+    assert_eq!(plan("plan: { hash: true }"), Some(TurnPlan::new().hash(true)));
     let registry = ScorerRegistry::new(SystemTimeProvider);
     let built = read("plan: default").unwrap().to_policy(&registry).unwrap();
     assert_eq!(built.plan(), Policy::chat().plan());

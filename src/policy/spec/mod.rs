@@ -44,7 +44,7 @@
 //! | `slicer`, `placer` | one part each |
 //! | (`overflow`) | `throw` (the default), `truncate` or `proceed` |
 //! | (`deduplication`) | `true` (the default) or `false` |
-//! | (`plan`) | how the turns of a conversation are planned: `none` (the default), `default`, or [settings](PlanSpec) |
+//! | (`plan`) | how the turns of a conversation are planned: `none` (the default), `default`, or [settings](PolicySpec::plan) |
 //! | (`relevance`) | a judge, and what is different when there is a question: [`RelevanceSpec`] |
 //!
 //! [`ScorerSpec`], [`SlicerSpec`] and [`PlacerSpec`] list the types and their keys.
@@ -81,13 +81,12 @@ mod values;
 
 use serde::Serialize;
 
-use crate::model::OverflowStrategy;
+use crate::model::{OverflowStrategy, TurnPlan};
 
 pub use decay::{DecayCurveSpec, DecayWindowSpec};
 pub use error::PolicySpecError;
 pub use nested::Nested;
 pub use placer::PlacerSpec;
-pub use plan::PlanSpec;
 pub use registry::ScorerRegistry;
 pub use relevance::{JudgeSpec, RelevanceSpec};
 pub use scorer::{ScorerSpec, WeightedScorer};
@@ -133,8 +132,39 @@ pub struct PolicySpec {
     /// Whether items with equal content are reduced to the best one.
     pub deduplication: bool,
     /// How the turns of a conversation are planned; none when they are not.
+    ///
+    /// A table, whose keys may all be left out and then have the defaults of [`TurnPlan::new`]; the
+    /// word `default` for all of these; or `none`. A policy without the key plans nothing, as one
+    /// that is built in code: who writes down scorers wants messages scored. A preset that plans is
+    /// written with its plan.
+    ///
+    /// | key | value |
+    /// | --- | --- |
+    /// | (`recall`) | the share of the window for what is recalled |
+    /// | (`recall_with_sources`) | that share where there are sources |
+    /// | (`prompt_cache`) | whether the provider has a prompt cache, which a wide grid serves |
+    /// | (`grid_tokens`) | the width of the grid in tokens, instead of one that follows from the window |
+    /// | (`excerpt`, `faded`) | the shares from which on a tool's result is an excerpt, and in the older part |
+    /// | (`hash`) | whether an excerpt's mark has a hash of the whole result |
+    /// | (`recall_by_policy`) | whether the policy's own scorer and slicer decide what is recalled |
+    /// | (`compare`) | whether reports say what newest-first trimming would have sent |
+    ///
+    /// ```
+    /// use cupel::PolicySpec;
+    /// use cupel::model::TurnPlan;
+    ///
+    /// let json = r#"{"scorer": "recency", "slicer": "greedy", "placer": "age", "plan": {"hash": true}}"#;
+    /// let spec: PolicySpec = serde_json::from_str(json)?;
+    /// assert_eq!(spec.plan, Some(TurnPlan::new().hash(true)));
+    /// let error = serde_json::from_str::<PolicySpec>(&json.replace(r#""hash": true"#, r#""recall": 2"#));
+    /// let error = error.unwrap_err().to_string();
+    /// assert!(error.contains("plan.recall: must be between 0 and 1, got 2"), "{error}");
+    /// let none: PolicySpec = serde_json::from_str(&json.replace(r#"{"hash": true}"#, r#""none""#))?;
+    /// assert_eq!(none.plan, None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<PlanSpec>,
+    pub plan: Option<TurnPlan>,
     /// How the question is used; not at all when none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<RelevanceSpec>,

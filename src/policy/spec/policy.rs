@@ -6,8 +6,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use super::convert::Convert;
 use super::{
-    PlacerSpec, PlanSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec,
-    SlicerSpec,
+    PlacerSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec, SlicerSpec,
+    plan,
 };
 use crate::config::{Fields, Found, FromTree, Path, Report, Tree};
 use crate::model::OverflowStrategy;
@@ -62,7 +62,7 @@ impl PolicySpec {
     }
 
     fn build(&self, scorer_path: &Path<'_>, convert: &mut Convert<'_>) -> PolicyBuilder {
-        let plan = self.plan.as_ref().map(|plan| plan.build(&PLAN, convert));
+        let plan = self.plan.as_ref().map(|plan| plan::checked(plan, &PLAN, convert));
         let policy = Policy::builder()
             .scorer(self.scorer.build(scorer_path, convert))
             .slicer(self.slicer.build(&SLICER, convert))
@@ -131,7 +131,7 @@ impl PolicySpec {
             placer: PlacerSpec::describe(&**pipeline.placer(), &PLACER, &mut convert),
             overflow: pipeline.overflow_strategy(),
             deduplication: pipeline.deduplication(),
-            plan: policy.plan().map(PlanSpec::describe),
+            plan: policy.plan().cloned(),
             relevance: policy
                 .relevance()
                 .map(|relevance| RelevanceSpec::describe(relevance, &RELEVANCE, &mut convert)),
