@@ -106,6 +106,25 @@ macro_rules! open_string {
             pub fn as_str(&self) -> &str {
                 self.0.as_str()
             }
+
+            /// The text as it may be shown where content may not, such as in telemetry.
+            ///
+            /// It is an open string: a program may have made it from anything. It is shown as it is
+            /// when it looks like a name (ASCII letters, digits and `_-.:/`, at most 64 of them), and
+            /// as `Other` when it may be text.
+            ///
+            /// ```
+            /// use cupel::ContextKind;
+            ///
+            /// assert_eq!(ContextKind::document().label(), "Document");
+            /// assert_eq!(ContextKind::new("crm:note")?.label(), "crm:note");
+            /// assert_eq!(ContextKind::new("what the customer said")?.label(), "Other");
+            /// # Ok::<(), cupel::CupelError>(())
+            /// ```
+            #[must_use]
+            pub fn label(&self) -> &str {
+                name_or_other(self.as_str())
+            }
         }
 
         impl Default for $name {
@@ -236,36 +255,6 @@ fn name_or_other(text: &str) -> &str {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
     let is_name = text.len() <= LONGEST_NAME && text.bytes().all(allowed);
     if is_name { text } else { "Other" }
-}
-
-impl ContextSource {
-    /// The source as it may be shown where content may not: as it is when it looks like the name of
-    /// a source, by the rule of [`ContextKind::label`], and as `Other` when it may be text.
-    #[must_use]
-    pub fn label(&self) -> &str {
-        name_or_other(self.as_str())
-    }
-}
-
-impl ContextKind {
-    /// The kind as telemetry may show it.
-    ///
-    /// A kind is an open string: a program may have made it from anything. It is shown as it is
-    /// when it looks like the name of a kind (ASCII letters, digits and `_-.:/`, at most 64 of
-    /// them), and as `Other` when it may be text.
-    ///
-    /// ```
-    /// use cupel::ContextKind;
-    ///
-    /// assert_eq!(ContextKind::document().label(), "Document");
-    /// assert_eq!(ContextKind::new("crm:note")?.label(), "crm:note");
-    /// assert_eq!(ContextKind::new("what the customer said")?.label(), "Other");
-    /// # Ok::<(), cupel::CupelError>(())
-    /// ```
-    #[must_use]
-    pub fn label(&self) -> &str {
-        name_or_other(self.as_str())
-    }
 }
 
 #[cfg(test)]
