@@ -73,7 +73,12 @@ pub(super) struct Window {
 
 /// The tokens of the selection.
 pub(super) fn selected_tokens(report: &SelectionReport) -> i64 {
-    report.included.iter().fold(0, |sum: i64, entry| sum.saturating_add(entry.item.tokens()))
+    token_sum(report.included.iter().map(|entry| &entry.item))
+}
+
+/// The tokens of some items, at most [`i64::MAX`].
+pub(super) fn token_sum<'a>(items: impl Iterator<Item = &'a ContextItem>) -> i64 {
+    items.map(ContextItem::tokens).fold(0, i64::saturating_add)
 }
 
 impl Window {
@@ -82,12 +87,11 @@ impl Window {
         let budget = explanation.budget.as_ref()?;
         let report = &explanation.report;
         let selected = selected_tokens(report).max(0);
-        let pinned = report.included.iter().filter(|entry| entry.item.pinned());
-        let pinned =
-            pinned.fold(0_i64, |sum, entry| sum.saturating_add(entry.item.tokens())).max(0);
+        let pinned = report.included.iter().map(|entry| &entry.item).filter(|item| item.pinned());
+        let pinned = token_sum(pinned).max(0);
         let effective = budget.effective(pinned).target_tokens();
         let goal = pinned.saturating_add(effective);
-        let slots = budget.reserved_slots().values().fold(0_i64, |sum, s| sum.saturating_add(*s));
+        let slots = budget.reserved_slots().values().copied().fold(0, i64::saturating_add);
         let available = budget.available_tokens();
         let without_margin = budget
             .target_tokens()

@@ -126,7 +126,7 @@ impl<'a> Page<'a> {
     /// What the page shows, as JSON that can stand inside a `<script>` element.
     #[must_use]
     pub fn data(&self) -> String {
-        let data = Data::of(self.explanation, self.previous, self.texts, self.text_limit);
+        let data = Data::of(self);
         // Strings and numbers: there is nothing that JSON could not hold.
         escape_json(&serde_json::to_string(&data).unwrap_or_default())
     }
@@ -145,32 +145,26 @@ impl<'a> Page<'a> {
         )
     }
 
-    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The elements of the style sheet and of the script.
+    fn style_and_script(&self) -> (String, String) {
         match &self.assets {
-            Assets::Hashed => write!(
-                f,
-                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-                 style-src '{STYLE_HASH}'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
-                 form-action 'none'\">\n<style>{STYLE}</style>\n"
+            Assets::Hashed => (
+                format!(
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+                     style-src '{STYLE_HASH}'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
+                     form-action 'none'\">\n<style>{STYLE}</style>"
+                ),
+                format!("<script>{SCRIPT}</script>"),
             ),
             Assets::Nonce(nonce) => {
-                writeln!(f, "<style nonce=\"{}\">{STYLE}</style>", escape_html(nonce))
+                let nonce = escape_html(nonce);
+                let style = format!("<style nonce=\"{nonce}\">{STYLE}</style>");
+                (style, format!("<script nonce=\"{nonce}\">{SCRIPT}</script>"))
             }
-            Assets::Linked { style, .. } => {
-                writeln!(f, "<link rel=\"stylesheet\" href=\"{}\">", escape_html(style))
-            }
-        }
-    }
-
-    fn script(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.assets {
-            Assets::Hashed => writeln!(f, "<script>{SCRIPT}</script>"),
-            Assets::Nonce(nonce) => {
-                writeln!(f, "<script nonce=\"{}\">{SCRIPT}</script>", escape_html(nonce))
-            }
-            Assets::Linked { script, .. } => {
-                writeln!(f, "<script src=\"{}\" defer></script>", escape_html(script))
-            }
+            Assets::Linked { style, script } => (
+                format!("<link rel=\"stylesheet\" href=\"{}\">", escape_html(style)),
+                format!("<script src=\"{}\" defer></script>", escape_html(script)),
+            ),
         }
     }
 }
@@ -182,16 +176,13 @@ impl fmt::Display for Page<'_> {
         f.write_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")?;
         f.write_str("<meta name=\"color-scheme\" content=\"light dark\">\n")?;
         f.write_str("<meta name=\"referrer\" content=\"no-referrer\">\n")?;
-        writeln!(f, "<title>{}</title>", escape_html(title))?;
-        self.head(f)?;
-        f.write_str("</head>\n<body>\n")?;
+        let (style, script) = self.style_and_script();
+        writeln!(f, "<title>{}</title>\n{style}\n</head>\n<body>", escape_html(title))?;
         if let Some((address, label)) = &self.home {
             let (address, label) = (escape_html(address), escape_html(label));
             writeln!(f, "<nav class=\"home\"><a href=\"{address}\">{label}</a></nav>")?;
         }
-        f.write_str(&self.fragment())?;
-        self.script(f)?;
-        f.write_str("</body>\n</html>\n")
+        writeln!(f, "{}{script}\n</body>\n</html>", self.fragment())
     }
 }
 

@@ -4,11 +4,11 @@ use std::fmt;
 
 use super::super::Explanation;
 use super::super::difference::Difference;
-use super::super::totals::selected_tokens;
+use super::super::totals::{selected_tokens, token_sum};
 use super::super::words::meaning;
 use super::Text;
 use super::table::{clip, count, items, share, thousands};
-use crate::diagnostics::{ExcludedItem, ExclusionReason, IncludedItem, ItemDetails};
+use crate::diagnostics::{ExcludedItem, ExclusionReason, ItemDetails};
 use crate::model::ContextItem;
 
 impl<'a> Text<'a> {
@@ -76,37 +76,27 @@ impl<'a> Text<'a> {
         for (position, entry) in included.iter().enumerate() {
             if hidden > 0 && position == head {
                 let middle = included.iter().skip(head).take(hidden);
-                let tokens: i64 =
-                    middle.fold(0, |sum: i64, entry| sum.saturating_add(entry.item.tokens()));
-                let note = format!("    ⋮  {} more, {} tokens", count(hidden), thousands(tokens));
+                let tokens = thousands(token_sum(middle.map(|entry| &entry.item)));
+                let note = format!("    ⋮  {} more, {tokens} tokens", count(hidden));
                 writeln!(f, "{}", self.paint.faint(&note))?;
             }
             if hidden == 0 || !(head..head.saturating_add(hidden)).contains(&position) {
-                self.included_line(f, position, entry)?;
+                let aside = self.aside(entry.details.as_deref(), None);
+                let width = self.paint.width.saturating_sub(48 + aside.chars().count());
+                writeln!(
+                    f,
+                    "  {:>3}  {:<12}  {:>6}  {:>5.2}  {:<9}  {}{}",
+                    position + 1,
+                    clip(self.texts.kind(&entry.item), 12),
+                    thousands(entry.item.tokens()),
+                    entry.score,
+                    clip(self.texts.included(&entry.reason), 9),
+                    self.paint.faint(&aside),
+                    self.words(&entry.item, width),
+                )?;
             }
         }
         Ok(())
-    }
-
-    fn included_line(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        position: usize,
-        entry: &IncludedItem,
-    ) -> fmt::Result {
-        let aside = self.aside(entry.details.as_deref(), None);
-        let width = self.paint.width.saturating_sub(48 + aside.chars().count());
-        writeln!(
-            f,
-            "  {:>3}  {:<12}  {:>6}  {:>5.2}  {:<9}  {}{}",
-            position + 1,
-            clip(self.texts.kind(&entry.item), 12),
-            thousands(entry.item.tokens()),
-            entry.score,
-            clip(self.texts.included(&entry.reason), 9),
-            self.paint.faint(&aside),
-            self.words(&entry.item, width),
-        )
     }
 
     pub(super) fn excluded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,39 +108,29 @@ impl<'a> Text<'a> {
             writeln!(f, "{}", self.paint.faint(columns))?;
         }
         for (name, group) in self.by_reason() {
-            let tokens: i64 =
-                group.iter().fold(0, |sum: i64, entry| sum.saturating_add(entry.item.tokens()));
+            let tokens = thousands(token_sum(group.iter().map(|entry| &entry.item)));
             let meaning = group.first().map_or("", |entry| meaning(&entry.reason));
             let title = format!("{}: {meaning}", clip(name, 40));
-            let totals = format!("{}, {} tokens", items(group.len()), thousands(tokens));
+            let totals = format!("{}, {tokens} tokens", items(group.len()));
             let used = title.chars().count() + totals.chars().count() + 2;
             let gap = self.paint.width.saturating_sub(used).max(1);
             writeln!(f, "\n  {}{}{totals}", self.paint.warn(&title), " ".repeat(gap))?;
             for entry in group.iter().take(self.rows) {
-                self.excluded_line(f, &entry.item, entry)?;
+                let aside = self.aside(entry.details.as_deref(), Some(&entry.reason));
+                let width = self.paint.width.saturating_sub(32 + aside.chars().count());
+                writeln!(
+                    f,
+                    "  {:>5.2}  {:>6}  {:<13}  {}{}",
+                    entry.score,
+                    thousands(entry.item.tokens()),
+                    clip(self.texts.source(&entry.item), 13),
+                    self.paint.faint(&aside),
+                    self.words(&entry.item, width),
+                )?;
             }
             self.more(f, group.len().saturating_sub(self.rows))?;
         }
         Ok(())
-    }
-
-    fn excluded_line(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        item: &ContextItem,
-        entry: &ExcludedItem,
-    ) -> fmt::Result {
-        let aside = self.aside(entry.details.as_deref(), Some(&entry.reason));
-        let width = self.paint.width.saturating_sub(32 + aside.chars().count());
-        writeln!(
-            f,
-            "  {:>5.2}  {:>6}  {:<13}  {}{}",
-            entry.score,
-            thousands(item.tokens()),
-            clip(self.texts.source(item), 13),
-            self.paint.faint(&aside),
-            self.words(item, width),
-        )
     }
 
     /// `55 kept, 2 new, 3 dropped; the same up to item 40 (5,210 tokens, 80 %)`.
