@@ -17,7 +17,7 @@ use crate::tokens::{FormatOverhead, TokenCounter};
 /// The limits of a model, of a pipeline and of its steps, not yet held against each other.
 ///
 /// See the [module's example](crate::contract).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct BudgetContract {
     pub(super) model: ModelLimits,
@@ -54,17 +54,7 @@ impl Origins {
 impl BudgetContract {
     /// A contract without steps, under [`LimitsPolicy::FailFast`].
     pub fn new(model: ModelLimits, settings: PipelineSettings) -> Self {
-        Self {
-            model,
-            settings,
-            steps: Vec::new(),
-            policy: LimitsPolicy::default(),
-            overhead: FormatOverhead::default(),
-            origins: Origins::default(),
-            notes: Vec::new(),
-            model_name: None,
-            problems: Vec::new(),
-        }
+        Self { model, settings, ..Self::default() }
     }
 
     /// Adds a step.

@@ -95,7 +95,7 @@ impl PipelineSettings {
 /// // Two words, three words with an empty value, two roles, and the format of two messages.
 /// assert_eq!(step.fixed_tokens(&words, FormatOverhead::CHAT), 2 + 3 + 2 + 9);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct GenerationStep {
     pub(super) name: Arc<str>,
@@ -109,14 +109,7 @@ pub struct GenerationStep {
 impl GenerationStep {
     /// A step without a prompt.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self {
-            name: name.into(),
-            system_prompt: None,
-            user_parts: Vec::new(),
-            use_history: false,
-            max_output_tokens: None,
-            max_tokens: None,
-        }
+        Self { name: name.into(), ..Self::default() }
     }
 
     /// Sets the system prompt.
