@@ -8,6 +8,7 @@ use super::texts::Texts;
 use super::units::{Arranged, Conversation};
 use super::{Message, Role};
 use crate::model::{ContextBudget, ContextItem, Origin, Placed};
+use crate::relevance::{JudgeTask, Question};
 
 /// A selection as changes to a request.
 ///
@@ -90,6 +91,11 @@ impl Edits {
             || self.quotation.is_some()
     }
 
+    /// Tokens of the quotation; 0 without one.
+    pub(crate) fn quoted_tokens(&self) -> i64 {
+        self.quotation.as_ref().map_or(0, |quotation| quotation.tokens)
+    }
+
     /// The expectation of the prompt cache, to be lowered.
     pub fn expected_mut(&mut self) -> Option<&mut Expected> {
         self.plan.as_mut().map(|plan| &mut plan.expected)
@@ -127,6 +133,19 @@ impl Conversation {
             conversation: Some(self),
             ..Edits::default()
         }
+    }
+
+    /// Texts of all candidates, to be judged by a question.
+    pub(crate) fn judge_task(
+        &self,
+        question: &Question,
+        items: &[ContextItem],
+        texts: &dyn Texts,
+    ) -> JudgeTask {
+        let write = |index, _: &ContextItem, out: &mut String| {
+            self.write_candidate(index, texts, out);
+        };
+        JudgeTask::of_items(question.clone(), items, write)
     }
 
     /// The candidates with their parts, for a report.

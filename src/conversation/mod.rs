@@ -40,11 +40,13 @@ pub mod plan;
 mod rules;
 mod texts;
 mod units;
+mod written;
 
 pub use attributes::Attributes;
 pub use edits::{Edits, QuotationEdit};
 pub use message::{Message, Role};
 pub use rules::{Answers, Exchanges, Rules};
 pub use texts::{MessageTexts, Texts};
-pub(crate) use units::withdrawn;
 pub use units::{Arranged, Conversation, PartTokens, QuotableDocument};
+pub use written::Sent;
+pub(crate) use written::{Written, withdraw};
