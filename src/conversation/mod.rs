@@ -40,7 +40,7 @@ pub mod plan;
 mod rules;
 mod texts;
 mod units;
-mod written;
+pub(crate) mod written;
 
 pub use attributes::Attributes;
 pub use edits::{Edits, QuotationEdit};
@@ -49,4 +49,3 @@ pub use rules::{Answers, Exchanges, Rules};
 pub use texts::{MessageTexts, Texts};
 pub use units::{Arranged, Conversation, PartTokens, QuotableDocument};
 pub use written::Sent;
-pub(crate) use written::{Written, withdraw};

@@ -83,9 +83,9 @@ impl Written {
     }
 
     /// The report on a planned turn, with the candidates for those who asked for them.
-    pub(crate) fn into_report(self, units: Vec<ReportedUnit>, window: i64) -> Option<TurnReport> {
-        let Self { edits, sent, recalled } = self;
-        let mut report = TurnReport::of(&edits, sent.tokens, edits.quoted_tokens(), recalled)?;
+    pub(crate) fn report(&mut self, units: Vec<ReportedUnit>, window: i64) -> Option<TurnReport> {
+        let (recalled, quoted) = (std::mem::take(&mut self.recalled), self.edits.quoted_tokens());
+        let mut report = TurnReport::of(&self.edits, self.sent.tokens, quoted, recalled)?;
         report.complete(units, window);
         Some(report)
     }

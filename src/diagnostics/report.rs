@@ -1,7 +1,7 @@
 //! The complete account of one selection.
 
 use super::{ExclusionReason, InclusionReason, TraceEvent};
-use crate::model::{ContextItem, CountRequirementShortfall, Refused};
+use crate::model::{ContextItem, CountRequirementShortfall, Refused, Strategy};
 use crate::order;
 use crate::relevance::RelevanceReport;
 use crate::scorer::{ScoreParts, Scorer};
@@ -49,6 +49,12 @@ pub struct SelectionReport {
     /// What became of the question, where there was one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub relevance: Option<RelevanceReport>,
+    /// Whether the candidates were scored, or a plan decided what is sent of their conversation.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "crate::model::is_default")
+    )]
+    pub strategy: Strategy,
 }
 
 #[cfg(feature = "serde")]
@@ -75,6 +81,7 @@ impl SelectionReport {
             excluded,
             count_requirement_shortfalls,
             relevance: None,
+            strategy: Strategy::Scored,
         };
         report.sort_excluded();
         report

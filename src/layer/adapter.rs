@@ -6,7 +6,7 @@ use auto_impl::auto_impl;
 
 use crate::conversation::{Conversation, Edits, MessageTexts, Texts};
 use crate::gather::BoxError;
-use crate::model::{ContextItem, Refused};
+use crate::model::{ContextItem, Refused, Strategy};
 use crate::relevance::Question;
 
 /// Takes the candidates out of a request and puts the selected ones back.
@@ -87,15 +87,6 @@ pub trait ContextAdapter<Req>: Send + Sync {
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
         item.tokens()
     }
-}
-
-/// Way in which a policy selects: conversations are planned if it has a plan, everything else is scored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Strategy {
-    /// A [plan](crate::conversation::plan) decides what is sent of a conversation.
-    Planned,
-    /// Candidates are scored, and the best that fit are sent.
-    Scored,
 }
 
 /// Facts about a request before it is read.

@@ -94,7 +94,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         request: Req,
         steps: u64,
     ) -> Result<Split<A::Rest>, ContextError> {
-        let strategy = if self.planning.is_some() { Strategy::Planned } else { Strategy::Scored };
+        let strategy = Strategy::of(self.planning.is_some());
         let shared = Arc::clone(self);
         let work = move || shared.adapter.split(request, strategy);
         let split = blocking::run(steps, self.blocking_threshold, work).await;

@@ -14,9 +14,9 @@ use super::call_log::CallLog;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, Selection, Split};
 use crate::conversation::plan::TurnFacts;
-use crate::conversation::{Written, withdraw};
+use crate::conversation::written::{Written, withdraw};
 use crate::gather::{Arrivals, Chosen};
-use crate::model::ContextItem;
+use crate::model::{ContextItem, Strategy};
 use crate::relevance::Judged;
 
 /// Selects the context of requests. [`CupelLayer`](super::CupelLayer) is built around one, and
@@ -233,6 +233,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     }
     let Chosen { placed, report, stream, sources, .. } = chosen;
     selection.report = report;
+    selection.report.strategy = Strategy::of(planned.is_some());
     selection.stream = stream;
     for (report, notes) in selection.gather.sources.iter_mut().zip(sources) {
         report.pins_lifted = notes.pins_lifted;
@@ -248,7 +249,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         selection.sent = written.sent;
         let request = shared.adapter.join(rest, &mut written.edits);
         let request = request.map_err(ContextError::Adapter)?;
-        selection.plan = written.into_report(units, room.window()).map(Box::new);
+        selection.plan = written.report(units, room.window()).map(Box::new);
         Ok(request)
     })
 }
