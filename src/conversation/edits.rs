@@ -49,6 +49,8 @@ pub struct QuotationEdit {
     pub text: String,
     /// Its tokens, with those of the part that holds it.
     pub tokens: i64,
+    /// Indexes of the messages that it quotes, ascending.
+    pub messages: Vec<usize>,
 }
 
 impl Edits {
@@ -118,10 +120,10 @@ impl Conversation {
         let first = plan.parts.len().saturating_sub(self.documents.len());
         let (kept, quoted): (Vec<usize>, Vec<usize>) =
             arranged.documents.drain(..).partition(|document| is_sent(first + document));
-        let text = self.quotation(&plan, &arranged, &quoted, texts);
-        let quotation = plan.question.zip(text).map(|(message, text)| {
+        let quotation = self.quotation(&plan, &arranged, &quoted, texts);
+        let quotation = plan.question.zip(quotation).map(|(message, (text, messages))| {
             let tokens = self.counter.count(&text).max(0).saturating_add(self.part.tokens());
-            QuotationEdit { message, text, tokens }
+            QuotationEdit { message, text, tokens, messages }
         });
         Edits {
             placed: Vec::new(),

@@ -37,14 +37,17 @@ mod edits;
 mod message;
 mod pairing;
 pub mod plan;
+mod rehearsal;
 mod rules;
 mod texts;
 mod units;
+pub mod what_if;
 pub(crate) mod written;
 
 pub use attributes::Attributes;
 pub use edits::{Edits, QuotationEdit};
 pub use message::{Message, Role};
+pub use rehearsal::{DryRun, MessageView, Rehearsal};
 pub use rules::{Answers, Exchanges, Rules};
 pub use texts::{MessageTexts, Texts};
 pub use units::{Arranged, Conversation, PartTokens, QuotableDocument};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use auto_impl::auto_impl;
 
-use crate::conversation::{Conversation, Edits, MessageTexts, Texts};
+use crate::conversation::{Conversation, Edits, MessageTexts, Rehearsal, Texts};
 use crate::gather::BoxError;
 use crate::model::{ContextItem, Refused, Strategy};
 use crate::relevance::Question;
@@ -187,5 +187,19 @@ impl<Rest> Split<Rest> {
         split.needs = conversation.needs().clone();
         split.conversation = Some(Box::new(conversation));
         Ok(split)
+    }
+
+    /// A dry run of the request's conversation: the turns that a layer without sources would send of it.
+    /// None if the request was taken apart into items.
+    ///
+    /// Read the request with [`ContextAdapter::split`], with the strategy of the policy that is asked,
+    /// and pass the adapter's [`texts`](ContextAdapter::texts).
+    pub fn rehearsal<'a>(&self, texts: &'a dyn Texts) -> Option<Rehearsal<'a>> {
+        let conversation = self.conversation.as_deref()?.clone();
+        let refused = self.refused.clone();
+        let rehearsal = Rehearsal::of_parts(conversation, self.candidates.clone(), refused)
+            .fixed_tokens(self.fixed_tokens)
+            .remote(!self.uncounted.is_empty());
+        Some(rehearsal.texts(texts))
     }
 }
