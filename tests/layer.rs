@@ -23,6 +23,8 @@ mod common;
 mod concurrency;
 #[path = "layer/counting_ahead.rs"]
 mod counting_ahead;
+#[path = "layer/dry_runs.rs"]
+mod dry_runs;
 #[path = "layer/hooks.rs"]
 mod hooks;
 #[path = "layer/observers.rs"]

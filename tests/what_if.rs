@@ -4,6 +4,8 @@
 
 #[path = "what_if/arbitrary.rs"]
 mod arbitrary;
+#[path = "what_if/conversations.rs"]
+mod conversations;
 #[path = "what_if/guards.rs"]
 mod guards;
 #[path = "what_if/metrics.rs"]

@@ -1,4 +1,5 @@
-//! Asks what another budget or another policy would have selected for the quickstart's question.
+//! Asks what another budget or another policy would have selected for the quickstart's question, and
+//! sent of a conversation.
 //!
 //! Run it with `cargo run --example what_if`.
 
@@ -10,6 +11,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::time::Duration;
 
 use cupel::analytics::BudgetPoint;
+use cupel::conversation::{Conversation, Message, Rehearsal, Role, Rules};
 use cupel::explain::{Explanation, Section};
 use cupel::{
     CompositeScorer, ContextBudget, ContextItem, ContextKind, CupelError, DecayCurve, DecayScorer,
@@ -32,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         what_if.needed_budgets()?,
         what_if.other_policy()?,
         what_if.diminishing_returns()?,
+        what_if.conversation()?,
     ];
     let mut out = BufWriter::new(io::stdout().lock());
     let mut lines = answers.iter().flatten();
@@ -203,6 +206,30 @@ impl WhatIf {
         Ok(lines)
     }
 
+    /// The same questions about the messages of a conversation, whose turns `chat` plans.
+    fn conversation(&self) -> Result<Vec<String>, Box<dyn Error>> {
+        let rehearsal = Rehearsal::new(Conversation::new(messages()?, &Rules::new())?)?;
+        let (planned, scored) = (Policy::chat(), Policy::chat().without_plan());
+        let budget = ContextBudget::builder(2_000).build()?;
+        let mut lines = self.heading("AND WHAT WOULD BE SENT OF A CONVERSATION?", "2,000 tokens");
+        let compared = rehearsal.compare(&[("planned", &planned), ("scored", &scored)], &budget)?;
+        for (label, turn) in &compared.turns {
+            let (kept, tokens) = (turn.edits.kept.len(), thousands(turn.sent.tokens));
+            let quoted = turn.edits.quotation.as_ref().map_or(0, |quote| quote.messages.len());
+            lines.push(format!(
+                "  {label:<9}  {kept} messages and {quoted} quoted, {tokens} tokens"
+            ));
+        }
+        let differ = compared.differences.len();
+        lines.push(format!("  {differ} messages are sent in one way only, or in different forms"));
+        let gain = rehearsal.gained_by(&planned, &budget, 500)?;
+        lines.push(format!("  500 more tokens bring {} messages into view", gain.into_view.len()));
+        let needs = rehearsal.smallest_budget_for(&planned, 0, 500..=20_000)?;
+        let needs = needs.map_or("> 20,000".to_owned(), thousands);
+        lines.push(format!("  the first message is in view from {needs} tokens on"));
+        Ok(lines)
+    }
+
     /// What one more percent of the score costs, from stretch to stretch.
     fn prices(&self, curve: &[BudgetPoint], parts: &[f64]) -> Vec<String> {
         let (mut before, mut stretches) = ((0.0, 0), Vec::new());
@@ -228,6 +255,26 @@ impl WhatIf {
         }));
         lines
     }
+}
+
+/// A house is renovated, over two hundred messages, and somebody asks about the beginning.
+fn messages() -> Result<Vec<Message>, serde_json::Error> {
+    let text = include_str!("../recall/conversation.json");
+    let file: serde_json::Value = serde_json::from_str(text)?;
+    let said = |message: &serde_json::Value, field: &str| {
+        message.get(field).and_then(|text| text.as_str()).unwrap_or_default().to_owned()
+    };
+    let message = |role: Role, text: String| {
+        let tokens = (text.chars().count() / 4 + 4) as i64;
+        Message::new(role, text, tokens)
+    };
+    let all = file.get("messages").and_then(|list| list.as_array()).into_iter().flatten();
+    let all = all.map(|entry| {
+        let by_user = said(entry, "role") == "user";
+        message(if by_user { Role::User } else { Role::Assistant }, said(entry, "content"))
+    });
+    let question = "Which rooms did we want to have ready before I have to leave my flat?";
+    Ok(all.chain([message(Role::User, question.to_owned())]).collect())
 }
 
 /// The policies that are compared, in words.

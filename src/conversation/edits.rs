@@ -8,6 +8,7 @@ use super::texts::Texts;
 use super::units::{Arranged, Conversation};
 use super::{Message, Role};
 use crate::model::{ContextBudget, ContextItem, Origin, Placed};
+use crate::relevance::{JudgeTask, Question};
 
 /// A selection as changes to a request.
 ///
@@ -48,6 +49,8 @@ pub struct QuotationEdit {
     pub text: String,
     /// Its tokens, with those of the part that holds it.
     pub tokens: i64,
+    /// Indexes of the messages that it quotes, ascending.
+    pub messages: Vec<usize>,
 }
 
 impl Edits {
@@ -89,6 +92,11 @@ impl Edits {
             || self.quotation.is_some()
     }
 
+    /// Tokens of the quotation; 0 without one.
+    pub(crate) fn quoted_tokens(&self) -> i64 {
+        self.quotation.as_ref().map_or(0, |quotation| quotation.tokens)
+    }
+
     /// The expectation of the prompt cache, to be lowered.
     pub fn expected_mut(&mut self) -> Option<&mut Expected> {
         self.plan.as_mut().map(|plan| &mut plan.expected)
@@ -111,10 +119,10 @@ impl Conversation {
         let first = plan.parts.len().saturating_sub(self.documents.len());
         let (kept, quoted): (Vec<usize>, Vec<usize>) =
             arranged.documents.drain(..).partition(|document| is_sent(first + document));
-        let text = self.quotation(&plan, &arranged, &quoted, texts);
-        let quotation = plan.question.zip(text).map(|(message, text)| {
+        let quotation = self.quotation(&plan, &arranged, &quoted, texts);
+        let quotation = plan.question.zip(quotation).map(|(message, (text, messages))| {
             let tokens = self.counter.count(&text).max(0).saturating_add(self.part.tokens());
-            QuotationEdit { message, text, tokens }
+            QuotationEdit { message, text, tokens, messages }
         });
         Edits {
             placed: Vec::new(),
@@ -126,6 +134,19 @@ impl Conversation {
             conversation: Some(self),
             ..Edits::default()
         }
+    }
+
+    /// Texts of all candidates, to be judged by a question.
+    pub(crate) fn judge_task(
+        &self,
+        question: &Question,
+        items: &[ContextItem],
+        texts: &dyn Texts,
+    ) -> JudgeTask {
+        let write = |index, _: &ContextItem, out: &mut String| {
+            self.write_candidate(index, texts, out);
+        };
+        JudgeTask::of_items(question.clone(), items, write)
     }
 
     /// The candidates with their parts, for a report.

@@ -366,7 +366,7 @@ impl Conversation {
 const MOST_WORK: usize = 64 << 10;
 
 /// Positions in `placed` of candidates whose needed one is not there.
-pub(crate) fn withdrawn(needs: &BTreeMap<usize, usize>, placed: &[Placed]) -> Vec<(usize, String)> {
+pub(super) fn withdrawn(needs: &BTreeMap<usize, usize>, placed: &[Placed]) -> Vec<(usize, String)> {
     if needs.is_empty() {
         return Vec::new();
     }

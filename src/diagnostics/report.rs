@@ -1,7 +1,7 @@
 //! The complete account of one selection.
 
 use super::{ExclusionReason, InclusionReason, TraceEvent};
-use crate::model::{ContextItem, CountRequirementShortfall};
+use crate::model::{ContextItem, CountRequirementShortfall, Refused, Strategy};
 use crate::order;
 use crate::relevance::RelevanceReport;
 use crate::scorer::{ScoreParts, Scorer};
@@ -49,6 +49,12 @@ pub struct SelectionReport {
     /// What became of the question, where there was one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub relevance: Option<RelevanceReport>,
+    /// Whether the candidates were scored, or a plan decided what is sent of their conversation.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "crate::model::is_default")
+    )]
+    pub strategy: Strategy,
 }
 
 #[cfg(feature = "serde")]
@@ -75,9 +81,40 @@ impl SelectionReport {
             excluded,
             count_requirement_shortfalls,
             relevance: None,
+            strategy: Strategy::Scored,
         };
         report.sort_excluded();
         report
+    }
+
+    /// Lists what was never up for selection among the excluded items.
+    pub(crate) fn refuse(&mut self, refused: impl IntoIterator<Item = Refused>) {
+        let excluded = refused.into_iter().map(|Refused { item, why }| {
+            ExcludedItem::new(item, 0.0, ExclusionReason::Filtered { filter_name: why })
+        });
+        let excluded: Vec<ExcludedItem> = excluded.collect();
+        self.total_candidates += excluded.len();
+        for ExcludedItem { item, .. } in &excluded {
+            self.total_tokens_considered =
+                self.total_tokens_considered.saturating_add(item.tokens());
+        }
+        self.exclude(excluded);
+    }
+
+    /// Lists what was selected and cannot be sent among the excluded items: positions among the
+    /// included ones, ascending, and why.
+    pub(crate) fn withdraw(&mut self, withdrawn: Vec<(usize, String)>) {
+        let mut excluded = Vec::with_capacity(withdrawn.len());
+        for (position, why) in withdrawn.into_iter().rev() {
+            if position < self.included.len() {
+                let IncludedItem { item, score, details, .. } = self.included.remove(position);
+                let reason = ExclusionReason::Filtered { filter_name: why };
+                excluded.push(ExcludedItem { item, score, reason, details });
+            }
+        }
+        if !excluded.is_empty() {
+            self.exclude(excluded);
+        }
     }
 
     /// Lists items among the excluded ones, in the order they were excluded; the totals stay.

@@ -1,9 +1,9 @@
 //! What a selection came to, made at the end or while items arrived.
 
 use super::report::StreamReport;
-use crate::diagnostics::{ExcludedItem, SelectionReport};
+use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;
-use crate::model::{ContextItem, ExclusionReason, Placed, Refused};
+use crate::model::{ContextItem, Placed};
 
 /// What was selected, and what there is to say about it.
 #[derive(Default)]
@@ -49,41 +49,5 @@ impl NotSelected {
             largest.extend(three.map(|(position, item)| (own(position), item.clone())));
         }
         Self { error, largest }
-    }
-}
-
-impl Chosen {
-    /// Lists what was never up for selection among the excluded items.
-    pub(crate) fn add_refused(&mut self, refused: Vec<Refused>) {
-        self.report.total_candidates += refused.len();
-        for Refused { item, .. } in &refused {
-            self.report.total_tokens_considered =
-                self.report.total_tokens_considered.saturating_add(item.tokens());
-        }
-        self.report.exclude(refused.into_iter().map(|Refused { item, why }| {
-            let reason = ExclusionReason::Filtered { filter_name: why };
-            ExcludedItem::new(item, 0.0, reason)
-        }));
-    }
-
-    /// Takes out what was selected and cannot be sent: positions in `placed`, ascending, and why.
-    pub(crate) fn withdraw(&mut self, withdrawn: Vec<(usize, String)>) {
-        let mut excluded = Vec::with_capacity(withdrawn.len());
-        for (position, why) in withdrawn.into_iter().rev() {
-            if position < self.placed.len() {
-                self.placed.remove(position);
-            }
-            // A report lists the selection in the order in which it is placed.
-            if position < self.report.included.len() {
-                let included = self.report.included.remove(position);
-                let reason = ExclusionReason::Filtered { filter_name: why };
-                let mut out = ExcludedItem::new(included.item, included.score, reason);
-                out.details = included.details;
-                excluded.push(out);
-            }
-        }
-        if !excluded.is_empty() {
-            self.report.exclude(excluded);
-        }
     }
 }

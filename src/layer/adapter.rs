@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use auto_impl::auto_impl;
 
-use crate::conversation::{Conversation, Edits, MessageTexts, Texts};
+use crate::conversation::{Conversation, Edits, MessageTexts, Rehearsal, Texts};
 use crate::gather::BoxError;
-use crate::model::{ContextItem, Refused};
+use crate::model::{ContextItem, Refused, Strategy};
 use crate::relevance::Question;
 
 /// Takes the candidates out of a request and puts the selected ones back.
@@ -87,15 +87,6 @@ pub trait ContextAdapter<Req>: Send + Sync {
     fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
         item.tokens()
     }
-}
-
-/// Way in which a policy selects: conversations are planned if it has a plan, everything else is scored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Strategy {
-    /// A [plan](crate::conversation::plan) decides what is sent of a conversation.
-    Planned,
-    /// Candidates are scored, and the best that fit are sent.
-    Scored,
 }
 
 /// Facts about a request before it is read.
@@ -196,5 +187,19 @@ impl<Rest> Split<Rest> {
         split.needs = conversation.needs().clone();
         split.conversation = Some(Box::new(conversation));
         Ok(split)
+    }
+
+    /// A dry run of the request's conversation: the turns that a layer without sources would send of it.
+    /// None if the request was taken apart into items.
+    ///
+    /// Read the request with [`ContextAdapter::split`], with the strategy of the policy that is asked,
+    /// and pass the adapter's [`texts`](ContextAdapter::texts).
+    pub fn rehearsal<'a>(&self, texts: &'a dyn Texts) -> Option<Rehearsal<'a>> {
+        let conversation = self.conversation.as_deref()?.clone();
+        let refused = self.refused.clone();
+        let rehearsal = Rehearsal::of_parts(conversation, self.candidates.clone(), refused)
+            .fixed_tokens(self.fixed_tokens)
+            .remote(!self.uncounted.is_empty());
+        Some(rehearsal.texts(texts))
     }
 }

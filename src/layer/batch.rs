@@ -57,7 +57,7 @@ impl Job {
         };
         chosen.report.relevance = relevance;
         if wants_report && !refused.is_empty() {
-            chosen.add_refused(refused);
+            chosen.report.refuse(refused);
         }
         cost.note(count, begun.elapsed());
         Ok(chosen)

@@ -8,12 +8,12 @@ use super::call::{Judging, Planning, Shared};
 use super::selector::Selector;
 use super::service::CupelLayer;
 use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook};
+use crate::conversation::plan::recall_pipeline;
 use crate::gather::{ProgressHook, Snapshot, Source, StreamingMode, WaitingJudge, facts_of};
-use crate::model::{RecallBy, TurnPlan};
+use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
-use crate::scorer::{ReflexiveScorer, Scorer};
-use crate::slicer::BestFirstSlice;
+use crate::scorer::Scorer;
 
 /// A setting of the layer that is missing or contradicts another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -354,8 +354,10 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
         })?;
         let planning = plan.map(|plan| {
-            let own = streaming.is_some() || plan.recall_by == RecallBy::Policy;
-            let pipeline = if own { pipeline.clone() } else { by_relevance(&pipeline) };
+            let pipeline = match &streaming {
+                Some(_) => pipeline.clone(),
+                None => recall_pipeline(&plan, &pipeline),
+            };
             Planning { plan, pipeline }
         });
         Ok(CupelLayer::new(Selector::new(Shared {
@@ -376,11 +378,6 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             streaming,
         })))
     }
-}
-
-/// Fills from the best hint down, and otherwise goes on as the policy's pipeline does.
-fn by_relevance(pipeline: &Pipeline) -> Pipeline {
-    pipeline.with_parts(Some(Arc::new(ReflexiveScorer)), Some(Arc::new(BestFirstSlice)))
 }
 
 /// Checks what selecting while gathering needs of a pipeline.

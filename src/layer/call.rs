@@ -12,13 +12,13 @@ use super::{
     Strategy, blocking,
 };
 use crate::caught::caught;
-use crate::conversation::plan::{Planned, Quotation, Turn, TurnReport};
-use crate::conversation::{Conversation, Edits};
+use crate::conversation::Conversation;
+use crate::conversation::plan::{Planned, Quotation, TurnFacts};
 use crate::gather::{
     Arrivals, Gather, Intake, JudgeQueue, LearnedCost, Source, SourceFacts, Streaming,
     StreamingMode, WaitingJudge,
 };
-use crate::model::{ContextBudget, ContextItem, Placed, TurnPlan};
+use crate::model::{ContextBudget, ContextItem, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::policy::Relevance;
 use crate::relevance::{JudgeTask, Question, Verdict};
@@ -71,15 +71,6 @@ pub(super) struct OpenedCall {
     pub(super) gather: Option<Box<Gather>>,
 }
 
-/// Numbers that a turn is planned with.
-#[derive(Clone, Copy)]
-pub(super) struct TurnFacts {
-    pub(super) window: i64,
-    pub(super) room: i64,
-    pub(super) fixed_tokens: i64,
-    pub(super) remote: bool,
-}
-
 impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
     /// Asks for the budget, and opens the sources.
     pub(super) fn open(
@@ -103,7 +94,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         request: Req,
         steps: u64,
     ) -> Result<Split<A::Rest>, ContextError> {
-        let strategy = if self.planning.is_some() { Strategy::Planned } else { Strategy::Scored };
+        let strategy = Strategy::of(self.planning.is_some());
         let shared = Arc::clone(self);
         let work = move || shared.adapter.split(request, strategy);
         let split = blocking::run(steps, self.blocking_threshold, work).await;
@@ -121,13 +112,10 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let (shared, threshold) = (Arc::clone(self), self.blocking_threshold);
         let decide = move || {
             let texts = shared.adapter.texts(&rest);
-            let draft = shared.planning.as_ref().and_then(|planning| {
-                let mut turn = Turn::new(&planning.plan, facts.window).room(facts.room);
-                turn.fixed_tokens = facts.fixed_tokens;
-                turn.has_sources = !shared.sources.is_empty();
-                turn.remote = facts.remote;
-                talk.decide(&turn, &*texts)
-            });
+            let draft = shared
+                .planning
+                .as_ref()
+                .and_then(|planning| talk.decide(&facts.turn(&planning.plan), &*texts));
             let judged = draft.as_ref().filter(|_| shared.judging.is_some());
             let task = judged.and_then(|draft| draft.task(&talk, &*texts));
             drop(texts);
@@ -162,11 +150,10 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         talk: Option<&Conversation>,
         rest: &A::Rest,
     ) -> JudgeTask {
-        let texts = self.adapter.texts(rest);
-        JudgeTask::of_items(question.clone(), own, |index, item, out| match talk {
-            Some(talk) => talk.write_candidate(index, &*texts, out),
-            None => out.push_str(item.content()),
-        })
+        match talk {
+            Some(talk) => talk.judge_task(question, own, &*self.adapter.texts(rest)),
+            None => JudgeTask::of_contents(question, own),
+        }
     }
 
     /// Runs the judge here, or on the blocking pool if it is slow. Whatever goes wrong costs the call the
@@ -255,42 +242,6 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             _ => &self.pipeline,
         }
     }
-
-    /// Has the adapter write the selection into the request, and counts what is sent.
-    pub(super) fn write(
-        &self,
-        rest: A::Rest,
-        written: Written,
-        selection: &mut Selection,
-    ) -> Result<Req, ContextError> {
-        let Written { conversation, planned, placed } = written;
-        let is_recalled =
-            |placed: &&Placed| planned.as_ref().is_some_and(|it| it.is_recalled(placed));
-        let recalled = placed.iter().filter(is_recalled).map(|placed| placed.item.clone());
-        let recalled: Vec<ContextItem> = recalled.collect();
-        let mut edits = match conversation {
-            Some(talk) => {
-                talk.edits(placed, planned.map(|planned| *planned), &*self.adapter.texts(&rest))
-            }
-            None => Edits::of_items(placed),
-        };
-        edits.fixed_tokens = selection.fixed_tokens;
-        edits.has_sources = !self.sources.is_empty();
-        let bare = recalled.iter().map(ContextItem::tokens).fold(0, i64::saturating_add);
-        let quoted = edits.quotation.as_ref().map_or(0, |quotation| quotation.tokens);
-        let sent = &mut selection.sent.tokens;
-        *sent = sent.saturating_sub(bare).saturating_add(quoted);
-        let request = self.adapter.join(rest, &mut edits).map_err(ContextError::Adapter)?;
-        selection.plan = TurnReport::of(&edits, *sent, quoted, recalled).map(Box::new);
-        Ok(request)
-    }
-}
-
-/// What the adapter is to write.
-pub(super) struct Written {
-    pub(super) conversation: Option<Box<Conversation>>,
-    pub(super) planned: Option<Box<Planned>>,
-    pub(super) placed: Vec<Placed>,
 }
 
 /// Counts what sources give, and starts to select while it arrives.

@@ -53,17 +53,17 @@ mod service;
 mod spans;
 mod window;
 
-pub use crate::conversation::Edits;
 pub use crate::conversation::plan::TurnReport;
+pub use crate::conversation::{Edits, Sent};
 pub use crate::gather::{AsyncJudge, DroppedCounts, Snapshot, StreamReport, WaitingJudge};
-pub use crate::model::{Origin, Placed, Refused};
-pub use adapter::{ContextAdapter, RequestFacts, Split, Strategy};
+pub use crate::model::{Origin, Placed, Refused, Strategy};
+pub use adapter::{ContextAdapter, RequestFacts, Split};
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
 pub use error::{ContextError, Error, Limits};
 pub use hooks::{CallObserver, CallStart, SelectionHook};
 pub use request::{ContextRequest, ContextRequestAdapter};
-pub use selection::{Selection, Sent};
+pub use selection::Selection;
 pub use selector::{Selected, Selector};
 pub use service::{
     CupelLayer, CupelService, ResponseFuture, ResponseMode, ResponseOnly, WithReport,

@@ -42,25 +42,12 @@ impl CallRoom {
     pub(super) fn take_off(&mut self, tokens: i64) -> Result<ContextBudget, ContextError> {
         self.fixed_tokens = self.fixed_tokens.saturating_add(tokens);
         let fixed_tokens = self.fixed_tokens;
-        self.left().ok_or_else(|| ContextError::FixedTokens {
+        let left = self.whole.plus(fixed_tokens.saturating_neg());
+        left.map_err(|_| ContextError::FixedTokens {
             fixed_tokens,
             available_tokens: self.whole.available_tokens(),
             limits: Box::new(self.limits),
         })
-    }
-
-    fn left(&self) -> Option<ContextBudget> {
-        let budget = &self.whole;
-        let max = budget.max_tokens().checked_sub(self.fixed_tokens)?;
-        let target = budget.target_tokens().saturating_sub(self.fixed_tokens).clamp(0, max.max(0));
-        ContextBudget::new(
-            max,
-            target,
-            budget.output_reserve(),
-            budget.reserved_slots().clone(),
-            budget.estimation_safety_margin_percent(),
-        )
-        .ok()
     }
 
     /// Says more about pinned items that do not fit; other errors stay as they are.

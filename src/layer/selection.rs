@@ -1,12 +1,11 @@
 //! What one call selected, from what, and why.
 
-use foldhash::HashMap;
-
-use crate::conversation::plan::{Prices, TurnReport};
+use crate::conversation::Sent;
+use crate::conversation::plan::TurnReport;
 use crate::diagnostics::SelectionReport;
 use crate::explain::{Explanation, SourceTiming};
 use crate::gather::{GatherReport, JudgeReport, SourceOutcome, SourceReport, StreamReport};
-use crate::model::{ContextBudget, Placed};
+use crate::model::ContextBudget;
 
 /// What one call selected, from what, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,30 +33,6 @@ pub struct Selection {
     /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
     /// the best ones, and the totals count everything. None when everything had arrived before.
     pub stream: Option<StreamReport>,
-}
-
-/// What is in a request, counted when it was built. It is there without a report as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Sent {
-    /// How many items the request has.
-    pub items: usize,
-    /// Their tokens, and those of the frame around what a plan quotes; the fixed tokens come on top.
-    pub tokens: i64,
-    /// How many candidates it does not have: left out, refused, or selected and then withdrawn.
-    pub left_out: usize,
-}
-
-impl Sent {
-    /// Counts what is placed of `candidates`, the refused ones among them.
-    pub(super) fn count(placed: &[Placed], candidates: usize) -> Self {
-        let tokens = placed.iter().map(|placed| placed.item.tokens());
-        Self {
-            items: placed.len(),
-            tokens: tokens.fold(0, i64::saturating_add),
-            left_out: candidates.saturating_sub(placed.len()),
-        }
-    }
 }
 
 impl Selection {
@@ -95,9 +70,10 @@ impl Selection {
     /// ```
     #[must_use]
     pub fn explain(&self) -> Explanation {
+        let frame = self.plan.as_ref().map_or(0, |plan| plan.frame_tokens(&self.report));
         let mut explanation = Explanation::new(self.report.clone())
             .budget(self.budget.clone())
-            .fixed_tokens(self.fixed_tokens.saturating_add(self.frame_tokens()));
+            .fixed_tokens(self.fixed_tokens.saturating_add(frame));
         if !self.gather.sources.is_empty() {
             let elapsed = self.gather.elapsed.as_secs_f64() * 1_000.0;
             explanation =
@@ -112,20 +88,10 @@ impl Selection {
             explanation = explanation.note(note);
         }
         if let Some(plan) = &self.plan {
-            explanation = planned(explanation, plan);
+            explanation = plan.explain(explanation);
         }
         let uncounted = self.uncounted.iter().map(|what| format!("not counted: {what}"));
         uncounted.fold(explanation, Explanation::note)
-    }
-
-    /// What the frame around quoted items takes: it belongs to none of them.
-    fn frame_tokens(&self) -> i64 {
-        let Some(plan) = self.plan.as_ref().filter(|plan| plan.recalled_tokens > 0) else {
-            return 0;
-        };
-        let items = self.report.included.iter().filter(|entry| !plan.is_sent(&entry.item));
-        let items = items.map(|entry| entry.item.tokens()).fold(0, i64::saturating_add);
-        plan.recalled_tokens.saturating_sub(items).max(0)
     }
 }
 
@@ -133,31 +99,6 @@ impl From<&Selection> for Explanation {
     fn from(selection: &Selection) -> Self {
         selection.explain()
     }
-}
-
-/// Says of every item which part of the plan it was in, and what a prompt cache may know.
-fn planned(mut explanation: Explanation, plan: &TurnReport) -> Explanation {
-    let parts: HashMap<usize, &'static str> =
-        plan.parts().map(|(item, part)| (item.address(), part.as_str())).collect();
-    let report = &mut explanation.report;
-    let included = report.included.iter_mut().map(|entry| (&entry.item, &mut entry.details));
-    let excluded = report.excluded.iter_mut().map(|entry| (&entry.item, &mut entry.details));
-    for (item, details) in included.chain(excluded) {
-        if let Some(part) = parts.get(&item.address()) {
-            details.get_or_insert_default().part = Some((*part).to_owned());
-        }
-    }
-    let broke = plan.broke.map(|broke| broke.as_str().to_owned());
-    if let Some(newest) = &plan.newest_first {
-        let [ours, newest] =
-            [plan.cost(Prices::FREE_WRITES), newest.cost(Prices::FREE_WRITES)].map(f64::round);
-        let note = format!(
-            "the input costs as much as {ours} new tokens, newest-first trimming {newest} (a \
-             cached token for a tenth)"
-        );
-        explanation = explanation.note(note);
-    }
-    explanation.cache(plan.cached_tokens, plan.new_tokens, broke)
 }
 
 fn timing(source: &SourceReport) -> SourceTiming {

@@ -9,13 +9,14 @@ use tracing::Instrument as _;
 
 use super::batch::Job;
 use super::blocking;
-use super::call::{CallIntake, OpenedCall, Shared, TurnFacts, Written, guarded};
+use super::call::{CallIntake, OpenedCall, Shared, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
-use super::{ContextAdapter, ContextError, Selection, Sent, Split};
-use crate::conversation::withdrawn;
+use super::{ContextAdapter, ContextError, Selection, Split};
+use crate::conversation::plan::TurnFacts;
+use crate::conversation::written::{Written, withdraw};
 use crate::gather::{Arrivals, Chosen};
-use crate::model::ContextItem;
+use crate::model::{ContextItem, Strategy};
 use crate::relevance::Judged;
 
 /// Selects the context of requests. [`CupelLayer`](super::CupelLayer) is built around one, and
@@ -149,12 +150,9 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let mut units = Vec::new();
     let mut limit = selection.budget.clone();
     if let Some(talk) = conversation.take_if(|_| shared.planning.is_some()) {
-        let turn = TurnFacts {
-            window: room.window(),
-            room: selection.budget.effective(0).target_tokens(),
-            fixed_tokens,
-            remote: !selection.uncounted.is_empty(),
-        };
+        let mut turn = TurnFacts::new(room.window(), &selection.budget, fixed_tokens);
+        turn.has_sources = !shared.sources.is_empty();
+        turn.remote = !selection.uncounted.is_empty();
         let plan;
         (rest, conversation, plan) = Box::pin(shared.plan(rest, talk, turn, reading)).await?;
         if let (Some(plan), Some(talk)) = (plan, &conversation) {
@@ -231,24 +229,29 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     // Write: the adapter puts the selection back. What it refused counts as a candidate.
     let candidates = chosen.candidates + selection.refused;
     if planned.is_none() {
-        let withdrawn = withdrawn(&needs, &chosen.placed);
-        selection.refused += withdrawn.len();
-        chosen.withdraw(withdrawn);
+        selection.refused += withdraw(&needs, &mut chosen.placed, &mut chosen.report);
     }
     let Chosen { placed, report, stream, sources, .. } = chosen;
-    selection.sent = Sent::count(&placed, candidates);
     selection.report = report;
+    selection.report.strategy = Strategy::of(planned.is_some());
     selection.stream = stream;
     for (report, notes) in selection.gather.sources.iter_mut().zip(sources) {
         report.pins_lifted = notes.pins_lifted;
         report.broke_promise = notes.broke_promise;
     }
-    let written = Written { conversation, planned, placed };
-    let request = guarded(|| shared.write(rest, written, selection))?;
-    if let Some(plan) = &mut selection.plan {
-        plan.complete(units, room.window());
-    }
-    Ok(request)
+    guarded(|| {
+        let (talk, planned) = (conversation.map(|talk| *talk), planned.map(|planned| *planned));
+        let texts = shared.adapter.texts(&rest);
+        let mut written = Written::new(talk, planned, placed, candidates, &*texts);
+        drop(texts);
+        written.edits.fixed_tokens = selection.fixed_tokens;
+        written.edits.has_sources = !shared.sources.is_empty();
+        selection.sent = written.sent;
+        let request = shared.adapter.join(rest, &mut written.edits);
+        let request = request.map_err(ContextError::Adapter)?;
+        selection.plan = written.report(units, room.window()).map(Box::new);
+        Ok(request)
+    })
 }
 
 impl<Req, A> Selector<Req, A> {

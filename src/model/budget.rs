@@ -81,6 +81,13 @@ impl ContextBudget {
         Self { output_reserve, ..Self::bare(max_tokens, target_tokens) }
     }
 
+    /// The same budget with so many more tokens in window and target, or fewer if negative.
+    pub(crate) fn plus(&self, tokens: i64) -> Result<Self, CupelError> {
+        let max_tokens = self.max_tokens.saturating_add(tokens);
+        let target_tokens = self.target_tokens.saturating_add(tokens).clamp(0, max_tokens.max(0));
+        Self { max_tokens, target_tokens, ..self.clone() }.validated()
+    }
+
     fn validated(self) -> Result<Self, CupelError> {
         let max = self.max_tokens;
         if max < 0 {

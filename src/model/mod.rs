@@ -25,6 +25,7 @@ mod kind_map;
 mod open_string;
 mod reason;
 mod scored;
+mod strategy;
 mod turn_plan;
 #[cfg(feature = "serde")]
 mod wire;
@@ -39,6 +40,7 @@ pub use open_string::{ContextKind, ContextSource};
 pub(crate) use reason::reasons;
 pub use reason::{CountRequirementShortfall, ExclusionReason, InclusionReason, UnknownFields};
 pub use scored::{Origin, Placed, Refused, ScoredItem};
+pub use strategy::Strategy;
 pub use turn_plan::{Grid, RecallBy, TurnPlan};
 #[cfg(feature = "serde")]
 pub(crate) use wire::{by_name, float, is_default, serde_by_name};

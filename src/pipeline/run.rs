@@ -91,7 +91,17 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut C,
     ) -> Result<(), CupelError> {
-        self.execute(items, budget, collector, None).map(|_| ())
+        self.dry_run_positions(items, budget, collector).map(|_| ())
+    }
+
+    /// As [`dry_run_traced`](Self::dry_run_traced), with the positions in `items` of what is selected.
+    pub(crate) fn dry_run_positions<C: TraceCollector + ?Sized>(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut C,
+    ) -> Result<Vec<usize>, CupelError> {
+        self.execute(items, budget, collector, None)
     }
 
     /// The one code path behind every public way to run: the positions of what is selected.

@@ -53,8 +53,7 @@ impl Policy {
             let report = RelevanceReport::default();
             return JudgedItems { items, pipeline: self.to_pipeline(), report };
         };
-        let write = |_, item: &ContextItem, out: &mut String| out.push_str(item.content());
-        let verdict = JudgeTask::of_items(question.clone(), &items, write).run(&*relevance.judge);
+        let verdict = JudgeTask::of_contents(question, &items).run(&*relevance.judge);
         let Judged { report, .. } =
             Judged::of(relevance.judge.name(), relevance.blend, verdict, &mut items);
         let pipeline =

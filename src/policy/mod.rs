@@ -54,7 +54,8 @@ impl Policy {
     /// How the turns of a conversation are planned; none when its messages are scored and selected.
     ///
     /// The presets for conversations have one. It counts in a layer, with an adapter that knows
-    /// conversations; [`dry_run`](Self::dry_run) and pipelines score and select.
+    /// conversations, and in a [`Rehearsal`](crate::conversation::Rehearsal) of messages;
+    /// [`dry_run`](Self::dry_run) and pipelines score and select.
     #[must_use]
     pub fn plan(&self) -> Option<&TurnPlan> {
         self.plan.as_ref()
@@ -78,7 +79,8 @@ impl Policy {
         &self.pipeline
     }
 
-    /// What this policy would select, with the reasons.
+    /// What this policy would select from items, with the reasons. They are scored, also by a policy
+    /// with a [plan](Self::plan): a [`Rehearsal`](crate::conversation::Rehearsal) plans messages.
     ///
     /// # Errors
     ///

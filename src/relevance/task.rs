@@ -47,6 +47,11 @@ impl JudgeTask {
         task
     }
 
+    /// A task about the contents of items.
+    pub(crate) fn of_contents(question: &Question, items: &[ContextItem]) -> Self {
+        Self::of_items(question.clone(), items, |_, item, out| out.push_str(item.content()))
+    }
+
     /// Adds a text, which `write` appends to the string that it is given.
     pub fn add(&mut self, tokens: i64, place: Option<usize>, write: impl FnOnce(&mut String)) {
         write(&mut self.texts);

@@ -1,6 +1,8 @@
 //! Explanations and reports from JSON.
 
+use cupel::SelectionReport;
 use cupel::explain::Explanation;
+use cupel::model::Strategy;
 
 use crate::common::explanation;
 
@@ -35,4 +37,22 @@ fn what_is_wrong_is_named() {
     }
     let deep = "[".repeat(100_000);
     assert!(Explanation::from_json(&deep).unwrap_err().to_string().contains("recursion limit"));
+}
+
+#[test]
+fn a_report_without_a_known_strategy_is_scored() {
+    let mut value = serde_json::to_value(SelectionReport::default()).unwrap();
+    assert_eq!(value.get("strategy"), None, "the default is not written");
+    for (name, expected) in [
+        ("scored", Strategy::Scored),
+        ("guessed", Strategy::Scored),
+        ("planned", Strategy::Planned),
+    ] {
+        value["strategy"] = name.into();
+        let read: SelectionReport = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(read.strategy, expected);
+        let written = serde_json::to_value(&read).unwrap();
+        let is_written = expected == Strategy::Planned;
+        assert_eq!(written.get("strategy"), is_written.then_some(&"planned".into()));
+    }
 }

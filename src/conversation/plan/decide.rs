@@ -212,22 +212,24 @@ impl Conversation {
         if message.private { "".into() } else { texts.message(index, message) }
     }
 
-    /// Adds a message to a quotation, unless it has no text that may be quoted.
+    /// Adds a message to a quotation. Returns false if it has no text that may be quoted.
     fn quote_message(
         &self,
         quotation: &mut Quotation,
         index: usize,
         limit: i64,
         texts: &dyn Texts,
-    ) {
-        let Some(message) = self.messages.get(index) else { return };
+    ) -> bool {
+        let Some(message) = self.messages.get(index) else { return false };
         let mut text = self.text(index, message, texts);
         if message.results.iter().any(|tokens| *tokens > limit) {
             text = Excerpt::of(&text, limit, false, &*self.counter).text.into();
         }
-        if !text.trim().is_empty() {
+        let has_text = !text.trim().is_empty();
+        if has_text {
             quotation.message(index, message.role, &text);
         }
+        has_text
     }
 
     /// Counts what has a chance to be recalled as it is quoted, instead of by an upper bound.
@@ -252,18 +254,19 @@ impl Conversation {
         }
     }
 
-    /// What was recalled, as the text before the user's last message; none when nothing was.
+    /// What was recalled, as the text before the user's last message, and the messages that it quotes;
+    /// none when nothing was.
     pub(in crate::conversation) fn quotation(
         &self,
         planned: &Planned,
         arranged: &Arranged,
         documents: &[usize],
         texts: &dyn Texts,
-    ) -> Option<String> {
+    ) -> Option<(String, Vec<usize>)> {
         let mut quotation = Quotation::new();
-        for index in &arranged.recalled {
-            self.quote_message(&mut quotation, *index, planned.quoted, texts);
-        }
+        let mut quote =
+            |index: &usize| self.quote_message(&mut quotation, *index, planned.quoted, texts);
+        let messages = arranged.recalled.iter().copied().filter(&mut quote).collect();
         for document in documents.iter().filter_map(|number| self.documents.get(*number)) {
             // A document without a text says nothing.
             if !document.text.is_empty() {
@@ -277,7 +280,7 @@ impl Conversation {
             };
             quotation.source(name, &texts.source(item));
         }
-        (!quotation.is_empty()).then(|| quotation.finish())
+        (!quotation.is_empty()).then(|| (quotation.finish(), messages))
     }
 }
 

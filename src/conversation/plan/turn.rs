@@ -1,6 +1,11 @@
 //! Settings and room of one turn.
 
-use crate::model::TurnPlan;
+use std::sync::Arc;
+
+use crate::model::{ContextBudget, RecallBy, TurnPlan};
+use crate::pipeline::Pipeline;
+use crate::scorer::ReflexiveScorer;
+use crate::slicer::BestFirstSlice;
 
 /// Settings and room of one turn.
 #[derive(Debug, Clone)]
@@ -43,5 +48,40 @@ impl<'a> Turn<'a> {
     pub fn has_sources(mut self, there_are: bool) -> Self {
         self.has_sources = there_are;
         self
+    }
+}
+
+/// Numbers that a turn is planned with, without the settings.
+#[derive(Clone, Copy)]
+pub(crate) struct TurnFacts {
+    pub(crate) window: i64,
+    pub(crate) room: i64,
+    pub(crate) fixed_tokens: i64,
+    pub(crate) has_sources: bool,
+    pub(crate) remote: bool,
+}
+
+impl TurnFacts {
+    /// Numbers of a request whose fixed tokens leave this budget of a window.
+    pub(crate) fn new(window: i64, left: &ContextBudget, fixed_tokens: i64) -> Self {
+        let room = left.effective(0).target_tokens();
+        Self { window, room, fixed_tokens, has_sources: false, remote: false }
+    }
+
+    /// The turn with these settings.
+    pub(crate) fn turn<'a>(&self, plan: &'a TurnPlan) -> Turn<'a> {
+        let Self { window, room, fixed_tokens, has_sources, remote } = *self;
+        Turn { plan, window, room, fixed_tokens, has_sources, remote }
+    }
+}
+
+/// The pipeline that selects from what competes to be recalled. By relevance it fills from the best
+/// hint down, and otherwise goes on as the policy's own does.
+pub(crate) fn recall_pipeline(plan: &TurnPlan, own: &Pipeline) -> Pipeline {
+    match plan.recall_by {
+        RecallBy::Policy => own.clone(),
+        RecallBy::Relevance => {
+            own.with_parts(Some(Arc::new(ReflexiveScorer)), Some(Arc::new(BestFirstSlice)))
+        }
     }
 }

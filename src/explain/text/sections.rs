@@ -133,9 +133,10 @@ impl Text<'_> {
         let because =
             |reason| report.included.iter().filter(|entry| entry.reason == reason).count();
         let selected = format!(
-            "{}, {} tokens: {} by score, {} pinned, {} that cost nothing",
+            "{}, {} tokens, {}: {} by score, {} pinned, {} that cost nothing",
             items(report.included.len()),
             thousands(selected_tokens(report)),
+            report.strategy,
             count(because(InclusionReason::Scored)),
             count(because(InclusionReason::Pinned)),
             count(because(InclusionReason::ZeroToken)),

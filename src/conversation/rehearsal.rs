@@ -1,0 +1,267 @@
+//! Dry runs over messages: a turn as the layer would send it, without a service.
+
+use super::edits::Edits;
+use super::plan::{TurnFacts, TurnReport, recall_pipeline};
+use super::texts::{MessageTexts, Texts};
+use super::units::Conversation;
+use super::written::{Sent, Written, withdraw};
+use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
+use crate::error::CupelError;
+use crate::explain::Explanation;
+use crate::model::{ContextBudget, ContextItem, Origin, Placed, Refused, Strategy, TurnPlan};
+use crate::pipeline::Pipeline;
+use crate::policy::{Policy, Relevance};
+use crate::relevance::Judged;
+
+/// A conversation of which policies are asked what they would send.
+///
+/// A policy with a [plan](Policy::plan) plans the turn; any other scores the messages. Both take the
+/// steps of a layer with this policy and without sources, so the answer is what that layer sends. The
+/// overflow observer is not told. [`what_if`](super::what_if) has the questions about other budgets and
+/// policies.
+///
+/// ```
+/// use cupel::conversation::{Conversation, Message, Rehearsal, Role, Rules};
+/// use cupel::model::Strategy;
+/// use cupel::{ContextBudget, Policy};
+///
+/// let mut messages = vec![Message::new(Role::User, "The key is under the mat.", 100)];
+/// for turn in 0..40 {
+///     messages.push(Message::new(Role::Assistant, format!("Answer {turn}."), 100));
+///     messages.push(Message::new(Role::User, format!("Remark {turn}."), 100));
+/// }
+/// messages.push(Message::new(Role::Assistant, "Anything else?", 100));
+/// messages.push(Message::new(Role::User, "Where is the key?", 10));
+///
+/// let rehearsal = Rehearsal::new(Conversation::new(messages, &Rules::new())?)?;
+/// let turn = rehearsal.dry_run(&Policy::chat(), &ContextBudget::builder(4_000).build()?)?;
+/// assert_eq!(turn.report.strategy, Strategy::Planned);
+/// assert!(turn.sent.tokens <= 4_000);
+/// let quotation = turn.edits.quotation.expect("the first message is recalled");
+/// assert!(quotation.text.contains("under the mat"));
+/// assert_eq!(turn.edits.kept.last(), Some(&82));
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct Rehearsal<'a> {
+    pub(super) conversation: Conversation,
+    candidates: Vec<ContextItem>,
+    refused: Vec<Refused>,
+    texts: &'a dyn Texts,
+    fixed_tokens: i64,
+    remote: bool,
+}
+
+/// A turn that was not sent.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DryRun {
+    /// Every candidate with its reason, and the [strategy](SelectionReport::strategy).
+    pub report: SelectionReport,
+    /// The plan, where the turn was planned. Its expectation of a prompt cache is that of the plan:
+    /// adapters lower it to what their API can know.
+    pub plan: Option<TurnReport>,
+    /// The messages that are kept, the excerpts and the quotation.
+    pub edits: Edits,
+    /// What the request would hold.
+    pub sent: Sent,
+    /// The budget that the selection had: the one that was given, less the fixed tokens.
+    pub budget: ContextBudget,
+}
+
+/// Form in which a message is sent, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum MessageView {
+    /// Not sent.
+    Dropped,
+    /// Quoted before the user's last words.
+    Quoted,
+    /// Sent in its place, with an excerpt of a tool's result.
+    Excerpt,
+    /// Sent as it came.
+    Whole,
+}
+
+impl Rehearsal<'static> {
+    /// Rehearses a conversation whose messages hold their own texts.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::PipelineConfig`] if no message of it could be sent.
+    pub fn new(mut conversation: Conversation) -> Result<Self, CupelError> {
+        conversation.check().map_err(CupelError::PipelineConfig)?;
+        let (candidates, refused) = (conversation.take_candidates(), conversation.take_refused());
+        Ok(Self::of_parts(conversation, candidates, refused))
+    }
+
+    /// Rehearses a conversation whose candidates have been taken out.
+    pub(crate) fn of_parts(
+        conversation: Conversation,
+        mut candidates: Vec<ContextItem>,
+        refused: Vec<Refused>,
+    ) -> Self {
+        candidates.iter_mut().for_each(|item| item.set_gathered(false));
+        let (texts, fixed_tokens) = (&MessageTexts, 0);
+        Self { conversation, candidates, refused, texts, fixed_tokens, remote: false }
+    }
+}
+
+impl<'a> Rehearsal<'a> {
+    /// Reads the messages' texts here instead.
+    pub fn texts<'b>(self, texts: &'b dyn Texts) -> Rehearsal<'b> {
+        let Self { conversation, candidates, refused, fixed_tokens, remote, .. } = self;
+        Rehearsal { conversation, candidates, refused, texts, fixed_tokens, remote }
+    }
+
+    /// Sets the tokens that are sent beside the conversation, such as definitions of tools; 0 unless set.
+    pub fn fixed_tokens(mut self, tokens: i64) -> Self {
+        self.fixed_tokens = tokens;
+        self
+    }
+
+    /// Says that the request stands for more than it holds.
+    pub(crate) fn remote(mut self, is_remote: bool) -> Self {
+        self.remote = is_remote;
+        self
+    }
+
+    /// The turn that a policy would send within a budget.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::InvalidBudget`] if the fixed tokens are negative or leave no budget; a setting of
+    /// the policy's plan or judge that is out of range; otherwise as [`Pipeline::run`].
+    pub fn dry_run(&self, policy: &Policy, budget: &ContextBudget) -> Result<DryRun, CupelError> {
+        let (talk, texts) = (&self.conversation, self.texts);
+        let left = self.left(budget)?;
+        let plan = policy.plan().cloned().map(TurnPlan::check).transpose()?;
+        let relevance = policy.relevance();
+        relevance.into_iter().try_for_each(Relevance::check)?;
+
+        let mut facts = TurnFacts::new(budget.max_tokens(), &left, self.fixed_tokens);
+        facts.remote = self.remote;
+        let judge = relevance.map(|relevance| &**relevance.judge());
+        let planned = plan.and_then(|plan| {
+            let planned = talk.plan(&facts.turn(&plan), judge, texts)?;
+            Some((planned, recall_pipeline(&plan, policy.pipeline())))
+        });
+
+        let mut own = self.candidates.clone();
+        let mut units = Vec::new();
+        let (planned, limit, pipeline, judged) = match planned {
+            Some((planned, pipeline)) => {
+                let limit = planned.prepare(&mut own, &left);
+                units = talk.reported_units(&own, &planned.parts, texts);
+                (Some(planned), limit, pipeline, None)
+            }
+            None => {
+                let (pipeline, judged) = self.judge(policy, &mut own);
+                (None, left.clone(), pipeline, judged)
+            }
+        };
+
+        let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
+        let positions = pipeline.dry_run_positions(&own, &limit, &mut collector)?;
+        let mut report = collector.into_report();
+        report.relevance = judged.map(|judged| judged.report);
+        report.strategy = Strategy::of(planned.is_some());
+        report.refuse(self.refused.iter().cloned());
+        let place = |position: usize| {
+            let item = own.get(position)?.clone();
+            Some(Placed { item, origin: Origin::Request(position) })
+        };
+        let mut placed: Vec<Placed> = positions.into_iter().filter_map(place).collect();
+        if planned.is_none() {
+            withdraw(talk.needs(), &mut placed, &mut report);
+        }
+
+        let candidates = own.len() + self.refused.len();
+        let mut written = Written::new(Some(talk.clone()), planned, placed, candidates, texts);
+        written.edits.fixed_tokens = self.fixed_tokens;
+        let plan = written.report(units, budget.max_tokens());
+        let Written { edits, sent, .. } = written;
+        Ok(DryRun { report, plan, edits, sent, budget: left })
+    }
+
+    /// The budget that the fixed tokens leave.
+    fn left(&self, budget: &ContextBudget) -> Result<ContextBudget, CupelError> {
+        let fixed = self.fixed_tokens;
+        if fixed < 0 {
+            let problem = format!("must be at least 0, got {fixed}");
+            return Err(CupelError::budget("fixedTokens", problem));
+        }
+        let none_left = |_| {
+            let problem = format!(
+                "of {fixed} leave nothing of the {} that a request may take; shorten what is fixed, \
+                 or raise the budget",
+                budget.available_tokens()
+            );
+            CupelError::budget("fixedTokens", problem)
+        };
+        budget.plus(fixed.saturating_neg()).map_err(none_left)
+    }
+
+    /// Gives the candidates their hints for the conversation's question, and says how to select.
+    fn judge(&self, policy: &Policy, own: &mut [ContextItem]) -> (Pipeline, Option<Judged>) {
+        let question = policy
+            .relevance()
+            .and_then(|relevance| Some((relevance, self.conversation.question(self.texts)?)));
+        let Some((relevance, question)) = question else { return (policy.to_pipeline(), None) };
+        let task = self.conversation.judge_task(&question, own, self.texts);
+        let judge = relevance.judge();
+        let judged = Judged::of(judge.name(), relevance.blended(), task.run(&**judge), own);
+        let pipeline = match judged.report.asked {
+            true => relevance.pipeline(policy.pipeline()),
+            false => policy.to_pipeline(),
+        };
+        (pipeline, Some(judged))
+    }
+}
+
+impl DryRun {
+    /// Form in which a message is sent.
+    #[must_use]
+    pub fn view_of(&self, message: usize) -> MessageView {
+        let Edits { kept, excerpts, quotation, .. } = &self.edits;
+        if kept.binary_search(&message).is_ok() {
+            let mut excerpts = excerpts.range((message, 0)..=(message, usize::MAX));
+            return excerpts.next().map_or(MessageView::Whole, |_| MessageView::Excerpt);
+        }
+        match quotation {
+            Some(quotation) if quotation.messages.contains(&message) => MessageView::Quoted,
+            _ => MessageView::Dropped,
+        }
+    }
+
+    /// The turn as something to look at.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        let frame = self.plan.as_ref().map_or(0, |plan| plan.frame_tokens(&self.report));
+        let explanation = Explanation::new(self.report.clone())
+            .budget(self.budget.clone())
+            .fixed_tokens(self.edits.fixed_tokens.saturating_add(frame));
+        match &self.plan {
+            Some(plan) => plan.explain(explanation),
+            None => explanation,
+        }
+    }
+}
+
+impl MessageView {
+    /// Whether the model sees anything of the message.
+    #[must_use]
+    pub fn is_in_view(self) -> bool {
+        self != Self::Dropped
+    }
+}
+
+impl std::fmt::Debug for Rehearsal<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rehearsal")
+            .field("messages", &self.conversation.messages().len())
+            .field("fixed_tokens", &self.fixed_tokens)
+            .finish_non_exhaustive()
+    }
+}

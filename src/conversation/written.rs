@@ -1,0 +1,92 @@
+//! A selection on its way into a request: the edits, and what they come to.
+
+use std::collections::BTreeMap;
+
+use super::edits::Edits;
+use super::plan::{Planned, ReportedUnit, TurnReport};
+use super::texts::Texts;
+use super::units::{Conversation, withdrawn};
+use crate::diagnostics::SelectionReport;
+use crate::model::{ContextItem, Placed};
+
+/// What is in a request, counted when it was built. It is there without a report as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Sent {
+    /// How many items the request has.
+    pub items: usize,
+    /// Their tokens, and those of the frame around what a plan quotes; the fixed tokens come on top.
+    pub tokens: i64,
+    /// How many candidates it does not have: left out, refused, or selected and then withdrawn.
+    pub left_out: usize,
+}
+
+impl Sent {
+    /// Counts what is placed of `candidates`, the refused ones among them.
+    fn count(placed: &[Placed], candidates: usize) -> Self {
+        let tokens = placed.iter().map(|placed| placed.item.tokens());
+        Self {
+            items: placed.len(),
+            tokens: tokens.fold(0, i64::saturating_add),
+            left_out: candidates.saturating_sub(placed.len()),
+        }
+    }
+}
+
+/// Takes out of a selection what cannot be sent because what it needs was not selected. Returns how
+/// much that was. The report lists the selection in the order in which it is placed.
+pub(crate) fn withdraw(
+    needs: &BTreeMap<usize, usize>,
+    placed: &mut Vec<Placed>,
+    report: &mut SelectionReport,
+) -> usize {
+    let withdrawn = withdrawn(needs, placed);
+    for (position, _) in withdrawn.iter().rev() {
+        placed.remove(*position);
+    }
+    let count = withdrawn.len();
+    report.withdraw(withdrawn);
+    count
+}
+
+/// The edits that a selection comes to, and the numbers of a report on them.
+pub(crate) struct Written {
+    pub(crate) edits: Edits,
+    pub(crate) sent: Sent,
+    /// Items that the quotation holds.
+    recalled: Vec<ContextItem>,
+}
+
+impl Written {
+    /// Edits for what was placed of so many candidates, the refused ones among them.
+    pub(crate) fn new(
+        conversation: Option<Conversation>,
+        planned: Option<Planned>,
+        placed: Vec<Placed>,
+        candidates: usize,
+        texts: &dyn Texts,
+    ) -> Self {
+        let mut sent = Sent::count(&placed, candidates);
+        let is_recalled =
+            |placed: &&Placed| planned.as_ref().is_some_and(|it| it.is_recalled(placed));
+        let recalled = placed.iter().filter(is_recalled).map(|placed| placed.item.clone());
+        let recalled: Vec<ContextItem> = recalled.collect();
+        let edits = match conversation {
+            Some(talk) => talk.edits(placed, planned, texts),
+            None => Edits::of_items(placed),
+        };
+        // Quoted together they take less than one by one, or more, with the frame.
+        let bare = recalled.iter().map(ContextItem::tokens).fold(0, i64::saturating_add);
+        let quoted = edits.quoted_tokens();
+        sent.tokens = sent.tokens.saturating_sub(bare).saturating_add(quoted);
+        Self { edits, sent, recalled }
+    }
+
+    /// The report on a planned turn, with the candidates for those who asked for them.
+    pub(crate) fn report(&mut self, units: Vec<ReportedUnit>, window: i64) -> Option<TurnReport> {
+        let (recalled, quoted) = (std::mem::take(&mut self.recalled), self.edits.quoted_tokens());
+        let mut report = TurnReport::of(&self.edits, self.sent.tokens, quoted, recalled)?;
+        report.complete(units, window);
+        Some(report)
+    }
+}
