@@ -8,15 +8,15 @@ use std::time::Duration;
 use super::blocking::NotRun;
 use super::call_log::CallLog;
 use super::{
-    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, Selection, SelectionHook, Split,
-    Strategy, blocking,
+    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, SelectionHook, Split, Strategy,
+    blocking,
 };
 use crate::caught::caught;
 use crate::conversation::Conversation;
 use crate::conversation::plan::{Planned, Quotation, TurnFacts};
 use crate::gather::{
-    Arrivals, Gather, Intake, JudgeQueue, LearnedCost, Source, SourceFacts, Streaming,
-    StreamingMode, WaitingJudge,
+    Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
+    Streaming, StreamingMode, WaitingJudge,
 };
 use crate::model::{ContextBudget, ContextItem, TurnPlan};
 use crate::pipeline::Pipeline;
@@ -201,8 +201,11 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         mut gather: Option<Box<Gather>>,
         arrivals: &mut Arrivals,
         mut intake: CallIntake<'_, Req, A>,
-        selection: &mut Selection,
+        report: &mut GatherReport,
     ) -> Result<(), ContextError> {
+        if gather.is_none() && arrivals.queue.is_none() {
+            return Ok(());
+        }
         let gathered = poll_fn(|cx| {
             // First, so that its work begins before that of the sources.
             let mut judged = arrivals.poll_judge(cx);
@@ -220,7 +223,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
                     Ok(Poll::Ready(outcome)) => outcome,
                     Err(error) => Err(error),
                 };
-                selection.gather = open.take_report();
+                *report = open.take_report();
                 gather = None; // and its span with it
                 if outcome.is_err() {
                     return Poll::Ready(outcome);
@@ -230,7 +233,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             judged.map(Ok)
         });
         let gathered = gathered.await;
-        selection.gather.judge = arrivals.queue.take().map(|queue| queue.into_report());
+        report.judge = arrivals.queue.take().map(|queue| queue.into_report());
         gathered
     }
 

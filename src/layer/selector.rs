@@ -148,7 +148,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     // Plan: for a conversation, what is sent whatever is recalled.
     let mut planned = None;
     let mut units = Vec::new();
-    let mut limit = selection.budget.clone();
+    let mut limit = None;
     if let Some(talk) = conversation.take_if(|_| shared.planning.is_some()) {
         let mut turn = TurnFacts::new(room.window(), &selection.budget, fixed_tokens);
         turn.has_sources = !shared.sources.is_empty();
@@ -156,7 +156,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         let plan;
         (rest, conversation, plan) = Box::pin(shared.plan(rest, talk, turn, reading)).await?;
         if let (Some(plan), Some(talk)) = (plan, &conversation) {
-            limit = plan.prepare(&mut arrivals.own, &selection.budget);
+            limit = Some(plan.prepare(&mut arrivals.own, &selection.budget));
             if log.wants_report() {
                 let texts = shared.adapter.texts(&rest);
                 units = talk.reported_units(&arrivals.own, &plan.parts, &*texts);
@@ -172,8 +172,9 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         None => Ok(question),
     })?;
     if planned.is_none() {
-        selection.budget = room.take_off(frame_tokens)?;
-        limit = selection.budget.clone();
+        if frame_tokens > 0 {
+            selection.budget = room.take_off(frame_tokens)?;
+        }
         if let (Some(judging), Some(question)) = (&shared.judging, &question) {
             let talk = conversation.as_deref();
             let task = guarded(|| Ok(shared.task(question, &arrivals.own, talk, &rest)))?;
@@ -207,18 +208,18 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         rest: &mut rest,
         planned: planned.as_deref(),
         conversation: conversation.as_deref(),
-        limit: &limit,
+        limit: limit.as_ref().unwrap_or(&selection.budget),
         wants_report: log.wants_report(),
         recounts: recounts_sources,
     };
-    shared.gather(gather, &mut arrivals, intake, selection).await?;
+    shared.gather(gather, &mut arrivals, intake, &mut selection.gather).await?;
 
     // Select: the pipeline picks what fits.
     let job = Box::new(Job {
         pipeline: shared.pipeline_for(arrivals.is_asked(), planned.is_some()).clone(),
         facts: Arc::clone(&shared.facts),
         arrivals,
-        budget: limit,
+        budget: limit.unwrap_or_else(|| selection.budget.clone()),
         refused,
         watchers: log.watchers(shared.explain_scores),
         cost: Arc::clone(&shared.cost),

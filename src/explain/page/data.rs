@@ -10,7 +10,6 @@ use super::super::difference::Difference;
 use super::super::totals::{Window, selected_tokens};
 use super::super::words::{Texts, meaning};
 use super::super::{Explanation, PromptCache, SourceTiming};
-use super::Page;
 use crate::diagnostics::{ItemDetails, TraceEvent};
 use crate::model::{ContextItem, is_default};
 use crate::scorer::ScoreParts;
@@ -211,8 +210,12 @@ fn beginning(text: &str, limit: usize) -> (&str, usize) {
 }
 
 impl<'a> Data<'a> {
-    pub(super) fn of(page: &Page<'a>) -> Self {
-        let Page { explanation, previous, texts, text_limit, .. } = *page;
+    pub(super) fn of(
+        explanation: &'a Explanation,
+        previous: Option<&'a Explanation>,
+        texts: Texts,
+        text_limit: usize,
+    ) -> Self {
         let report = &explanation.report;
         let mut collecting = Collecting {
             texts,

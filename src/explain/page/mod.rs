@@ -126,7 +126,7 @@ impl<'a> Page<'a> {
     /// What the page shows, as JSON that can stand inside a `<script>` element.
     #[must_use]
     pub fn data(&self) -> String {
-        let data = Data::of(self);
+        let data = Data::of(self.explanation, self.previous, self.texts, self.text_limit);
         // Strings and numbers: there is nothing that JSON could not hold.
         escape_json(&serde_json::to_string(&data).unwrap_or_default())
     }
