@@ -92,11 +92,6 @@ impl Edits {
             || self.quotation.is_some()
     }
 
-    /// Tokens of the quotation; 0 without one.
-    pub(crate) fn quoted_tokens(&self) -> i64 {
-        self.quotation.as_ref().map_or(0, |quotation| quotation.tokens)
-    }
-
     /// The expectation of the prompt cache, to be lowered.
     pub fn expected_mut(&mut self) -> Option<&mut Expected> {
         self.plan.as_mut().map(|plan| &mut plan.expected)

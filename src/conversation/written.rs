@@ -55,6 +55,8 @@ pub(crate) struct Written {
     pub(crate) sent: Sent,
     /// Items that the quotation holds.
     recalled: Vec<ContextItem>,
+    /// Tokens of the quotation, which an adapter may take out of the edits.
+    quoted: i64,
 }
 
 impl Written {
@@ -77,15 +79,15 @@ impl Written {
         };
         // Quoted together they take less than one by one, or more, with the frame.
         let bare = recalled.iter().map(ContextItem::tokens).fold(0, i64::saturating_add);
-        let quoted = edits.quoted_tokens();
+        let quoted = edits.quotation.as_ref().map_or(0, |quotation| quotation.tokens);
         sent.tokens = sent.tokens.saturating_sub(bare).saturating_add(quoted);
-        Self { edits, sent, recalled }
+        Self { edits, sent, recalled, quoted }
     }
 
     /// The report on a planned turn, with the candidates for those who asked for them.
     pub(crate) fn report(&mut self, units: Vec<ReportedUnit>, window: i64) -> Option<TurnReport> {
-        let (recalled, quoted) = (std::mem::take(&mut self.recalled), self.edits.quoted_tokens());
-        let mut report = TurnReport::of(&self.edits, self.sent.tokens, quoted, recalled)?;
+        let recalled = std::mem::take(&mut self.recalled);
+        let mut report = TurnReport::of(&self.edits, self.sent.tokens, self.quoted, recalled)?;
         report.complete(units, window);
         Some(report)
     }

@@ -38,6 +38,8 @@ impl ContextAdapter<Talk> for TalkAdapter {
 
     fn join(&self, mut talk: Talk, edits: &mut Edits) -> Result<Talk, BoxError> {
         talk.edits = Some(edits.clone());
+        // Adapters may take texts out instead of copying them.
+        edits.quotation = None;
         Ok(talk)
     }
 }
