@@ -74,7 +74,7 @@ pub(crate) use learned_cost::LearnedCost;
 pub use report::{
     DroppedCounts, GatherReport, JudgeReport, SourceOutcome, SourceReport, StopReason, StreamReport,
 };
-pub(crate) use run::{Gather, GatherError};
+pub(crate) use run::{Gather, GatherError, new_timer};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub use streaming::Snapshot;
 pub(crate) use streaming::{ProgressHook, Streaming, StreamingMode};

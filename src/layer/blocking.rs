@@ -1,34 +1,80 @@
 //! Work that would hold the executor, on Tokio's blocking pool.
 
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::{Either, select};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tracing::Span;
 
 use super::ContextError;
 use crate::caught::{caught, message_of};
+use crate::gather::new_timer;
+
+/// Work that has not started on the pool after this long is taken back: something else may have
+/// exhausted the pool, for ever.
+const START_WITHIN: Duration = Duration::from_millis(100);
+
+/// Work that the call can do without is given up instead of run here from this many steps on: 10 ms.
+const MOST_HERE: u64 = 10_000_000;
+
+/// Need of a call for work that the pool does not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// It runs here then, however long it takes.
+    Required,
+    /// It runs here if it takes less than 10 ms, and is given up otherwise.
+    Optional,
+}
 
 /// Runs `work` here, or on the blocking pool if it takes at least `threshold` steps of about a
 /// nanosecond. Without a runtime there is no executor to hold up, and it runs here.
 ///
 /// # Errors
 ///
-/// [`NotRun`] if it panicked, or if the runtime is shutting down.
+/// [`NotRun`] if it panicked, was given up, or if the runtime is shutting down.
 pub(super) async fn run<T: Send + 'static>(
     steps: u64,
     threshold: u64,
+    need: Need,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
     let pool = if steps >= threshold { Handle::try_current().ok() } else { None };
     let Some(pool) = pool else { return caught(work).map_err(NotRun::Panicked) };
     let span = Span::current();
-    let mut task = AbortOnDrop(pool.spawn_blocking(move || span.in_scope(work)));
-    match (&mut task.0).await {
-        Ok(done) => Ok(done),
+    let slot = Arc::new(Mutex::new(Some(work)));
+    let on_pool = Arc::clone(&slot);
+    let mut task = AbortOnDrop(pool.spawn_blocking(move || {
+        let work = take(&on_pool)?;
+        Some(span.in_scope(work))
+    }));
+    let timer = Instant::now().checked_add(START_WITHIN).and_then(new_timer);
+    let outcome = match timer {
+        None => (&mut task.0).await,
+        Some(timer) => match select(&mut task.0, timer).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(_) => match (take(&slot), need) {
+                (None, _) => (&mut task.0).await, // it has started
+                (Some(_), Need::Optional) if steps >= MOST_HERE => return Err(NotRun::PoolBusy),
+                (Some(work), _) => return caught(work).map_err(NotRun::Panicked),
+            },
+        },
+    };
+    match outcome {
+        Ok(Some(done)) => Ok(done),
+        Ok(None) => Err(NotRun::Cancelled),
         Err(error) => Err(match error.try_into_panic() {
             Ok(payload) => NotRun::Panicked(message_of(payload)),
             Err(_) => NotRun::Cancelled,
         }),
     }
+}
+
+/// Takes work that nobody has started.
+fn take<W>(slot: &Mutex<Option<W>>) -> Option<W> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Reason for work that came to no end.
@@ -38,6 +84,8 @@ pub(super) enum NotRun {
     Panicked(String),
     /// The runtime is shutting down.
     Cancelled,
+    /// The pool did not start it in time, and the call can do without it.
+    PoolBusy,
 }
 
 impl From<NotRun> for ContextError {
@@ -45,6 +93,7 @@ impl From<NotRun> for ContextError {
         let message = match not_run {
             NotRun::Panicked(message) => message,
             NotRun::Cancelled => "the runtime is shutting down".to_owned(),
+            NotRun::PoolBusy => "the blocking pool is busy".to_owned(),
         };
         Self::Panicked { message }
     }

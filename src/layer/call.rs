@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::blocking::NotRun;
+use super::blocking::{Need, NotRun};
 use super::call_log::CallLog;
 use super::{
     BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, SelectionHook, Split, Strategy,
@@ -97,7 +97,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let strategy = Strategy::of(self.planning.is_some());
         let shared = Arc::clone(self);
         let work = move || shared.adapter.split(request, strategy);
-        let split = blocking::run(steps, self.blocking_threshold, work).await;
+        let split = blocking::run(steps, self.blocking_threshold, Need::Required, work).await;
         split?.map_err(ContextError::Adapter)
     }
 
@@ -121,7 +121,8 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             drop(texts);
             (rest, talk, draft, task)
         };
-        let (rest, talk, draft, task) = blocking::run(steps, threshold, decide).await?;
+        let (rest, talk, draft, task) =
+            blocking::run(steps, threshold, Need::Required, decide).await?;
         let Some(draft) = draft else { return Ok((rest, Some(talk), None)) };
         let verdict = match task {
             Some(task) => self.judge(task).await.ok().flatten(),
@@ -134,7 +135,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             drop(texts);
             (rest, Some(talk), Some(Box::new(planned)))
         };
-        Ok(blocking::run(steps, threshold, finish).await?)
+        Ok(blocking::run(steps, threshold, Need::Required, finish).await?)
     }
 
     /// Whether a judge asks for the question of a turn, planned or not.
@@ -172,10 +173,11 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             cost.note(count, begun.elapsed());
             verdict
         };
-        let verdict = blocking::run(steps, self.blocking_threshold, work).await;
+        let verdict = blocking::run(steps, self.blocking_threshold, Need::Optional, work).await;
         verdict.unwrap_or_else(|not_run| match not_run {
             NotRun::Panicked(_) => Err("panicked".to_owned()),
             NotRun::Cancelled => Err("was cancelled".to_owned()),
+            NotRun::PoolBusy => Err("did not start: the blocking pool is busy".to_owned()),
         })
     }
 

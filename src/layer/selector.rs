@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tracing::Instrument as _;
 
 use super::batch::Job;
-use super::blocking;
+use super::blocking::{self, Need};
 use super::call::{CallIntake, OpenedCall, Shared, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
@@ -224,7 +224,8 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         watchers: log.watchers(shared.explain_scores),
         cost: Arc::clone(&shared.cost),
     });
-    let chosen = blocking::run(job.steps(), shared.blocking_threshold, move || job.run()).await;
+    let (steps, threshold) = (job.steps(), shared.blocking_threshold);
+    let chosen = blocking::run(steps, threshold, Need::Required, move || job.run()).await;
     let mut chosen = chosen?.map_err(|error| room.explain(error, conversation.as_deref()))?;
 
     // Write: the adapter puts the selection back. What it refused counts as a candidate.

@@ -259,3 +259,14 @@ fn many_tags_are_counted_off_the_executor() {
     let scaled = ScaledScorer::new(composite).unwrap();
     assert!(scaled.steps(&tagged(2_000, 100)) > threshold);
 }
+
+#[test]
+fn a_selection_that_the_pool_never_starts_is_made_on_the_executor() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    let runtime = runtime.unwrap();
+    let (release, busy) = channel::<()>();
+    runtime.spawn_blocking(move || busy.recv());
+    assert!(runtime.block_on(ran_here(u64::MAX, None)));
+    drop(release);
+}

@@ -98,10 +98,10 @@ fn a_time_out_fires_while_a_long_text_is_judged() {
         let long = "lorem ipsum dolor ".repeat(100_000);
         let request = talk("Bert", 3).item(ContextItem::new(long, 10).unwrap());
         let call = model(Lexical::new()).oneshot(request);
-        let limited = tokio::time::timeout(Duration::from_millis(500), call);
+        let limited = tokio::time::timeout(Duration::from_millis(50), call);
         tokio::pin!(limited);
         assert!(poll_immediate(&mut limited).await.is_none(), "judged on the caller's task");
-        tokio::time::advance(Duration::from_millis(501)).await;
+        tokio::time::advance(Duration::from_millis(51)).await;
         assert!(limited.await.is_err());
     });
     drop(release);
@@ -215,4 +215,24 @@ fn without_a_runtime_the_judge_is_asked_at_once() {
         panic!("the call is not over");
     };
     assert!(sent.contains(&"The parcel of Hugo went to Lyon.".to_owned()), "{sent:?}");
+}
+
+#[test]
+fn a_pool_that_never_starts_the_judge_costs_its_call_the_relevance_and_no_hang() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    let runtime = runtime.unwrap();
+    let (release, busy) = mpsc::channel::<()>();
+    runtime.spawn_blocking(move || busy.recv());
+    runtime.block_on(async {
+        // The only thread of the pool is taken for as long as the calls last.
+        let mut model = model(Told::long(first_is_best));
+        for _ in 0..3 {
+            let (sent, selection) = call(&mut model, talk("Ida", 30)).await;
+            assert!(!sent.is_empty());
+            let problem = selection.report.relevance.unwrap().problem;
+            assert_eq!(problem.as_deref(), Some("did not start: the blocking pool is busy"));
+        }
+    });
+    drop(release);
 }

@@ -110,7 +110,7 @@ async fn an_upstream_that_closes_an_idle_connection_loses_no_request() {
     });
     let mut config = config(&url);
     let calls = std::sync::Mutex::new((0, close, tell));
-    let source = cupel::gather::Source::new("closing", move |_: &cupel_json::JsonBody| {
+    let source = cupel::gather::Source::new("closing", move |_: &cupel_gateway::CallerBody| {
         let mut calls = calls.lock().unwrap();
         calls.0 += 1;
         if calls.0 == 2 {
