@@ -10,6 +10,27 @@
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 //!
+//! # Presets
+//!
+//! | preset | what it is for | a conversation is | judge | shares |
+//! | --- | --- | --- | --- | --- |
+//! | [`chat`](Policy::chat) | talk with a user, with or without tools | planned | `Lexical` | of the window: 10 % recalled, 25 % with sources |
+//! | [`tool_use`](Policy::tool_use) | a coding agent, or another one that can read again what it read before | planned | `Lexical` | of the window: 5 % recalled, 25 % with sources; of plain items at least 2 tool outputs |
+//! | [`rag`](Policy::rag) | retrieved passages, also while they arrive | scored | `Lexical` | none |
+//! | [`document_qa`](Policy::document_qa) | documents, and talk about the same subject beside them | scored | `Lexical` | of the budget: documents at least 60 %, messages at most 20 % |
+//!
+//! A [planned](crate::conversation::plan) conversation needs an adapter that knows conversations. Plain
+//! items are always scored. Every pair of presets sends different requests for the recorded runs of this
+//! project; a test names the pair that does not.
+//!
+//! The judge counts when there is a question. Then relevance decides and the rest breaks ties, and the
+//! budget is filled from the best score down: on conversations whose answers are known
+//! (`cargo bench --bench evidence`) that keeps several times the evidence, and every further point of
+//! weight on age costs some of it.
+//!
+//! Weights are relative: only their ratios matter. All presets truncate rather than fail, since a
+//! preset should never be the reason a call is not made.
+//!
 //! With the feature `serde` a policy is also data: see the module `spec`.
 
 mod judged_items;

@@ -23,15 +23,12 @@ fn decisions(policy: &Policy, items: &[ContextItem], budget: &ContextBudget) -> 
     }
 }
 
-fn presets() -> [(&'static str, Policy); 7] {
+fn presets() -> [(&'static str, Policy); 4] {
     [
         ("chat", Policy::chat()),
         ("rag", Policy::rag()),
         ("tool_use", Policy::tool_use()),
-        ("code_review", Policy::code_review()),
         ("document_qa", Policy::document_qa()),
-        ("long_running", Policy::long_running()),
-        ("debugging", Policy::debugging()),
     ]
 }
 

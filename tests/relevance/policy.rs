@@ -33,8 +33,7 @@ fn judged_by(judge: impl Judge + 'static) -> Policy {
 fn message_12_of_200_is_selected_by_presets_for_conversations() {
     let items = long_talk();
     let question = Question::new("Where did we put the spare key?");
-    let presets = [Policy::chat(), Policy::tool_use(), Policy::debugging(), Policy::long_running()];
-    for policy in presets {
+    for policy in [Policy::chat(), Policy::tool_use()] {
         let report = policy.dry_run_for(&question, &items, &budget(200)).unwrap();
         let key = report.included.iter().find(|included| included.item.content().contains("tin"));
         let details = key.expect("the answer is in").details.as_ref().unwrap();
@@ -49,9 +48,25 @@ fn message_12_of_200_is_selected_by_presets_for_conversations() {
 }
 
 #[test]
+fn rag_needs_no_more_tokens_for_the_answer_than_chat() {
+    let items = long_talk();
+    let question = Question::new("Where did we put the spare key?");
+    let needed = |policy: Policy| {
+        (1..).find(|tokens| {
+            let selected = policy.run_for(&question, &items, &budget(*tokens)).unwrap();
+            selected.iter().any(|item| item.content().contains("tin"))
+        })
+    };
+    assert_eq!(needed(Policy::chat()), Some(18));
+    assert_eq!(needed(Policy::rag()), Some(18));
+    // By the score per token alone, eleven older messages come first.
+    assert_eq!(needed(Policy::rag().without_relevance()), Some(216));
+}
+
+#[test]
 fn a_question_without_informative_words_changes_nothing() {
     let items = long_talk();
-    for policy in [Policy::chat(), Policy::document_qa(), Policy::code_review()] {
+    for policy in [Policy::chat(), Policy::document_qa(), Policy::rag()] {
         let plain = policy.dry_run(&items, &budget(300)).unwrap();
         let asked = policy.dry_run_for(&Question::new("go on"), &items, &budget(300)).unwrap();
         assert_eq!(plain.included, asked.included);

@@ -8,6 +8,9 @@
 //! ways: `blend`, the words and the model together, and `meaning`, the model alone.
 //! `CUPEL_BLEND_WEIGHT=<share>` sets the model's share.
 //!
+//! A set of documents alone is also measured as `<file>+talk`: all other questions are messages beside the
+//! documents.
+//!
 //! The share is that of the evidence's tokens, of what could fit in the budget, as the mean over the
 //! questions that have evidence. A token is four characters, and an item has four more.
 

@@ -36,6 +36,25 @@ impl Set {
     }
 }
 
+impl Set {
+    /// The same documents and questions, with all other questions as messages beside the documents.
+    fn with_talk(&self) -> Option<Self> {
+        let mut conversations = Vec::new();
+        for Conversation { items, questions } in &self.conversations {
+            if items.iter().any(|item| *item.kind() != ContextKind::document()) {
+                return None;
+            }
+            for asked in questions {
+                let others = questions.iter().filter(|other| other.0 != asked.0);
+                let talk = others.map(|(other, _)| item(other.text(), ContextKind::message()));
+                let items = items.iter().cloned().chain(talk).collect();
+                conversations.push(Conversation { items, questions: vec![asked.clone()] });
+            }
+        }
+        Some(Self { name: format!("{}+talk", self.name), conversations })
+    }
+}
+
 /// The sets that ship with the project, and those of `CUPEL_EVIDENCE_DIR`.
 pub fn sets() -> Vec<Set> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
@@ -49,7 +68,12 @@ fn in_folder(folder: &Path) -> Vec<Set> {
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
     files.sort();
-    files.iter().map(|file| set(file)).collect()
+    files
+        .iter()
+        .map(|file| set(file))
+        .flat_map(|set| [set.with_talk(), Some(set)])
+        .flatten()
+        .collect()
 }
 
 fn set(file: &Path) -> Set {
@@ -65,18 +89,21 @@ fn set(file: &Path) -> Set {
 fn conversation(value: &Value) -> Conversation {
     let list = |field: &str| value[field].as_array().unwrap();
     let mut places = HashMap::new();
-    let item = |(place, item): (usize, &Value)| {
-        places.insert(item["id"].to_string(), place);
-        let text = item["text"].as_str().unwrap();
-        let tokens = (text.chars().count() / 4 + 4) as i64;
-        let kind = ContextKind::new(item["kind"].as_str().unwrap()).unwrap();
-        ContextItem::builder(text, tokens).kind(kind).build().unwrap()
+    let read = |(place, value): (usize, &Value)| {
+        places.insert(value["id"].to_string(), place);
+        let kind = ContextKind::new(value["kind"].as_str().unwrap()).unwrap();
+        item(value["text"].as_str().unwrap(), kind)
     };
-    let items = list("items").iter().enumerate().map(item).collect();
+    let items = list("items").iter().enumerate().map(read).collect();
     let question = |question: &Value| {
         let evidence = question["evidence"].as_array().unwrap();
         let evidence = evidence.iter().map(|id| places[&id.to_string()]).collect();
         (Question::new(question["question"].as_str().unwrap()), evidence)
     };
     Conversation { items, questions: list("questions").iter().map(question).collect() }
+}
+
+fn item(text: &str, kind: ContextKind) -> ContextItem {
+    let tokens = (text.chars().count() / 4 + 4) as i64;
+    ContextItem::builder(text, tokens).kind(kind).build().unwrap()
 }

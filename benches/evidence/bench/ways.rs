@@ -25,6 +25,10 @@ pub enum Way {
     Lexical,
     /// Another preset, with the question.
     ToolUse,
+    /// Another preset, with the question.
+    Rag,
+    /// Another preset, with the question.
+    DocumentQa,
     /// The best first, by words and a model together.
     Blend(Model2Vec, f64),
     /// The best first, by a model alone.
@@ -40,6 +44,8 @@ impl Way {
             Self::ChatWithoutRelevance,
             Self::Lexical,
             Self::ToolUse,
+            Self::Rag,
+            Self::DocumentQa,
         ];
         if let Some(folder) = std::env::var_os("CUPEL_MODEL2VEC_DIR") {
             let model = Model2Vec::load(&folder).unwrap_or_else(|error| panic!("{error}"));
@@ -57,6 +63,8 @@ impl Way {
             Self::ChatWithoutRelevance => "chat-without-relevance",
             Self::Lexical => "lexical",
             Self::ToolUse => "tool_use",
+            Self::Rag => "rag",
+            Self::DocumentQa => "document_qa",
             Self::Blend(..) => "blend",
             Self::Meaning(_) => "meaning",
         }
@@ -69,6 +77,8 @@ impl Way {
             Self::ChatWithoutRelevance => Policy::chat().without_relevance(),
             Self::Lexical => by_hint(Lexical::new()),
             Self::ToolUse => Policy::tool_use(),
+            Self::Rag => Policy::rag(),
+            Self::DocumentQa => Policy::document_qa(),
             Self::Blend(model, weight) => {
                 by_hint(Blend::new(Lexical::new(), model.clone()).weight(*weight).unwrap())
             }

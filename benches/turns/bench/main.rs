@@ -15,7 +15,7 @@
 
 use std::path::PathBuf;
 
-use cupel::model::TurnPlan;
+use cupel::Policy;
 use cupel_bench_turns::measure::{Follow, Sums, by_name};
 use cupel_bench_turns::session::{Session, files};
 use cupel_bench_turns::ways::{Layered, Protocol, newest};
@@ -24,7 +24,8 @@ use serde_json::Value;
 
 const WINDOWS: [i64; 3] = [8_000, 12_000, 32_000];
 const SHARES: [i64; 2] = [50, 70];
-const WAYS: [&str; 3] = ["newest", "scored", "plan"];
+/// `plan` is that of `Policy::chat`.
+const WAYS: [&str; 4] = ["newest", "scored", "plan", "tool_use"];
 /// A model whose cache matches only at markers, and one that matches any prefix.
 const MODEL: &str = "gpt-5.6";
 
@@ -90,7 +91,7 @@ fn report(file: &str, window: &str, sessions: &[(Session, i64)], protocol: Proto
         return;
     }
     for (way, sums) in WAYS.iter().zip(&sums) {
-        let mut line = format!("{file:18} {window:>6} {way:7}");
+        let mut line = format!("{file:18} {window:>6} {way:8}");
         for (measure, value) in sums.measures(first) {
             let digits = if matches!(measure, "calls" | "invalid" | "impossible") { 0 } else { 3 };
             line.push_str(&format!(" {measure} {value:.digits$}"));
@@ -109,11 +110,12 @@ fn report(file: &str, window: &str, sessions: &[(Session, i64)], protocol: Proto
 
 fn follow(way: &str, session: &Session, window: i64, protocol: Protocol) -> Follow {
     let mut follow = Follow::default();
+    let model = if protocol == Protocol::Messages { messages::MODEL } else { MODEL };
     let mut layered = match way {
         "newest" => None,
         "scored" => Some(Layered::scored(protocol, window)),
-        _ if protocol == Protocol::Messages => Some(Layered::planned_messages(window)),
-        _ => Some(Layered::planned(TurnPlan::new(), window, MODEL)),
+        "tool_use" => Some(Layered::new(protocol, Policy::tool_use(), window, model)),
+        _ => Some(Layered::new(protocol, Policy::chat(), window, model)),
     };
     for known in session.calls() {
         let sent = match &mut layered {

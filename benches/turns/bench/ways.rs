@@ -87,13 +87,8 @@ impl Layered {
         Self::new(Protocol::Chat, Policy::chat().with_plan(plan), window, model)
     }
 
-    /// By the default plan, in the format of Anthropic's Messages.
-    pub fn planned_messages(window: i64) -> Self {
-        let policy = Policy::chat().with_plan(TurnPlan::new());
-        Self::new(Protocol::Messages, policy, window, messages::MODEL)
-    }
-
-    fn new(protocol: Protocol, policy: Policy, window: i64, model: &'static str) -> Self {
+    /// By a policy.
+    pub fn new(protocol: Protocol, policy: Policy, window: i64, model: &'static str) -> Self {
         let seen = Arc::new(Mutex::new(None));
         let note = Arc::clone(&seen);
         let is_planned = policy.plan().is_some();

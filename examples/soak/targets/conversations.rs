@@ -69,7 +69,7 @@ fn check(stored: &[Stored], later: bool, random: &mut Random) -> Result<(), Stri
     let mut conversation =
         Conversation::new(messages, &rules).map_err(|error| error.to_string())?;
     let candidates = conversation.candidates();
-    let policies = [Policy::chat, Policy::tool_use, Policy::long_running, Policy::debugging];
+    let policies = [Policy::chat, Policy::tool_use, Policy::rag, Policy::document_qa];
     let budget = ContextBudget::builder(random.between(0, 900)).build().unwrap();
     // A budget that does not hold the pins is an error of its own.
     if let Ok(selected) = random.pick(&policies)().to_pipeline().run(&candidates, &budget) {

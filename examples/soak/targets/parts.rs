@@ -162,14 +162,7 @@ fn slicer(random: &mut Random, depth: usize) -> Arc<dyn Slicer> {
 /// A preset, or parts of any sort.
 pub(crate) fn pipeline(random: &mut Random) -> Pipeline {
     if random.chance(20) {
-        let presets = [
-            Policy::chat,
-            Policy::rag,
-            Policy::tool_use,
-            Policy::code_review,
-            Policy::document_qa,
-            Policy::debugging,
-        ];
+        let presets = [Policy::chat, Policy::rag, Policy::tool_use, Policy::document_qa];
         return random.pick(&presets)().to_pipeline();
     }
     let placers: [Arc<dyn Placer>; 3] =

@@ -216,12 +216,9 @@ impl Reader<'_> {
     /// A preset by name, or a table as in policy files.
     fn policy(&mut self, tree: Tree, path: &Path<'_>) -> Option<Policy> {
         if let Some(name) = tree.text() {
-            let presets: [Preset; 7] = [
+            let presets: [Preset; 4] = [
                 ("chat", Policy::chat),
-                ("code_review", Policy::code_review),
-                ("debugging", Policy::debugging),
                 ("document_qa", Policy::document_qa),
-                ("long_running", Policy::long_running),
                 ("rag", Policy::rag),
                 ("tool_use", Policy::tool_use),
             ];
