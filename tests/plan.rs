@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+#[path = "plan/excerpts.rs"]
+mod excerpts;
+
 use cupel::conversation::Role;
 use cupel::conversation::plan::{Excerpt, Part, Planned, Quotation, Turn};
 use cupel::model::{Grid, TurnPlan};

@@ -1,109 +1,100 @@
-//! Excerpts of plain text, cut where lines end.
+//! Excerpts of plain text: whole lines of its head, its end, and of what tells most between them.
 
-use super::mark::Mark;
+use super::cut;
+use super::mark::{Notes, number_of};
+use super::telling::Telling;
 
-/// Words of lines that are worth showing, in lower case.
-const TROUBLE: [&str; 8] =
-    ["error", "exception", "traceback", "panic", "fatal", "fail", "denied", "cannot"];
+/// Writes about so many bytes of a text.
+pub(super) fn write(telling: &Telling<'_>, bytes: usize, notes: &mut Notes<'_>) -> String {
+    let text = telling.text;
+    let gap = if text.contains('\n') { "\n" } else { " " };
+    let between = if gap == " " { 0 } else { telling.share(bytes) };
+    let head = head(text, if telling.is_diff { bytes / 4 } else { bytes / 2 });
+    let reserved = end(text, bytes.saturating_sub(head + between), head);
+    let mut places = telling.within(head..reserved, between);
+    let spare = between.saturating_sub(places.iter().map(|(from, to)| to - from + 4).sum());
+    let last = end(text, text.len() - reserved + spare, head);
+    places.retain(|place| place.1 <= last);
+    places.push((last, text.len()));
 
-/// About so many bytes of a text: half of them from its head, the rest from its end and from lines
-/// between them that look like errors.
-pub(super) fn excerpt(
-    text: &str,
-    bytes: usize,
-    on_one_line: bool,
-    mark: &Mark,
-    count: &dyn Fn(&str) -> i64,
-) -> String {
-    let head = head(text, bytes / 2);
-    let errors_at_most = if on_one_line { 0 } else { bytes / 5 };
-    let middle_and_end = text.get(head.len()..).unwrap_or_default();
-    let reserved = end(middle_and_end, bytes - bytes / 2 - errors_at_most);
-    let between = middle_and_end.len() - reserved.len();
-    let errors = trouble(middle_and_end.get(..between).unwrap_or_default(), errors_at_most);
-    let spare = errors_at_most - errors.iter().map(|line| line.len() + 1).sum::<usize>();
-    let last = end(middle_and_end, (reserved.len() + spare).min(between + reserved.len()));
-    // Lines that the longer end has now are not shown twice.
-    let from = last.as_ptr() as usize;
-    let errors: Vec<&str> =
-        errors.into_iter().filter(|line| (line.as_ptr() as usize) < from).collect();
-    let shown = count(head) + count(last) + errors.iter().map(|line| count(line)).sum::<i64>();
-    let gap = if on_one_line { " " } else { "\n" };
-    let mut out = String::with_capacity(bytes + 64);
-    out.push_str(head);
-    if !out.ends_with(gap) && !out.is_empty() {
-        out.push_str(gap);
+    let mut out = String::with_capacity(bytes + 128);
+    cut::push_closed(&mut out, text.get(..head).unwrap_or_default());
+    let mut shown = head;
+    let mut is_marked = false;
+    for (from, to) in places {
+        if from < shown {
+            continue;
+        }
+        if from > shown {
+            if !out.is_empty() && !out.ends_with(gap) {
+                out.push_str(gap);
+            }
+            match is_marked {
+                true => out.push('…'),
+                false => out.push_str(&notes.next(&missing(text, shown, last, notes))),
+            }
+            is_marked = true;
+            out.push_str(gap);
+        }
+        let piece = text.get(from..to).unwrap_or_default();
+        match to == text.len() {
+            true => out.push_str(piece),
+            false => cut::push_closed(&mut out, piece),
+        }
+        shown = to;
     }
-    out.push_str(&mark.write(shown));
-    out.push_str(gap);
-    for line in errors {
-        out.push_str(line);
-        out.push_str("\n…\n");
-    }
-    out.push_str(last);
     out
 }
 
-/// The beginning of a text, up to the end of a line if there is one in its last third.
-fn head(text: &str, bytes: usize) -> &str {
-    let head = text.get(..floor(text, bytes)).unwrap_or_default();
-    let least = head.len() - head.len() / 3;
-    let line = head.rfind('\n').map(|at| at + 1).filter(|end| *end >= least);
-    let word = || head.rfind(char::is_whitespace).filter(|end| *end >= least);
-    let head = line.or_else(word).and_then(|end| head.get(..end)).unwrap_or(head);
-    // Half an escape would not be readable.
-    head.trim_end_matches('\\')
-}
-
-/// The end of a text, from the start of a line if there is one in its first third.
-fn end(text: &str, bytes: usize) -> &str {
-    let start = ceil(text, text.len().saturating_sub(bytes));
-    let end = text.get(start..).unwrap_or_default();
-    if start == 0 {
-        return end;
-    }
-    let most = end.len() / 3;
-    let line = end.find('\n').map(|at| at + 1).filter(|start| *start <= most);
-    let word = || end.find(char::is_whitespace).filter(|start| *start <= most);
-    line.or_else(word).and_then(|start| end.get(start..)).unwrap_or(end)
-}
-
-/// The last lines that look like errors, as many as fit; in their order.
-fn trouble(text: &str, bytes: usize) -> Vec<&str> {
-    let mut left = bytes;
-    let mut lines = Vec::new();
-    let mut lower = String::new();
-    for line in text.lines().rev() {
-        let cost = line.len() + 1;
-        if line.len() > LONGEST_LINE || cost > left {
-            continue;
-        }
-        lower.clear();
-        lower.extend(line.chars().map(|c| c.to_ascii_lowercase()));
-        if TROUBLE.iter().any(|word| lower.contains(word)) {
-            left -= cost;
-            lines.push(line);
+/// The size of what is left out; the mark of the whole text says it already.
+fn missing(text: &str, from: usize, to: usize, notes: &Notes<'_>) -> String {
+    match notes.is_unused() {
+        true => String::new(),
+        false => {
+            let left_out = text.get(from..to).unwrap_or_default();
+            number_of(left_out.chars().count(), "characters")
         }
     }
-    lines.reverse();
-    lines
 }
 
-/// Longer ones are data.
-const LONGEST_LINE: usize = 400;
+/// Lines of tables and logs are seldom longer. Paragraphs are, and may be cut between words.
+const PARAGRAPH: usize = 240;
 
-fn floor(text: &str, mut at: usize) -> usize {
-    at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
+/// Whether whole lines take enough of a room: two thirds, or one where the line to cut is no paragraph.
+fn are_enough(lines: usize, room: usize, cut: &str) -> bool {
+    lines * 3 >= room * 2 || lines * 3 >= room && cut.len() <= PARAGRAPH
 }
 
-fn ceil(text: &str, mut at: usize) -> usize {
-    at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
+/// The end of the first lines that fit. Where they would leave most of the room, a line is cut.
+fn head(text: &str, room: usize) -> usize {
+    let most = cut::character(text, room, false);
+    if most == text.len() {
+        return most;
     }
-    at
+    let head = text.get(..most).unwrap_or_default();
+    let lines = head.rfind('\n').map_or(0, |at| at + 1);
+    let rest = text.get(lines..).and_then(|rest| rest.split('\n').next()).unwrap_or_default();
+    if are_enough(lines, most, rest) {
+        return lines;
+    }
+    let word = head.rfind(char::is_whitespace).filter(|at| at * 3 >= most * 2);
+    cut::floor(text, word.unwrap_or(most)).max(lines)
+}
+
+/// The start of the last lines that fit, behind `head`.
+fn end(text: &str, room: usize, head: usize) -> usize {
+    let first = cut::character(text, text.len().saturating_sub(room).max(head), true);
+    let before = text.get(..first).unwrap_or_default();
+    if first == head || before.ends_with('\n') {
+        return first;
+    }
+    let end = text.get(first..).unwrap_or_default();
+    let lines = end.find('\n').map_or(end.len(), |at| at + 1);
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let rest = text.get(start..first + lines).unwrap_or_default();
+    if are_enough(end.len() - lines, end.len(), rest) {
+        return first + lines;
+    }
+    let word = end.find(char::is_whitespace).filter(|at| at * 3 <= end.len());
+    cut::ceil(text, first + word.unwrap_or_default()).min(first + lines)
 }

@@ -1,6 +1,6 @@
-//! What stands where text was left out.
+//! Notes that stand where text was left out.
 
-/// The mark of one excerpt.
+/// The size of a text and, if it is wanted, the hash of it: for the first note of its excerpt.
 pub(super) struct Mark {
     total: i64,
     hash: Option<u128>,
@@ -11,17 +11,50 @@ impl Mark {
         Self { total, hash: hash.then(|| hash_of(text)) }
     }
 
-    /// The mark when so many tokens are shown.
-    pub(super) fn write(&self, shown: i64) -> String {
+    /// The mark when so many tokens are shown, and `missing` names what is left out there.
+    pub(super) fn write(&self, shown: i64, missing: &str) -> String {
+        let comma = if missing.is_empty() { "" } else { ", " };
         let left_out = grouped(self.total.saturating_sub(shown).max(0));
         let total = grouped(self.total);
-        match self.hash {
-            None => format!("[… {left_out} of {total} tokens left out …]"),
-            Some(hash) => {
-                format!("[… {left_out} of {total} tokens left out, the whole is {hash:032x} …]")
-            }
+        let whole = self.hash.map(|hash| format!(", the whole is {hash:032x}"));
+        let whole = whole.unwrap_or_default();
+        format!("[… {missing}{comma}{left_out} of {total} tokens left out{whole} …]")
+    }
+
+    /// The mark alone, and short.
+    pub(super) fn without_hash(&self) -> String {
+        Self { hash: None, ..*self }.write(0, "")
+    }
+}
+
+/// The notes of one excerpt, in their order.
+pub(super) struct Notes<'a> {
+    mark: Option<&'a Mark>,
+    shown: i64,
+}
+
+impl<'a> Notes<'a> {
+    pub(super) fn new(mark: &'a Mark, shown: i64) -> Self {
+        Self { mark: Some(mark), shown }
+    }
+
+    /// Whether the next note is the first one.
+    pub(super) fn is_unused(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// The next note: the mark, and after it notes of what is missing where they stand.
+    pub(super) fn next(&mut self, missing: &str) -> String {
+        match self.mark.take() {
+            Some(mark) => mark.write(self.shown, missing),
+            None => format!("[… {missing} …]"),
         }
     }
+}
+
+/// A number of things that are left out.
+pub(super) fn number_of(number: usize, things: &str) -> String {
+    format!("{} {things}", grouped(i64::try_from(number).unwrap_or(i64::MAX)))
 }
 
 /// FNV-1a: the same on every machine and in every version, which the hashers of maps are not.
@@ -57,12 +90,12 @@ mod tests {
 
     #[test]
     fn the_mark_names_sizes_and_the_whole() {
-        let mark = Mark::new("", 100_000, false).write(2_690);
+        let mark = Mark::new("", 100_000, false).write(2_690, "");
         assert_eq!(mark, "[… 97,310 of 100,000 tokens left out …]");
         // The published value of FNV-1a 128 for no bytes and for "a".
-        let empty = Mark::new("", 5, true).write(5);
+        let empty = Mark::new("", 5, true).write(5, "");
         assert!(empty.contains("6c62272e07bb014262b821756295c58d"), "{empty}");
-        let a = Mark::new("a", 5, true).write(5);
+        let a = Mark::new("a", 5, true).write(5, "");
         assert!(a.contains("d228cb696f1a8caf78912b704e4a8964"), "{a}");
     }
 }

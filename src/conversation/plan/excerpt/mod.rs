@@ -1,10 +1,16 @@
-//! A long result as an excerpt: its head, its end, and lines that look like errors.
+//! A long result as an excerpt: its head, its end, and what tells most between them.
 
+mod cut;
 mod json;
 mod lines;
 mod mark;
+mod scan;
+mod string;
+mod telling;
 
-use mark::Mark;
+use mark::{Mark, Notes};
+use scan::Json;
+use telling::Telling;
 
 /// A result that stands for a longer one.
 ///
@@ -34,8 +40,17 @@ pub struct Excerpt {
 const TRIES: usize = 12;
 
 impl Excerpt {
-    /// At most `limit` tokens of a text, cut where lines or values end. `hash` puts a hash of the
-    /// whole into the mark. Equal texts and limits give equal excerpts.
+    /// At most `limit` tokens of a text. `hash` puts a hash of the whole into the mark. Equal texts,
+    /// limits and counters give equal excerpts.
+    ///
+    /// JSON stays JSON: long lists and objects keep their first and last children, long strings are cut,
+    /// and a note says how much is missing where it is missing. Other texts keep whole lines: the first,
+    /// the last, and between them those that look like errors, the headers and first changes of diffs,
+    /// the first and last frames of stack traces, and definitions in source code. Graphemes and escapes
+    /// of terminals stay whole, and what escapes leave open is closed.
+    ///
+    /// A limit below the length of the mark gives a shorter note, `…` at least. The text is blank only
+    /// where that does not fit.
     #[must_use]
     pub fn of(
         text: &str,
@@ -49,28 +64,63 @@ impl Excerpt {
             return Self { text: text.to_owned(), tokens: total };
         }
         let mark = Mark::new(text, total, hash);
-        let is_json = json::is_value(text);
-        let mut bytes = bytes_for(text, total, limit.saturating_sub(count(&mark.write(0))));
+        let alone = mark.write(0, "");
+        let marked = count(&alone);
+        let mut bytes = bytes_for(text, total, limit.saturating_sub(marked));
+        let source = Source::new(text, bytes);
         for _ in 0..TRIES {
             if bytes == 0 {
                 break;
             }
-            let json = if is_json { json::excerpt(text, bytes, &mark, &count) } else { None };
-            let text = json.unwrap_or_else(|| lines::excerpt(text, bytes, is_json, &mark, &count));
+            let text = source.write(bytes, &mut Notes::new(&mark, 0));
+            let shown = count(&text).saturating_sub(marked);
+            let text = source.write(bytes, &mut Notes::new(&mark, shown));
             let tokens = count(&text);
             if tokens <= limit {
                 return Self { text, tokens };
             }
-            // A tenth less than what would fit if all of it cost the same.
-            let fits = bytes as f64 * (limit.max(0) as f64 / tokens as f64) * 0.9;
+            // A little less than what would fit if all of it cost the same.
+            let fits = bytes as f64 * (limit.max(0) as f64 / tokens as f64) * 0.95;
             bytes = (fits as usize).min(bytes - 1);
         }
-        // Not even that much: the mark alone, or less.
-        let shorter = [mark.write(0), "[…]".to_owned(), String::new()];
-        let fitting = shorter.into_iter().map(|text| (count(&text), text));
-        let mut fitting = fitting.filter(|(tokens, _)| *tokens <= limit);
-        let (tokens, text) = fitting.next().unwrap_or_default();
-        Self { text, tokens }
+        source.smallest([alone, mark.without_hash()], limit, &count)
+    }
+}
+
+/// A text as what it is.
+enum Source<'a> {
+    Json(Json<'a>),
+    Lines(Telling<'a>),
+}
+
+impl<'a> Source<'a> {
+    fn new(text: &'a str, bytes: usize) -> Self {
+        let json = Json::parse(text).map(Self::Json);
+        json.unwrap_or_else(|| Self::Lines(Telling::new(text, bytes)))
+    }
+
+    fn write(&self, bytes: usize, notes: &mut Notes<'_>) -> String {
+        match self {
+            Self::Json(json) => json::write(json, bytes, 0, notes),
+            Self::Lines(telling) => lines::write(telling, bytes, notes),
+        }
+    }
+
+    /// The first of these marks that fits, or less.
+    fn smallest(&self, marks: [String; 2], limit: i64, count: &dyn Fn(&str) -> i64) -> Excerpt {
+        let mut notes = Vec::from(marks);
+        match self {
+            Self::Json(json) => {
+                notes.push("…".to_owned());
+                notes.iter_mut().for_each(|note| *note = json::note(json, note));
+                notes.push("\"…\"".to_owned());
+            }
+            Self::Lines(_) => notes.push("[…]".to_owned()),
+        }
+        notes.push("…".to_owned());
+        let mut notes = notes.into_iter().map(|text| Excerpt { tokens: count(&text), text });
+        let blank = Excerpt { text: String::new(), tokens: 0 };
+        notes.find(|note| note.tokens <= limit).unwrap_or(blank)
     }
 }
 

@@ -1,0 +1,81 @@
+//! Strings of JSON: read, cut as the texts that they are, and written again.
+
+use super::mark::Notes;
+use super::scan::Json;
+use super::telling::Telling;
+use super::{json, lines};
+
+/// Strings in strings that are JSON again.
+const DEEPEST: usize = 3;
+/// About as long as a note that is not the first, with quotes.
+const NOTE: usize = 40;
+
+/// Writes about so many bytes of a string whose inner bytes are given.
+pub(super) fn write(out: &mut String, raw: &str, room: usize, depth: usize, notes: &mut Notes<'_>) {
+    let note = if notes.is_unused() { 2 } else { NOTE };
+    let text = read(raw);
+    let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).count();
+    let share = text.len() as f64 / (text.len() + escaped).max(1) as f64;
+    let bytes = (room.saturating_sub(note) as f64 * share) as usize;
+    let inner = match depth < DEEPEST && text.starts_with(['{', '[']) {
+        true => Json::parse(&text),
+        false => None,
+    };
+    let short = match inner {
+        _ if bytes == 0 && !notes.is_unused() => "…".to_owned(),
+        Some(inner) => json::write(&inner, bytes, depth + 1, notes),
+        None => lines::write(&Telling::new(&text, bytes), bytes, notes),
+    };
+    out.push('"');
+    for c in short.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..='\x1f' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// The text of a valid string. Halves of characters become replacement characters.
+fn read(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut units = Vec::new();
+    let mut rest = raw;
+    while let Some((before, escape)) = rest.split_once('\\') {
+        if !before.is_empty() {
+            flush(&mut units, &mut text);
+            text.push_str(before);
+        }
+        let code = escape.strip_prefix('u').and_then(|code| code.get(..4));
+        if let Some(unit) = code.and_then(|code| u16::from_str_radix(code, 16).ok()) {
+            units.push(unit);
+            rest = escape.get(5..).unwrap_or_default();
+            continue;
+        }
+        flush(&mut units, &mut text);
+        let mut after = escape.chars();
+        text.extend(after.next().map(|c| match c {
+            'b' => '\x08',
+            'f' => '\x0c',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            c => c,
+        }));
+        rest = after.as_str();
+    }
+    flush(&mut units, &mut text);
+    text.push_str(rest);
+    text
+}
+
+/// Appends the characters of `\u` escapes that follow each other.
+fn flush(units: &mut Vec<u16>, text: &mut String) {
+    let read = char::decode_utf16(units.drain(..));
+    text.extend(read.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+}
