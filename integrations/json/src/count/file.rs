@@ -24,7 +24,7 @@ pub(super) fn tokens(meter: &Meter, data: &str) -> i64 {
     };
     if bytes.starts_with(b"%PDF") {
         let pages = pages(&bytes);
-        let page = meter.image_rule().tokens(None, Detail::High).saturating_add(PAGE_TEXT);
+        let page = meter.model.images.tokens(None, Detail::High).saturating_add(PAGE_TEXT);
         return page.saturating_mul(i64::try_from(pages).unwrap_or(i64::MAX));
     }
     match std::str::from_utf8(&bytes) {

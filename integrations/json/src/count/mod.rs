@@ -12,4 +12,4 @@ pub use tools::ToolRule;
 
 pub(crate) use file::pages;
 pub(crate) use image::image_size;
-pub(crate) use meter::{FORMAT, Meter};
+pub(crate) use meter::Meter;

@@ -48,7 +48,7 @@ impl Meter {
     /// Counts `tools` and the older `functions` of a request.
     pub(crate) fn tools(&self, request: &Object<'_>) -> Tools {
         let mut tools = Tools::default();
-        let prices = match self.model().tool_rule() {
+        let prices = match self.model.tools {
             ToolRule::Cookbook(prices) => prices,
             ToolRule::Json => {
                 let sent = ["tools", "functions"].into_iter().filter_map(|name| request.raw(name));
@@ -100,10 +100,10 @@ impl Meter {
     fn function(&self, function: &Object<'_>, prices: &ToolPrices) -> i64 {
         let name = function.text("name").unwrap_or_default();
         let description = function.text("description").unwrap_or_default();
-        let mut tokens = prices.line(self.counter(), &name, &description);
+        let mut tokens = prices.line(&*self.counter, &name, &description);
         if let Some(parameters) = function.raw("parameters") {
             tokens = tokens.saturating_add(match serde_json::from_str(parameters.get()) {
-                Ok(schema) => prices.parameters(self.counter(), &schema),
+                Ok(schema) => prices.parameters(&*self.counter, &schema),
                 // Too deep for a parser.
                 Err(_) => self.text(parameters.get()),
             });

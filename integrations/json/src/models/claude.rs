@@ -1,7 +1,9 @@
 //! Facts of each Claude model: its window, its tokenizer, its cache, its thinking.
 
+use std::sync::Arc;
+
 use cupel::layer::WindowLimits;
-use cupel::tokens::ClaudeTokenizer;
+use cupel::tokens::{ClaudeTokenizer, FormatOverhead, TokenCounter, claude_counter};
 
 use super::claude_table::MODELS;
 use super::{ModelFacts, ModelTable};
@@ -23,10 +25,13 @@ use super::{ModelFacts, ModelTable};
 #[must_use]
 pub struct ClaudeModel {
     window: i64,
-    cached_from: i64,
+    /// The shortest prompt that is cached, in tokens.
+    pub(crate) cached_from: i64,
     text_percent: i64,
-    image_tokens: i64,
-    page_tokens: i64,
+    /// The most that an image costs.
+    pub(crate) image_tokens: i64,
+    /// What a page of a PDF costs, its image and its text.
+    pub(crate) page_tokens: i64,
     binds_thinking: bool,
 }
 
@@ -84,26 +89,10 @@ impl ClaudeModel {
         self.text_percent
     }
 
-    /// The shortest prompt that is cached, in tokens.
-    #[must_use]
-    pub fn least_cached(&self) -> i64 {
-        self.cached_from
-    }
-
     /// Whether thinking is refused once something before it has changed.
     #[must_use]
     pub fn binds(&self) -> bool {
         self.binds_thinking
-    }
-
-    /// The most that an image costs.
-    pub(crate) fn image_tokens(&self) -> i64 {
-        self.image_tokens
-    }
-
-    /// What a page of a PDF costs, its image and its text.
-    pub(crate) fn page_tokens(&self) -> i64 {
-        self.page_tokens
     }
 }
 
@@ -129,9 +118,16 @@ impl ModelFacts for ClaudeModel {
     const TABLE: &'static [(&'static str, Self)] = MODELS;
     const ADVICE: [&'static str; 2] =
         ["MessagesAdapter::models(ClaudeModels::new()", "ClaudeModel::new(window)"];
+    const FORMAT: FormatOverhead = FormatOverhead::CLAUDE;
+    // No text may be empty.
+    const EMPTY_RESULT: &'static str = "[…]";
 
     fn limits(&self) -> WindowLimits {
         WindowLimits::new(self.window)
+    }
+
+    fn counter(&self) -> Arc<dyn TokenCounter> {
+        claude_counter(self.text_percent)
     }
 
     fn fit(model: &str, family: &str) -> Option<usize> {
@@ -181,7 +177,7 @@ mod tests {
         for (name, model) in MODELS {
             let tokenizer = ClaudeTokenizer::of_model(name).unwrap();
             assert_eq!(model.text_percent(), tokenizer.text_percent(), "{name}");
-            assert_eq!(model.image_tokens(), tokenizer.image_tokens(), "{name}");
+            assert_eq!(model.image_tokens, tokenizer.image_tokens(), "{name}");
         }
     }
 

@@ -99,12 +99,8 @@ pub(crate) fn user_text(json: &str) -> Option<String> {
     }
     let parts: Vec<Object<'_>> =
         elements(content)?.into_iter().filter_map(|part| Object::parse(part.get())).collect();
-    let texts: Vec<String> =
-        parts.iter().filter_map(|part| part.text("text")).map(Into::into).collect();
     // In Anthropic's Messages the results of tools come as a user's, too.
-    let is_result = |part: &Object<'_>| part.text("type").is_some_and(|kind| kind == "tool_result");
-    if parts.iter().any(is_result) {
-        return None;
-    }
-    Some(texts.join("\n"))
+    let of_tool = parts.iter().any(|part| part.is("tool_result"));
+    let texts: Vec<_> = parts.iter().filter_map(|part| part.text("text")).collect();
+    (!of_tool).then(|| texts.join("\n"))
 }
