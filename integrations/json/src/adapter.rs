@@ -82,7 +82,7 @@ impl<P> JsonAdapter<P> {
     pub(crate) fn add_attributes(&self, entries: &mut [Entry], json: &[&str]) {
         let Some(attributes) = &self.attributes else { return };
         for (index, (entry, json)) in entries.iter_mut().zip(json).enumerate() {
-            let attributes = attributes(&MessageView::new(index, entry, json));
+            let attributes = attributes(&MessageView { index, entry, json });
             entry.message.attributes = Some(Box::new(attributes));
         }
     }

@@ -70,7 +70,6 @@ impl SelectionHook for CupelOtel {
     }
 
     fn observe(&self, call: &CallStart) -> Option<Box<dyn CallObserver>> {
-        let call = Call::begin(self, call)?;
-        Some(Box::new(call))
+        Some(Box::new(Call::begin(self, call)?))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cupel::tokens::TokenCounter;
 
-use super::{Detail, audio, file, image};
+use super::{Detail, image};
 use crate::models::{Model, ModelFacts};
 
 /// A model's counter and rules.
@@ -37,16 +37,6 @@ impl Meter {
     /// An image by its address, which may be the image itself.
     pub(crate) fn image(&self, url: Option<&str>, detail: Detail) -> i64 {
         self.model.images.tokens(url.and_then(image::size_of_data_url), detail)
-    }
-
-    /// Sound in base64.
-    pub(crate) fn audio(&self, data: &str) -> i64 {
-        audio::tokens(data)
-    }
-
-    /// A file in base64.
-    pub(crate) fn file(&self, data: &str) -> i64 {
-        file::tokens(self, data)
     }
 }
 

@@ -97,8 +97,6 @@ impl MessagesAdapter {
 /// A request that waits for its selection.
 pub struct Rest<T> {
     request: JsonBody<T>,
-    /// Whether any message may hold thinking.
-    thinks: bool,
     meter: ClaudeMeter,
 }
 
@@ -130,22 +128,22 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
             let attributes = entry.message.attributes.get_or_insert_default();
             attributes.pinned.get_or_insert(false);
         }
-        let thinks = texts.iter().any(|json| json.contains("thinking\""));
         let rules = self.rules.clone().answers(Answers::Next);
         let rules = match strategy {
             Strategy::Planned => rules.exchanges(Exchanges::Apart).user_first(true),
             // One by one, two messages of the same role could come to stand side by side.
             Strategy::Scored => rules.exchanges(Exchanges::StepsApart),
         };
-        let rest = Rest { request, thinks, meter: meter.clone() };
+        let rest = Rest { request, meter: meter.clone() };
         self.conversation((entries, head), &rules, &meter, rest)
     }
 
     fn join(&self, rest: Rest<T>, edits: &mut Edits) -> Result<JsonBody<T>, BoxError> {
-        let Rest { mut request, thinks, meter } = rest;
+        let Rest { mut request, meter } = rest;
         let marks = !self.api.unmarked && edits.is_cut();
         by_marks(edits, &request, marks, meter.model);
         let json: Vec<&str> = request.messages().collect();
+        let thinks = json.iter().any(|json| json.contains("thinking\""));
         let mut context =
             edits.quotation.take().map(|quotation| (quotation.message, quotation.text));
         if !edits.placed.is_empty() {
@@ -186,7 +184,7 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
         }
         // With sources, what was sent before may have held more than it holds now.
         let has_sources = edits.plan.is_some() && edits.has_sources;
-        if thinks && meter.model.binds() && (changed || has_sources) {
+        if thinks && meter.model.binds_thinking && (changed || has_sources) {
             drop_stale(&mut request)?;
         }
         Ok(request)

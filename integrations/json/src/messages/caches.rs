@@ -153,14 +153,11 @@ pub(super) fn by_marks<T>(edits: &mut Edits, body: &JsonBody<T>, marked: bool, m
     let marks = Marks::read(&request, texts.iter().copied());
     let any = marked || marks.count > 0;
     // What was written at the end of the call before stands this many blocks before the end.
-    let since = texts.iter().rev().scan(false, |done, json| {
-        let is_models =
-            Object::parse(json).is_some_and(|m| m.text("role").as_deref() == Some("assistant"));
-        let was_done = *done;
-        *done |= is_models;
-        (!was_done).then(|| blocks(json))
-    });
-    let far = since.sum::<usize>() > LOOK_BACK;
+    let is_models = |json: &&str| {
+        Object::parse(json).is_some_and(|m| m.text("role").as_deref() == Some("assistant"))
+    };
+    let since = texts.iter().rposition(is_models).unwrap_or(0);
+    let far = texts.iter().skip(since).map(|json| blocks(json)).sum::<usize>() > LOOK_BACK;
     let before = planned.parts.iter().zip(&planned.tokens).filter(|(part, _)| part.is_sent());
     let before = before.take_while(|(part, _)| !matches!(part, Part::Question | Part::Exchange));
     let before = before.map(|(_, tokens)| *tokens).fold(fixed_tokens, i64::saturating_add);

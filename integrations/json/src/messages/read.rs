@@ -32,7 +32,7 @@ pub(super) fn head(meter: &ClaudeMeter, request: &Object<'_>) -> Head {
     for tool in tools.into_iter().filter_map(|tool| Object::parse(tool.get())) {
         let kind = tool.text("type").unwrap_or_default();
         if !matches!(&*kind, "" | "custom") {
-            head.uncounted.push(format!("what tool {kind:?} adds"));
+            head.note_tool(&kind);
         }
     }
     if let Some(format) = request.object("output_config").and_then(|set| set.raw("format")) {

@@ -32,7 +32,7 @@ pub struct ClaudeModel {
     pub(crate) image_tokens: i64,
     /// What a page of a PDF costs, its image and its text.
     pub(crate) page_tokens: i64,
-    binds_thinking: bool,
+    pub(crate) binds_thinking: bool,
 }
 
 impl ClaudeModel {
@@ -87,12 +87,6 @@ impl ClaudeModel {
     #[must_use]
     pub fn text_percent(&self) -> i64 {
         self.text_percent
-    }
-
-    /// Whether thinking is refused once something before it has changed.
-    #[must_use]
-    pub fn binds(&self) -> bool {
-        self.binds_thinking
     }
 }
 
@@ -160,7 +154,8 @@ mod tests {
     #[test]
     fn the_longest_name_decides_however_it_is_written() {
         let models = ClaudeModels::new();
-        let known = |name: &str| models.get(name).map(|model| (model.window(), model.binds()));
+        let known =
+            |name: &str| models.get(name).map(|model| (model.window(), model.binds_thinking));
         assert_eq!(known("claude-opus-5"), Ok((1_000_000, false)));
         assert_eq!(known("claude-opus-5-5"), Ok((1_000_000, true)));
         assert_eq!(known("claude-opus-5-20260901"), Ok((1_000_000, false)));

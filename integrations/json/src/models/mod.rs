@@ -112,14 +112,6 @@ pub struct UnknownModel {
     advice: [&'static str; 2],
 }
 
-impl UnknownModel {
-    /// The model's name; empty when the request has none.
-    #[must_use]
-    pub fn model(&self) -> &str {
-        &self.model
-    }
-}
-
 impl fmt::Display for UnknownModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { model, advice: [models, facts] } = self;

@@ -17,11 +17,8 @@ pub(crate) struct Head {
 impl Head {
     /// Counts tools, formats, instructions and priming.
     pub(crate) fn read(meter: &Meter, endpoint: Endpoint, request: &Object<'_>) -> Self {
-        let tools = meter.tools(request);
         let mut head = Self { tokens: Model::FORMAT.answer, ..Self::default() };
-        head.add(tools.tokens);
-        let hosted = |kind: String| format!("what tool {kind:?} adds");
-        head.uncounted.extend(tools.hosted.into_iter().map(hosted));
+        meter.tools(request, &mut head);
         let format = match endpoint {
             Endpoint::Chat | Endpoint::Messages => {
                 head.note(request, &["prediction", "web_search_options"]);
@@ -48,6 +45,11 @@ impl Head {
         let before = self.uncounted.len();
         self.uncounted.extend(found.map(ToString::to_string));
         self.uncounted.len() > before
+    }
+
+    /// Notes a tool that the provider runs itself.
+    pub(crate) fn note_tool(&mut self, kind: &str) {
+        self.uncounted.push(format!("what tool {kind:?} adds"));
     }
 
     pub(crate) fn add(&mut self, tokens: i64) {

@@ -307,6 +307,14 @@ mod tests {
     }
 
     #[test]
+    fn a_marker_stands_at_the_end_of_a_part_that_ends_with_an_object() {
+        let edit = Edit { breakpoint: true, ..Edit::default() };
+        let image = r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}"#;
+        let expected = r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"},"prompt_cache_breakpoint":{"mode":"explicit"}}]}"#;
+        assert_eq!(apply(&edit, Endpoint::Chat, image), expected);
+    }
+
+    #[test]
     fn a_marker_stands_on_the_last_part() {
         let edit = Edit { breakpoint: true, ..Edit::default() };
         let text = r#"{"role":"user","content":"Hi"}"#;
