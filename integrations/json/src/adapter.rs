@@ -10,7 +10,9 @@ use cupel::gather::BoxError;
 use cupel::layer::{RequestFacts, Split};
 use cupel::tokens::TokenCounter;
 
-use crate::read::{Entry, MessageView};
+use crate::count::Meter;
+use crate::models::{ModelFacts, ModelTable};
+use crate::read::{Entry, Head, MessageView};
 use crate::request::Request;
 use crate::template::ContextTemplate;
 
@@ -80,21 +82,38 @@ impl<P> JsonAdapter<P> {
     pub(crate) fn add_attributes(&self, entries: &mut [Entry], json: &[&str]) {
         let Some(attributes) = &self.attributes else { return };
         for (index, (entry, json)) in entries.iter_mut().zip(json).enumerate() {
-            let attributes = attributes(&MessageView::new(index, entry, json));
+            let attributes = attributes(&MessageView { index, entry, json });
             entry.message.attributes = Some(Box::new(attributes));
         }
     }
 
-    /// Makes a conversation of what was read.
-    pub(crate) fn conversation<Rest>(
+    /// Facts about a request, by the models that are known.
+    pub(crate) fn facts_by<'a, R: Request, M: ModelFacts>(
         &self,
-        entries: Vec<Entry>,
+        models: &ModelTable<M>,
+        request: &'a R,
+    ) -> RequestFacts<'a> {
+        let own = models.of_request(request.model()).ok().map(|model| model.counter());
+        let steps = match self.counter.as_ref().or(own.as_ref()) {
+            Some(counter) if counter.is_ready() => {
+                (request.size() as u64).saturating_mul(STEPS_PER_BYTE)
+            }
+            // Its vocabulary has to be loaded.
+            Some(_) => u64::MAX,
+            None => 0,
+        };
+        RequestFacts::new(request.model()).steps(steps)
+    }
+
+    /// Makes a conversation of what was read.
+    pub(crate) fn conversation<M: ModelFacts, Rest>(
+        &self,
+        (entries, head): (Vec<Entry>, Head),
         rules: &Rules,
-        meter: SharedMeter,
-        fixed: FixedParts,
+        meter: &Meter<M>,
         rest: Rest,
     ) -> Result<Split<Rest>, BoxError> {
-        let mut uncounted = fixed.uncounted;
+        let mut uncounted = head.uncounted;
         let mut messages: Vec<Message> = Vec::with_capacity(entries.len());
         for mut entry in entries {
             uncounted.append(&mut entry.uncounted);
@@ -102,50 +121,22 @@ impl<P> JsonAdapter<P> {
         }
         uncounted.iter_mut().for_each(shorten);
         let conversation = Conversation::new(messages, rules)?
-            .counter(meter.counter)
-            .part_tokens(meter.part)
-            .empty_result(meter.empty_result);
-        let mut split = Split::conversation(conversation, fixed.tokens, rest)?;
-        split.source_frame_tokens = fixed.source_frame_tokens;
+            .counter(Arc::clone(&meter.counter))
+            .part_tokens(match M::FORMAT.per_part {
+                0 => PartTokens::Free,
+                part => PartTokens::OfShare(part),
+            })
+            .empty_result(M::EMPTY_RESULT);
+        let mut split = Split::conversation(conversation, head.tokens, rest)?;
+        split.source_frame_tokens = self.template.frame_tokens(meter);
         split.uncounted = uncounted;
         Ok(split)
     }
 }
 
-/// How quotations and excerpts of a conversation are counted.
-pub(crate) struct SharedMeter {
-    pub(crate) counter: Arc<dyn TokenCounter>,
-    pub(crate) part: PartTokens,
-    /// Text where nothing is left of a result.
-    pub(crate) empty_result: &'static str,
-}
-
-/// Everything of a request beside its messages.
-pub(crate) struct FixedParts {
-    pub(crate) tokens: i64,
-    pub(crate) uncounted: Vec<String>,
-    pub(crate) source_frame_tokens: i64,
-}
-
 /// Nanoseconds for reading a byte of a request. New text takes about 35 to count, known text about 3 to
 /// find in the cache; most of a request is known.
 const STEPS_PER_BYTE: u64 = 16;
-
-/// Facts about a request that is read with this counter.
-pub(crate) fn facts<'a, R: Request>(
-    request: &'a R,
-    counter: Option<&dyn TokenCounter>,
-) -> RequestFacts<'a> {
-    let steps = match counter {
-        Some(counter) if counter.is_ready() => {
-            (request.size() as u64).saturating_mul(STEPS_PER_BYTE)
-        }
-        // Its vocabulary has to be loaded.
-        Some(_) => u64::MAX,
-        None => 0,
-    };
-    RequestFacts::new(request.model()).steps(steps)
-}
 
 /// Texts of messages that hold their own, and of items as the template writes them.
 pub(crate) struct TemplateTexts<'a>(pub(crate) &'a ContextTemplate);

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use cupel::ContextItem;
-use cupel::conversation::{Answers, Edits, PartTokens, Role, Texts};
+use cupel::conversation::{Answers, Edits, Role, Texts};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
 use cupel::tokens::{Encoding, load_in_background, shared_counter};
 
-use crate::adapter::{FixedParts, JsonAdapter, SharedMeter, TemplateTexts, facts};
+use crate::adapter::{JsonAdapter, TemplateTexts};
 use crate::breakpoints::{Markable, has_own_options};
 use crate::count::Meter;
 use crate::models::{CacheRule, Models};
-use crate::read::{Endpoint, Head};
+use crate::read::{Endpoint, Head, Object};
 use crate::request::{Edit, Parts, Piece, Request};
 use crate::template::ContextPosition;
 use crate::window::ModelWindow;
@@ -111,9 +111,7 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
     type Rest = Rest<R>;
 
     fn facts<'a>(&'a self, request: &'a R) -> RequestFacts<'a> {
-        let model = self.api.models.of_request(request.model()).ok();
-        let own = model.map(|model| shared_counter(model.encoding()));
-        facts(request, self.counter.as_ref().or(own.as_ref()).map(|counter| &**counter))
+        self.facts_by(&self.api.models, request)
     }
 
     fn split(&self, mut request: R, _: Strategy) -> Result<Split<Self::Rest>, BoxError> {
@@ -125,36 +123,31 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
                 "not a request of OpenAI's APIs; use MessagesAdapter for Anthropic's".into()
             );
         }
-        let (head, own_options) = request
-            .head(|fields| (Head::read(&meter, endpoint, fields), has_own_options(fields)))?;
-        let cache = self.api.cache.unwrap_or(model.cache_rule());
-        let cache = if own_options { CacheRule::Prefix } else { cache };
-        let read = |json: &[&str]| {
-            let markable = Markable::read(cache, endpoint, json);
-            let mut entries = endpoint.read(&meter, json, head.remote);
-            self.add_attributes(&mut entries, json);
-            (entries, markable)
+        let whole = request.whole()?;
+        let fields = Object::parse(&whole).unwrap_or_default();
+        let head = Head::read(&meter, endpoint, &fields);
+        let cache = match has_own_options(&fields) {
+            true => CacheRule::Prefix,
+            false => self.api.cache.unwrap_or(model.cache),
         };
-        let (messages, (mut entries, markable)) = request.take(read)?;
+        drop(whole);
+        let messages = request.take();
+        let items = messages.iter().map(|message| request.item(message));
+        let items = items.collect::<Result<Vec<_>, _>>()?;
+        let json: Vec<&str> = items.iter().map(|item| &**item).collect();
+        let markable = Markable::read(cache, endpoint, &json);
+        let mut entries = endpoint.read(&meter, &json, head.remote);
+        self.add_attributes(&mut entries, &json);
         for entry in &mut entries {
             entry.message.private = entry.reasoning;
         }
-        let rules = match endpoint {
-            Endpoint::Chat | Endpoint::Messages => self.rules.clone().answers(Answers::Next),
-            Endpoint::Responses => self.rules.clone().answers(Answers::Later),
-        };
-        let fixed = FixedParts {
-            tokens: head.tokens,
-            uncounted: head.uncounted,
-            source_frame_tokens: self.template.frame_tokens(&meter),
-        };
-        let shared = SharedMeter {
-            counter: meter.shared_counter(),
-            part: PartTokens::Free,
-            empty_result: "",
-        };
-        let rest = Rest { request, messages, markable, meter };
-        self.conversation(entries, &rules, shared, fixed, rest)
+        let rules = self.rules.clone().answers(match endpoint {
+            Endpoint::Chat | Endpoint::Messages => Answers::Next,
+            Endpoint::Responses => Answers::Later,
+        });
+        drop(items);
+        let rest = Rest { request, messages, markable, meter: meter.clone() };
+        self.conversation((entries, head), &rules, &meter, rest)
     }
 
     fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<R, BoxError> {

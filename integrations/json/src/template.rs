@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cupel::ContextItem;
 
 use crate::count::Meter;
+use crate::models::ModelFacts;
 
 /// Writes retrieved items as one message, in the placer's order.
 ///
@@ -128,11 +129,6 @@ impl ContextTemplate {
         (self.item)(item)
     }
 
-    /// What stands before, between and after the items.
-    pub(crate) fn frame(&self) -> [&str; 3] {
-        [&self.header, &self.separator, &self.footer]
-    }
-
     /// The message.
     pub(crate) fn render<'a>(&self, items: impl Iterator<Item = &'a ContextItem>) -> String {
         let items: Vec<String> = items.map(|item| (self.item)(item)).collect();
@@ -140,16 +136,20 @@ impl ContextTemplate {
     }
 
     /// The tokens of the message without its items.
-    pub(crate) fn frame_tokens(&self, meter: &Meter) -> i64 {
-        meter
-            .message(self.role.as_str())
+    pub(crate) fn frame_tokens<M: ModelFacts>(&self, meter: &Meter<M>) -> i64 {
+        // It is a part of the user's message where messages are lists of parts.
+        let around = match M::FORMAT.per_part {
+            0 => meter.message(self.role.as_str()),
+            part => part,
+        };
+        around
             .saturating_add(meter.text(&self.header))
             .saturating_add(meter.text(&self.footer))
             .saturating_add(SEAM_TOKENS)
     }
 
     /// The tokens of an item in the message.
-    pub(crate) fn item_tokens(&self, meter: &Meter, item: &ContextItem) -> i64 {
+    pub(crate) fn item_tokens<M: ModelFacts>(&self, meter: &Meter<M>, item: &ContextItem) -> i64 {
         meter
             .text(&(self.item)(item))
             .saturating_add(meter.text(&self.separator))

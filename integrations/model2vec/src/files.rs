@@ -29,6 +29,8 @@ pub(crate) fn load(folder: &Path) -> Result<StaticModel, LoadError> {
     loaded.map_err(|error| tokenizer.invalid("the tokenizer", format!("{error:#}")))
 }
 
+type Checked = Result<(), LoadError>;
+
 struct File {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -46,6 +48,11 @@ impl File {
     fn invalid(&self, field: impl Into<String>, problem: impl Into<String>) -> LoadError {
         let (field, problem) = (field.into(), problem.into());
         LoadError::Invalid { path: self.path.clone(), field, problem }
+    }
+
+    /// An error unless it holds.
+    fn check(&self, holds: bool, field: &str, problem: impl FnOnce() -> String) -> Checked {
+        if holds { Ok(()) } else { Err(self.invalid(field, problem())) }
     }
 
     fn json<'a, T: Deserialize<'a>>(&'a self) -> Result<T, LoadError> {
@@ -82,7 +89,7 @@ impl File {
     }
 
     /// Checks that every token has a vector, in `model.safetensors`.
-    fn check_tensors(&self, tokens: usize) -> Result<(), LoadError> {
+    fn check_tensors(&self, tokens: usize) -> Checked {
         let tensors = self.tensors()?;
         let named = |names: &[&'static str]| {
             names.iter().find_map(|name| Some((*name, tensors.get(*name)?)))
@@ -94,63 +101,50 @@ impl File {
             return Err(self.invalid("embeddings", problem));
         };
         self.check_type(name, table, &["F32", "F16", "I8"])?;
-        let Some(rows) = rows(table) else {
-            let problem = format!(
-                "must have two dimensions, tokens and numbers of a vector, got {:?}",
-                table.shape
-            );
-            return Err(self.invalid(name, problem));
+        let [rows, 1..=usize::MAX] = *table.shape.as_slice() else {
+            let shape = &table.shape;
+            let problem = "must have two dimensions, tokens and numbers of a vector";
+            return Err(self.invalid(name, format!("{problem}, got {shape:?}")));
         };
         if let Some(weights) = tensors.get("weights") {
             self.check_type("weights", weights, &["F64", "F32", "F16"])?;
             self.check_length("weights", weights, tokens)?;
         }
         let Some(mapping) = tensors.get("mapping") else {
-            return match rows >= tokens {
-                true => Ok(()),
-                false => Err(self.invalid(
-                    name,
-                    format!(
-                        "has {rows} rows, expected one for each of the tokenizer's {tokens} tokens"
-                    ),
-                )),
-            };
+            return self.check(rows >= tokens, name, || {
+                format!("has {rows} rows, expected one for each of the tokenizer's {tokens} tokens")
+            });
         };
         self.check_type("mapping", mapping, &["I64", "I32"])?;
         self.check_length("mapping", mapping, tokens)?;
         let wrong =
             self.numbers(mapping).find(|row| usize::try_from(*row).map_or(true, |row| row >= rows));
-        match wrong {
-            None => Ok(()),
-            Some(row) => Err(self.invalid(
-                "mapping",
-                format!("points at row {row}, expected one of the {rows} rows of {name}"),
-            )),
-        }
+        self.check(wrong.is_none(), "mapping", || {
+            let row = wrong.unwrap_or_default();
+            format!("points at row {row}, expected one of the {rows} rows of {name}")
+        })
     }
 
-    fn check_type(&self, name: &str, tensor: &Tensor, types: &[&str]) -> Result<(), LoadError> {
-        if !types.contains(&&*tensor.dtype) {
-            let problem = format!("must be of type {}, got {}", types.join(" or "), tensor.dtype);
-            return Err(self.invalid(name, problem));
-        }
+    fn check_type(&self, name: &str, tensor: &Tensor, types: &[&str]) -> Checked {
+        let Tensor { dtype, shape, .. } = tensor;
+        self.check(types.contains(&&**dtype), name, || {
+            format!("must be of type {}, got {dtype}", types.join(" or "))
+        })?;
         let data = self.data(tensor).ok_or_else(|| {
             let [from, to] = tensor.data_offsets;
             self.invalid(name, format!("ends beyond the file: its bytes are {from} to {to}"))
         })?;
-        let width = match &*tensor.dtype {
+        let width = match &**dtype {
             "F64" | "I64" => 8_usize,
             "F32" | "I32" => 4,
             "F16" => 2,
             _ => 1,
         };
-        let expected = tensor.shape.iter().try_fold(width, |size, next| size.checked_mul(*next));
-        if expected != Some(data.len()) {
-            let (bytes, shape) = (data.len(), &tensor.shape);
-            let problem = format!("has {bytes} bytes, which do not make up its shape {shape:?}");
-            return Err(self.invalid(name, problem));
-        }
-        let is_number = match &*tensor.dtype {
+        let expected = shape.iter().try_fold(width, |size, next| size.checked_mul(*next));
+        self.check(expected == Some(data.len()), name, || {
+            format!("has {} bytes, which do not make up its shape {shape:?}", data.len())
+        })?;
+        let is_number = match &**dtype {
             // All bits of the exponent set: infinite, or not a number.
             "F32" => data
                 .chunks_exact(4)
@@ -158,21 +152,15 @@ impl File {
             "F16" => data.chunks_exact(2).all(|b| !matches!(b, [_, b] if (b & 0x7c) == 0x7c)),
             _ => true,
         };
-        match is_number {
-            true => Ok(()),
-            false => Err(self.invalid(name, "has a value that is no finite number")),
-        }
+        self.check(is_number, name, || "has a value that is no finite number".to_owned())
     }
 
-    fn check_length(&self, name: &str, tensor: &Tensor, tokens: usize) -> Result<(), LoadError> {
-        if matches!(tensor.shape.as_slice(), [length] if *length >= tokens) {
-            return Ok(());
-        }
-        let problem = format!(
-            "has the shape {:?}, expected one number for each of the tokenizer's {tokens} tokens",
-            tensor.shape
-        );
-        Err(self.invalid(name, problem))
+    fn check_length(&self, name: &str, tensor: &Tensor, tokens: usize) -> Checked {
+        let shape = &tensor.shape;
+        self.check(matches!(**shape, [length] if length >= tokens), name, || {
+            let expected = format!("one number for each of the tokenizer's {tokens} tokens");
+            format!("has the shape {shape:?}, expected {expected}")
+        })
     }
 
     /// What the head of the file says is in it.
@@ -207,14 +195,6 @@ impl File {
             [a, b, c, d, e, f, g, h] => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
             _ => -1,
         })
-    }
-}
-
-/// The rows of a table whose rows have something in them.
-fn rows(table: &Tensor) -> Option<usize> {
-    match *table.shape.as_slice() {
-        [rows, columns] if columns > 0 => Some(rows),
-        _ => None,
     }
 }
 

@@ -22,18 +22,14 @@ use crate::{LoadError, files};
 #[derive(Clone)]
 #[must_use]
 pub struct Model2Vec {
-    shared: Arc<Shared>,
+    model: Arc<StaticModel>,
+    vectors: Arc<Vectors>,
 }
 
 /// What embedding takes, in nanoseconds a byte, and comparing a piece: measured with WordPiece and 256
 /// dimensions. Other tokenizers take up to ten times as long.
 const STEPS_PER_BYTE: usize = 300;
 const STEPS_PER_PIECE: usize = 2_000;
-
-struct Shared {
-    model: StaticModel,
-    vectors: Vectors,
-}
 
 impl Model2Vec {
     /// Loads a model from a folder with `tokenizer.json`, `model.safetensors` and `config.json`, as
@@ -43,30 +39,28 @@ impl Model2Vec {
     ///
     /// [`LoadError`] names the file, the field, and what would be valid.
     pub fn load(folder: impl AsRef<Path>) -> Result<Self, LoadError> {
-        let model = files::load(folder.as_ref())?;
-        Ok(Self { shared: Arc::new(Shared { model, vectors: Vectors::new() }) })
+        let model = Arc::new(files::load(folder.as_ref())?);
+        Ok(Self { model, vectors: Arc::new(Vectors::new()) })
     }
 
     /// Remembers up to so many bytes of vectors; [64 MiB](Vectors::DEFAULT_CAPACITY) unless set.
-    pub fn remember(self, bytes: u64) -> Self {
-        let vectors = Vectors::with_capacity(bytes);
-        Self { shared: Arc::new(Shared { model: self.shared.model.clone(), vectors }) }
+    pub fn remember(mut self, bytes: u64) -> Self {
+        self.vectors = Arc::new(Vectors::with_capacity(bytes));
+        self
     }
 
     /// How many numbers a vector has.
     #[must_use]
     pub fn dimensions(&self) -> usize {
-        self.shared.model.dim()
+        self.model.dim()
     }
 
     /// How close a text is to a question, from 0 to 1.
     #[must_use]
     pub fn closeness(&self, question: &str, text: &str) -> f64 {
-        self.shared.closeness(&self.shared.asked(question), text)
+        self.closest(&self.asked(question), text)
     }
-}
 
-impl Shared {
     /// The vector of a question: the mean of its pieces'.
     fn asked(&self, question: &str) -> Vec<f32> {
         let vectors = self.vectors_of(question);
@@ -77,7 +71,7 @@ impl Shared {
         mean
     }
 
-    fn closeness(&self, asked: &[f32], text: &str) -> f64 {
+    fn closest(&self, asked: &[f32], text: &str) -> f64 {
         let vectors = self.vectors_of(text);
         let closest = vectors.chunks(self.model.dim()).map(|vector| cosine(asked, vector));
         // `max` of floats would drop what is not a number.
@@ -103,14 +97,14 @@ impl Shared {
 
 impl Judge for Model2Vec {
     fn judge(&self, question: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict> {
-        let asked = self.shared.asked(question.text());
+        let asked = self.asked(question.text());
         if asked.iter().all(|value| *value == 0.0) {
             return None; // not a token that the model knows
         }
-        let (shared, question) = (Arc::clone(&self.shared), question.clone());
+        let (judge, question) = (self.clone(), question.clone());
         let hint = move |candidate: &Candidate<'_>| {
             let is_question = candidate.text == question.text();
-            Hint::new(if is_question { 0.0 } else { shared.closeness(&asked, candidate.text) })
+            Hint::new(if is_question { 0.0 } else { judge.closest(&asked, candidate.text) })
         };
         Some(Verdict::new(candidates.iter().map(&hint).collect(), hint))
     }
@@ -122,7 +116,7 @@ impl Judge for Model2Vec {
     fn steps(&self, candidates: &[Candidate<'_>]) -> Option<u64> {
         let steps = candidates.iter().map(|candidate| {
             let read = candidate.text.len().min(2 * MOST_READ);
-            let known = self.shared.vectors.get(candidate.text).is_some();
+            let known = self.vectors.get(candidate.text).is_some();
             let new = if known { 0 } else { STEPS_PER_BYTE * read };
             (new + STEPS_PER_PIECE * (1 + read / MOST_BYTES)) as u64
         });
@@ -134,7 +128,7 @@ impl fmt::Debug for Model2Vec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model2Vec")
             .field("dimensions", &self.dimensions())
-            .field("remembered", &self.shared.vectors)
+            .field("remembered", &self.vectors)
             .finish()
     }
 }

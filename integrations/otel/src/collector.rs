@@ -13,8 +13,7 @@ use opentelemetry::trace::{Span, TraceContextExt, Tracer, TracerProvider};
 use crate::conversation::ConversationId;
 use crate::metrics::Tally;
 use crate::run::RunSpans;
-use crate::tracers::Tracers;
-use crate::{CupelMetrics, CupelVerbosity};
+use crate::{CupelMetrics, CupelOtel, CupelVerbosity};
 
 /// Writes a run of the pipeline as spans: `cupel.pipeline` and one `cupel.stage.{name}` a stage.
 ///
@@ -34,11 +33,13 @@ use crate::{CupelMetrics, CupelVerbosity};
 /// ```
 #[derive(Debug)]
 pub struct CupelOtelTraceCollector {
-    verbosity: CupelVerbosity,
-    tracers: Tracers,
-    metrics: Option<CupelMetrics>,
+    settings: CupelOtel,
     parent: Parent,
-    state: State,
+    spans: Option<RunSpans>,
+    /// What there is to measure, and since when.
+    tally: Option<(Tally, Instant)>,
+    /// Whether nobody records this run.
+    unwatched: bool,
 }
 
 #[derive(Debug)]
@@ -55,32 +56,15 @@ enum Parent {
 /// Where a call finds the numbers of its run.
 pub(crate) type Handover = Arc<OnceLock<Tally>>;
 
-#[derive(Debug)]
-enum State {
-    Idle,
-    Running(Box<Run>),
-    /// Nobody records this run.
-    Unwatched,
-}
-
-#[derive(Debug)]
-struct Run {
-    spans: Option<RunSpans>,
-    /// What there is to measure, and since when.
-    tally: Option<(Tally, Instant)>,
-}
-
 impl CupelOtelTraceCollector {
     /// A collector for the global tracer provider, under the scope `cupel`.
     #[must_use]
     pub fn new(verbosity: CupelVerbosity) -> Self {
-        Self {
-            verbosity,
-            tracers: Tracers::default(),
-            metrics: None,
-            parent: Parent::Made(Context::current()),
-            state: State::Idle,
-        }
+        Self::with(CupelOtel::new(verbosity), Parent::Made(Context::current()))
+    }
+
+    fn with(settings: CupelOtel, parent: Parent) -> Self {
+        Self { settings, parent, spans: None, tally: None, unwatched: false }
     }
 
     /// Makes the spans children of this context's span, whatever is active.
@@ -93,7 +77,7 @@ impl CupelOtelTraceCollector {
     /// Measures as well. Then a run is watched even when its spans are not recorded.
     #[must_use]
     pub fn metrics(mut self, metrics: CupelMetrics) -> Self {
-        self.metrics = Some(metrics);
+        self.settings = self.settings.metrics(metrics);
         self
     }
 
@@ -105,26 +89,19 @@ impl CupelOtelTraceCollector {
         P::Tracer: Tracer + Send + Sync + 'static,
         <P::Tracer as Tracer>::Span: Span + Send + Sync + 'static,
     {
-        self.tracers = Tracers::of(provider);
+        self.settings = self.settings.tracer_provider(provider);
         self
     }
 
     /// For the pipeline of a call whose own span is in `context`.
-    pub(crate) fn of_call(
-        verbosity: CupelVerbosity,
-        tracers: Tracers,
-        metrics: Option<CupelMetrics>,
-        context: Context,
-        handover: Handover,
-    ) -> Self {
-        let parent = Parent::Call(context, handover);
-        Self { verbosity, tracers, metrics, parent, state: State::Idle }
+    pub(crate) fn of_call(settings: CupelOtel, context: Context, handover: Handover) -> Self {
+        Self::with(settings, Parent::Call(context, handover))
     }
 
     fn begin_spans(&self, budget: &ContextBudget) -> Option<RunSpans> {
-        let begin = |parent: &Context| {
-            RunSpans::begin(self.tracers.tracer()?, parent, self.verbosity, budget)
-        };
+        let CupelOtel { tracers, verbosity, .. } = &self.settings;
+        let begin =
+            |parent: &Context| RunSpans::begin(tracers.tracer()?, parent, *verbosity, budget);
         // What is known about the conversation is asked only when there is a span to carry it.
         let (spans, conversation) = match &self.parent {
             Parent::Call(context, _) => return begin(context),
@@ -141,22 +118,11 @@ impl CupelOtelTraceCollector {
         }
         Some(spans)
     }
-
-    fn run(&mut self) -> Option<&mut Run> {
-        match &mut self.state {
-            State::Running(run) => Some(run),
-            State::Idle | State::Unwatched => None,
-        }
-    }
-
-    fn spans(&mut self) -> Option<&mut RunSpans> {
-        self.run().and_then(|run| run.spans.as_mut())
-    }
 }
 
 impl TraceCollector for CupelOtelTraceCollector {
     fn is_enabled(&self) -> bool {
-        !matches!(self.state, State::Unwatched)
+        !self.unwatched
     }
 
     fn detail_level(&self) -> TraceDetailLevel {
@@ -165,26 +131,24 @@ impl TraceCollector for CupelOtelTraceCollector {
 
     /// The first tier has counts only, and counting items is for metrics.
     fn wants_items(&self) -> bool {
-        self.verbosity > CupelVerbosity::StageOnly || self.metrics.is_some()
+        self.settings.verbosity > CupelVerbosity::StageOnly || self.settings.metrics.is_some()
     }
 
     fn begin_run(&mut self, _candidates: usize, budget: &ContextBudget) {
-        let tally = self.metrics.is_some().then(|| (Tally::new(budget), Instant::now()));
-        let spans = self.begin_spans(budget);
-        self.state = match (&spans, &tally) {
-            (None, None) => State::Unwatched,
-            _ => State::Running(Box::new(Run { spans, tally })),
-        };
+        let measured = self.settings.metrics.is_some();
+        self.tally = measured.then(|| (Tally::new(budget), Instant::now()));
+        self.spans = self.begin_spans(budget);
+        self.unwatched = self.tally.is_none() && self.spans.is_none();
     }
 
     fn begin_stage(&mut self, stage: &PipelineStage, items_in: usize) {
-        if let Some(spans) = self.spans() {
+        if let Some(spans) = &mut self.spans {
             spans.begin_stage(stage, items_in);
         }
     }
 
     fn record_stage_event(&mut self, event: TraceEvent) {
-        if let Some(spans) = self.spans() {
+        if let Some(spans) = &mut self.spans {
             spans.end_stage(&event);
         }
     }
@@ -192,34 +156,31 @@ impl TraceCollector for CupelOtelTraceCollector {
     fn record_item_event(&mut self, _event: TraceEvent) {}
 
     fn record_included(&mut self, included: IncludedItem) {
-        let Some(run) = self.run() else { return };
-        if let Some((tally, _)) = &mut run.tally {
+        if let Some((tally, _)) = &mut self.tally {
             tally.include(included.item.tokens());
         }
-        if let Some(spans) = &mut run.spans {
+        if let Some(spans) = &mut self.spans {
             spans.include(&included);
         }
     }
 
     fn record_excluded(&mut self, _stage: &PipelineStage, excluded: ExcludedItem) {
-        let Some(run) = self.run() else { return };
-        if let Some((tally, _)) = &mut run.tally {
+        if let Some((tally, _)) = &mut self.tally {
             tally.exclude(&excluded.reason);
         }
-        if let Some(spans) = &mut run.spans {
+        if let Some(spans) = &mut self.spans {
             spans.exclude(&excluded);
         }
     }
 
     fn end_run(&mut self, outcome: Result<(), &CupelError>) {
-        let State::Running(mut run) = std::mem::replace(&mut self.state, State::Idle) else {
-            return;
-        };
+        self.unwatched = false;
         let error = outcome.err().map(CupelError::name);
-        if let Some(spans) = &mut run.spans {
+        if let Some(mut spans) = self.spans.take() {
             spans.end(error);
         }
-        let (Some((tally, began)), Some(metrics)) = (run.tally, &self.metrics) else { return };
+        let tally = self.tally.take().zip(self.settings.metrics.as_ref());
+        let Some(((tally, began), metrics)) = tally else { return };
         metrics.record_run(began.elapsed(), error);
         match &self.parent {
             // A run that failed has selected nothing.

@@ -28,12 +28,6 @@ impl ConversationId {
         Self(id.into())
     }
 
-    /// The name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
-
     /// What the caller has said.
     pub(crate) fn of(context: &Context) -> Option<StringValue> {
         let value = context.get::<Self>().map(|id| id.0.clone());

@@ -23,11 +23,9 @@
 //! ```
 
 mod call;
-mod call_spans;
 mod collector;
 mod conversation;
 mod hook;
-mod label;
 mod metrics;
 mod run;
 mod tracers;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cupel::gather::{GatherReport, SourceReport};
+use cupel::gather::GatherReport;
 use cupel::layer::Selection;
 use cupel::{ContextBudget, ExclusionReason};
 use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider};
@@ -45,25 +45,6 @@ const SECONDS: [f64; 19] = [
     0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Windows of today's models, and parts of them.
-const TOKENS: [f64; 15] = [
-    0.0,
-    128.0,
-    256.0,
-    512.0,
-    1_024.0,
-    2_048.0,
-    4_096.0,
-    8_192.0,
-    16_384.0,
-    32_768.0,
-    65_536.0,
-    131_072.0,
-    262_144.0,
-    524_288.0,
-    1_048_576.0,
-];
-
 /// More than all of it is possible: a selection may overflow where it is allowed to.
 const SHARES: [f64; 13] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.5];
 
@@ -81,13 +62,16 @@ impl CupelMetrics {
     }
 
     fn new(meter: &Meter) -> Self {
-        let seconds = |name: &'static str, description: &'static str| {
-            let histogram = meter.f64_histogram(name).with_description(description);
-            histogram.with_unit("s").with_boundaries(SECONDS.to_vec()).build()
+        let shares = |name, unit, description, boundaries: &[f64]| {
+            let histogram = meter.f64_histogram(name).with_unit(unit).with_description(description);
+            histogram.with_boundaries(boundaries.to_vec()).build()
         };
-        let counter = |name: &'static str, unit: &'static str, description: &'static str| {
+        let seconds = |name, description| shares(name, "s", description, &SECONDS);
+        let counter = |name, unit, description| {
             meter.u64_counter(name).with_unit(unit).with_description(description).build()
         };
+        // Windows of today's models, and parts of them: up to a mebitoken.
+        let windows = (7..=20).map(|power| f64::from(1_u32 << power));
         Self {
             selection_duration: seconds(
                 names::SELECTION_DURATION,
@@ -98,14 +82,14 @@ impl CupelMetrics {
                 .u64_histogram(names::SELECTION_TOKENS)
                 .with_unit("{token}")
                 .with_description("Tokens of a selection.")
-                .with_boundaries(TOKENS.to_vec())
+                .with_boundaries(std::iter::once(0.0).chain(windows).collect())
                 .build(),
-            budget_utilization: meter
-                .f64_histogram(names::BUDGET_UTILIZATION)
-                .with_unit("1")
-                .with_description("Tokens of a selection over the budget's maximum.")
-                .with_boundaries(SHARES.to_vec())
-                .build(),
+            budget_utilization: shares(
+                names::BUDGET_UTILIZATION,
+                "1",
+                "Tokens of a selection over the budget's maximum.",
+                &SHARES,
+            ),
             source_duration: seconds(names::SOURCE_DURATION, "Time until a source had ended."),
             items_included: counter(names::ITEMS_INCLUDED, "{item}", "Items selected."),
             items_excluded: counter(names::ITEMS_EXCLUDED, "{item}", "Items left out, by reason."),
@@ -149,17 +133,15 @@ impl CupelMetrics {
 
     /// What gathering has to say.
     pub(crate) fn record_gather(&self, gather: &GatherReport) {
-        gather.sources.iter().for_each(|source| self.record_source(source));
-    }
-
-    fn record_source(&self, source: &SourceReport) {
-        let labels = [
-            KeyValue::new(attributes::SOURCE_NAME, source.name.clone()),
-            KeyValue::new(attributes::SOURCE_OUTCOME, source.outcome.name()),
-        ];
-        self.source_duration.record(source.elapsed.as_secs_f64(), &labels);
-        if source.outcome.is_failure() {
-            self.source_failures.add(1, &labels);
+        for source in &gather.sources {
+            let labels = [
+                KeyValue::new(attributes::SOURCE_NAME, source.name.clone()),
+                KeyValue::new(attributes::SOURCE_OUTCOME, source.outcome.name()),
+            ];
+            self.source_duration.record(source.elapsed.as_secs_f64(), &labels);
+            if source.outcome.is_failure() {
+                self.source_failures.add(1, &labels);
+            }
         }
     }
 

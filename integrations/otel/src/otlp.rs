@@ -74,24 +74,22 @@ impl Otlp {
         }
         let client = Client(Arc::new(post));
         let failed = |error: opentelemetry_otlp::ExporterBuildError| OtlpError(error.to_string());
-        let tracers = if traces.is_asked_for() {
+        let tracers = || {
             traces.check()?;
             let exporter = SpanExporter::builder().with_http().with_http_client(client.clone());
             let exporter = exporter.build().map_err(failed)?;
             let provider = SdkTracerProvider::builder().with_batch_exporter(exporter);
-            Some(provider.with_resource(resource(service)).build())
-        } else {
-            None
+            Ok(provider.with_resource(resource(service)).build())
         };
-        let meters = if metrics.is_asked_for() {
+        let meters = || {
             metrics.check()?;
-            let exporter = MetricExporter::builder().with_http().with_http_client(client);
+            let exporter = MetricExporter::builder().with_http().with_http_client(client.clone());
             let reader = PeriodicReader::builder(exporter.build().map_err(failed)?).build();
             let provider = SdkMeterProvider::builder().with_reader(reader);
-            Some(provider.with_resource(resource(service)).build())
-        } else {
-            None
+            Ok(provider.with_resource(resource(service)).build())
         };
+        let tracers = traces.is_asked_for().then(tracers).transpose()?;
+        let meters = metrics.is_asked_for().then(meters).transpose()?;
         Ok(Some(Self { tracers, meters }))
     }
 
@@ -118,45 +116,37 @@ impl Otlp {
     }
 }
 
-/// One kind of telemetry, and the variables that are about it.
-struct Signal {
-    exporter: &'static str,
-    endpoint: &'static str,
-    protocol: &'static str,
-}
+/// One kind of telemetry, by its name in the variables that are about it.
+struct Signal(&'static str);
 
-const SIGNALS: [Signal; 2] = [
-    Signal {
-        exporter: "OTEL_TRACES_EXPORTER",
-        endpoint: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-        protocol: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-    },
-    Signal {
-        exporter: "OTEL_METRICS_EXPORTER",
-        endpoint: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-        protocol: "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL",
-    },
-];
+const SIGNALS: [Signal; 2] = [Signal("TRACES"), Signal("METRICS")];
 
 impl Signal {
+    fn endpoint(&self) -> String {
+        format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", self.0)
+    }
+
     fn is_asked_for(&self) -> bool {
         let is = |name: &str, value: &str| {
             variable(name).is_some_and(|set| set.eq_ignore_ascii_case(value))
         };
-        let endpoint = variable(self.endpoint).or_else(|| variable(ENDPOINT));
-        endpoint.is_some() && !is("OTEL_SDK_DISABLED", "true") && !is(self.exporter, "none")
+        let endpoint = variable(&self.endpoint()).or_else(|| variable(ENDPOINT));
+        let is_off =
+            is("OTEL_SDK_DISABLED", "true") || is(&format!("OTEL_{}_EXPORTER", self.0), "none");
+        endpoint.is_some() && !is_off
     }
 
     /// What the exporter would take for something else than was meant, or fail on with every export.
     fn check(&self) -> Result<(), OtlpError> {
-        for name in [self.protocol, "OTEL_EXPORTER_OTLP_PROTOCOL"] {
+        let protocol = format!("OTEL_EXPORTER_OTLP_{}_PROTOCOL", self.0);
+        for name in [protocol.as_str(), "OTEL_EXPORTER_OTLP_PROTOCOL"] {
             if let Some(set) = variable(name).filter(|set| set != PROTOCOL) {
                 return Err(OtlpError(format!("{name} is {set:?}, expected {PROTOCOL:?}")));
             }
         }
         let is_address =
             |set: &str| ["http://", "https://"].iter().any(|scheme| set.starts_with(scheme));
-        for name in [self.endpoint, ENDPOINT] {
+        for name in [self.endpoint().as_str(), ENDPOINT] {
             if let Some(set) = variable(name).filter(|set| !is_address(set)) {
                 return Err(OtlpError(format!(
                     "{name} is {set:?}, expected an address that begins with http:// or https://"

@@ -1,18 +1,20 @@
 //! The spans of one run of the pipeline.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use cupel::{ContextBudget, ExcludedItem, IncludedItem, PipelineStage, TraceEvent};
+use cupel::{ContextBudget, ContextKind, ExcludedItem, IncludedItem, PipelineStage, TraceEvent};
+use opentelemetry::global::BoxedTracer;
 use opentelemetry::trace::{Event, Span, SpanBuilder, TraceContextExt, Tracer};
 use opentelemetry::{Context, KeyValue, StringValue};
 
-use crate::tracers::{RunTracer, fail, fail_active, start};
-use crate::{CupelVerbosity, attributes, label, names};
+use crate::tracers::{end, start};
+use crate::{CupelVerbosity, attributes, names};
 
 /// A run that is being recorded.
 #[derive(Debug)]
 pub(crate) struct RunSpans {
-    tracer: RunTracer,
+    tracer: Arc<BoxedTracer>,
     /// Holds the root; parent of the stages.
     context: Context,
     verbosity: CupelVerbosity,
@@ -30,7 +32,7 @@ pub(crate) struct RunSpans {
 impl RunSpans {
     /// Starts the root; None when nobody records it.
     pub(crate) fn begin(
-        tracer: RunTracer,
+        tracer: Arc<BoxedTracer>,
         parent: &Context,
         verbosity: CupelVerbosity,
         budget: &ContextBudget,
@@ -67,7 +69,7 @@ impl RunSpans {
             let item = &excluded.item;
             let attributes = vec![
                 KeyValue::new(attributes::EXCLUSION_REASON, excluded.reason.label()),
-                KeyValue::new(attributes::EXCLUSION_ITEM_KIND, label::kind(item.kind())),
+                KeyValue::new(attributes::EXCLUSION_ITEM_KIND, kind(item.kind())),
                 KeyValue::new(attributes::EXCLUSION_ITEM_TOKENS, item.tokens()),
             ];
             let event = Event::new(names::EXCLUSION_EVENT, SystemTime::now(), attributes, 0);
@@ -78,7 +80,7 @@ impl RunSpans {
     pub(crate) fn include(&mut self, included: &IncludedItem) {
         if self.verbosity >= CupelVerbosity::Full {
             self.inclusions.push(vec![
-                KeyValue::new(attributes::ITEM_KIND, label::kind(included.item.kind())),
+                KeyValue::new(attributes::ITEM_KIND, kind(included.item.kind())),
                 KeyValue::new(attributes::ITEM_TOKENS, included.item.tokens()),
                 KeyValue::new(attributes::ITEM_SCORE, included.score),
             ]);
@@ -109,7 +111,7 @@ impl RunSpans {
         // The specification has them recorded after the last stage, so none is earlier.
         let inclusions = inclusions.into_iter();
         events.extend(inclusions.map(|item| Event::new(names::INCLUDED_EVENT, ended, item, 0)));
-        let Some((span_name, name)) = label::stage(stage) else { return };
+        let Some((span_name, name)) = stage_names(stage) else { return };
         let mut attributes = vec![
             KeyValue::new(attributes::STAGE_NAME, name),
             KeyValue::new(attributes::STAGE_ITEM_COUNT_IN, count(items_in)),
@@ -123,11 +125,8 @@ impl RunSpans {
             .with_start_time(began)
             .with_attributes(attributes)
             .with_events(events);
-        let mut span = self.tracer.build_with_context(builder, &self.context);
-        if let Some(name) = error {
-            fail(&mut span, name);
-        }
-        span.end_with_timestamp(ended);
+        let span = self.tracer.build_with_context(builder, &self.context);
+        end(&self.context.with_span(span), error, ended);
         self.last_end = self.last_end.max(ended);
     }
 
@@ -137,11 +136,7 @@ impl RunSpans {
         if let Some((stage, items_in, began)) = self.open.take() {
             self.write_stage(&stage, (items_in, None), (began, now.max(began)), error);
         }
-        let root = self.context.span();
-        if let Some(name) = error {
-            fail_active(&root, name);
-        }
-        root.end_with_timestamp(now.max(self.last_end));
+        end(&self.context, error, now.max(self.last_end));
         self.ended = true;
     }
 }
@@ -158,4 +153,28 @@ impl Drop for RunSpans {
 /// Counts go out as `int`.
 pub(crate) fn count(items: usize) -> i64 {
     i64::try_from(items).unwrap_or(i64::MAX)
+}
+
+/// A kind as it may leave, without a copy for those that the library knows.
+fn kind(kind: &ContextKind) -> StringValue {
+    match kind.label() {
+        "Message" => "Message".into(),
+        "Document" => "Document".into(),
+        "ToolOutput" => "ToolOutput".into(),
+        "Memory" => "Memory".into(),
+        "SystemPrompt" => "SystemPrompt".into(),
+        other => other.to_owned().into(),
+    }
+}
+
+/// The name of a stage's span, and the stage's own; None for stages of other implementations.
+fn stage_names(stage: &PipelineStage) -> Option<(&'static str, &'static str)> {
+    match stage {
+        PipelineStage::Classify => Some(("cupel.stage.classify", "classify")),
+        PipelineStage::Score => Some(("cupel.stage.score", "score")),
+        PipelineStage::Deduplicate => Some(("cupel.stage.deduplicate", "deduplicate")),
+        PipelineStage::Slice => Some(("cupel.stage.slice", "slice")),
+        PipelineStage::Place => Some(("cupel.stage.place", "place")),
+        _ => None,
+    }
 }

@@ -1,11 +1,11 @@
 //! Where spans go: to the global provider of the moment, to one that was given, or nowhere.
 
-use std::ops::Deref;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use opentelemetry::global::{self, BoxedTracer};
-use opentelemetry::trace::{Span, SpanRef, Status, Tracer, TracerProvider};
-use opentelemetry::{Context, InstrumentationScope, KeyValue, trace};
+use opentelemetry::trace::{Span, SpanBuilder, Status, TraceContextExt, Tracer, TracerProvider};
+use opentelemetry::{Context, InstrumentationScope, KeyValue};
 
 use crate::attributes::ERROR_TYPE;
 use crate::names::SCOPE;
@@ -31,29 +31,11 @@ impl Tracers {
         Self::Given(Arc::new(BoxedTracer::new(Box::new(provider.tracer_with_scope(scope())))))
     }
 
-    pub(crate) fn tracer(&self) -> Option<RunTracer> {
+    pub(crate) fn tracer(&self) -> Option<Arc<BoxedTracer>> {
         match self {
-            Self::Global => Some(RunTracer::Own(global::tracer_with_scope(scope()))),
-            Self::Given(tracer) => Some(RunTracer::Shared(Arc::clone(tracer))),
+            Self::Global => Some(Arc::new(global::tracer_with_scope(scope()))),
+            Self::Given(tracer) => Some(Arc::clone(tracer)),
             Self::Off => None,
-        }
-    }
-}
-
-/// The tracer of one run.
-#[derive(Debug)]
-pub(crate) enum RunTracer {
-    Own(BoxedTracer),
-    Shared(Arc<BoxedTracer>),
-}
-
-impl Deref for RunTracer {
-    type Target = BoxedTracer;
-
-    fn deref(&self) -> &BoxedTracer {
-        match self {
-            Self::Own(tracer) => tracer,
-            Self::Shared(tracer) => tracer,
         }
     }
 }
@@ -66,20 +48,19 @@ pub(crate) fn scope() -> InstrumentationScope {
 /// Starts a span; None when nobody records it.
 pub(crate) fn start(
     tracer: &BoxedTracer,
-    builder: trace::SpanBuilder,
+    builder: SpanBuilder,
     parent: &Context,
 ) -> Option<global::BoxedSpan> {
     Some(tracer.build_with_context(builder, parent)).filter(Span::is_recording)
 }
 
-/// Gives a span error status: the name of the error, never its text.
-pub(crate) fn fail(span: &mut impl Span, name: &'static str) {
-    span.set_attribute(KeyValue::new(ERROR_TYPE, name));
-    span.set_status(Status::error(name));
-}
-
-/// The same for the span of a context.
-pub(crate) fn fail_active(span: &SpanRef<'_>, name: &'static str) {
-    span.set_attribute(KeyValue::new(ERROR_TYPE, name));
-    span.set_status(Status::error(name));
+/// Ends the span of a context; with error status, where it has failed: the name of the error, never its
+/// text.
+pub(crate) fn end(context: &Context, error: Option<&'static str>, ended: SystemTime) {
+    let span = context.span();
+    if let Some(name) = error {
+        span.set_attribute(KeyValue::new(ERROR_TYPE, name));
+        span.set_status(Status::error(name));
+    }
+    span.end_with_timestamp(ended);
 }

@@ -46,12 +46,6 @@ impl CompletionCall for CompletionRequest {
 #[derive(Debug, Clone)]
 pub struct Streaming(pub CompletionRequest);
 
-impl From<CompletionRequest> for Streaming {
-    fn from(request: CompletionRequest) -> Self {
-        Self(request)
-    }
-}
-
 impl CompletionCall for Streaming {
     fn completion(&self) -> &CompletionRequest {
         &self.0

@@ -47,12 +47,6 @@ impl RigModel {
     pub fn new(model: impl Into<DynModel<Completion>>) -> Self {
         Self { model: model.into() }
     }
-
-    /// The model.
-    #[must_use]
-    pub fn model(&self) -> &DynModel<Completion> {
-        &self.model
-    }
 }
 
 impl fmt::Debug for RigModel {
@@ -100,20 +94,21 @@ impl Service<AgentCall> for RigModel {
 
     fn call(&mut self, call: AgentCall) -> Self::Future {
         let AgentCall { request, stream, observation } = call;
-        match (stream, observation) {
-            (false, None) => self.model.call(request).map_ok(ModelReply::whole).boxed(),
-            (false, Some(observation)) => {
-                let answered = self.model.call_observed(request, observation);
-                answered.map_ok(ModelReply::whole).boxed()
-            }
-            (true, observation) => {
-                let opened = match observation {
-                    None => self.model.stream(request),
-                    Some(observation) => self.model.stream_observed(request, observation),
-                };
-                begun(self.model.clone(), opened).map_ok(ModelReply::stream).boxed()
-            }
+        let model = self.model.clone();
+        if stream {
+            let opened = match observation {
+                None => model.stream(request),
+                Some(observation) => model.stream_observed(request, observation),
+            };
+            return begun(model, opened)
+                .map_ok(|stream| ModelReply::Stream(Box::new(stream)))
+                .boxed();
         }
+        let answered = match observation {
+            None => model.call(request).boxed(),
+            Some(observation) => model.call_observed(request, observation).boxed(),
+        };
+        answered.map_ok(|response| ModelReply::Whole(Box::new(response))).boxed()
     }
 }
 
@@ -140,20 +135,6 @@ pub enum ModelReply {
     Whole(Box<CompletionResponse>),
     /// The answer as it arrives.
     Stream(Box<CompletionStream>),
-}
-
-impl ModelReply {
-    /// A whole answer.
-    #[must_use]
-    pub fn whole(response: CompletionResponse) -> Self {
-        Self::Whole(Box::new(response))
-    }
-
-    /// An answer as it arrives.
-    #[must_use]
-    pub fn stream(stream: CompletionStream) -> Self {
-        Self::Stream(Box::new(stream))
-    }
 }
 
 impl fmt::Debug for ModelReply {

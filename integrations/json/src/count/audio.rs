@@ -11,7 +11,7 @@ const TOKENS_A_SECOND: u64 = 10;
 const COMPRESSED_BYTES_A_SECOND: u64 = 32_000 / 8;
 
 /// The tokens of sound in base64.
-pub(super) fn tokens(data: &str) -> i64 {
+pub(crate) fn tokens(data: &str) -> i64 {
     let bytes = data.len() as u64 / 4 * 3;
     let rate = head(data, 64).and_then(|head| wav_bytes_a_second(&head));
     let rate = rate.unwrap_or(COMPRESSED_BYTES_A_SECOND);

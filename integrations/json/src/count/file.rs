@@ -16,7 +16,7 @@ const PAGE_TEXT: i64 = 1_200;
 const PAGE_BYTES: usize = 2_048;
 
 /// The tokens of a file in base64, with or without the head of a `data:` URL.
-pub(super) fn tokens(meter: &Meter, data: &str) -> i64 {
+pub(crate) fn tokens(meter: &Meter, data: &str) -> i64 {
     let data = data.split_once(',').map_or(data, |(_, data)| data);
     let Ok(bytes) = STANDARD.decode(data) else {
         // Whatever it is, a token has at least one byte in it.
@@ -24,7 +24,7 @@ pub(super) fn tokens(meter: &Meter, data: &str) -> i64 {
     };
     if bytes.starts_with(b"%PDF") {
         let pages = pages(&bytes);
-        let page = meter.image_rule().tokens(None, Detail::High).saturating_add(PAGE_TEXT);
+        let page = meter.model.images.tokens(None, Detail::High).saturating_add(PAGE_TEXT);
         return page.saturating_mul(i64::try_from(pages).unwrap_or(i64::MAX));
     }
     match std::str::from_utf8(&bytes) {

@@ -10,6 +10,7 @@ pub use cupel::tokens::ToolPrices;
 pub use image::{Detail, ImageRule};
 pub use tools::ToolRule;
 
-pub(crate) use file::pages;
+pub(crate) use audio::tokens as audio_tokens;
+pub(crate) use file::{pages, tokens as file_tokens};
 pub(crate) use image::image_size;
-pub(crate) use meter::{FORMAT, Meter};
+pub(crate) use meter::Meter;

@@ -2,8 +2,10 @@
 
 use cupel::tokens::ToolPrices;
 
+use serde_json::value::RawValue;
+
 use super::Meter;
-use crate::read::Object;
+use crate::read::{Head, Object};
 
 /// How a server counts the tools of a request.
 ///
@@ -37,73 +39,61 @@ impl ToolRule {
     pub const OLDER: Self = Self::Cookbook(ToolPrices::OLDER);
 }
 
-/// What the tools of a request cost, and which of them the provider runs itself.
-#[derive(Debug, Default)]
-pub(crate) struct Tools {
-    pub(crate) tokens: i64,
-    pub(crate) hosted: Vec<String>,
-}
-
 impl Meter {
-    /// Counts `tools` and the older `functions` of a request.
-    pub(crate) fn tools(&self, request: &Object<'_>) -> Tools {
-        let mut tools = Tools::default();
-        let prices = match self.model().tool_rule() {
+    /// Adds `tools` and the older `functions` of a request; those that the provider runs itself are
+    /// named.
+    pub(crate) fn tools(&self, request: &Object<'_>, head: &mut Head) {
+        let prices = match self.model.tools {
             ToolRule::Cookbook(prices) => prices,
             ToolRule::Json => {
                 let sent = ["tools", "functions"].into_iter().filter_map(|name| request.raw(name));
-                tools.tokens = sent.map(|json| self.text(json.get())).sum();
-                return tools;
+                return sent.for_each(|json| head.add(self.text(json.get())));
             }
         };
+        let objects = |field| {
+            let list: Vec<&RawValue> = request.array(field).unwrap_or_default();
+            list.into_iter().filter_map(|tool| Object::parse(tool.get()))
+        };
         let mut any = false;
-        for tool in request.array("tools").unwrap_or_default() {
-            let Some(tool) = Object::parse(tool.get()) else { continue };
-            any |= self.tool(&tool, &mut tools, &prices, true);
+        for tool in objects("tools") {
+            any |= self.tool(&tool, head, &prices, true);
         }
-        for function in request.array("functions").unwrap_or_default() {
-            let Some(function) = Object::parse(function.get()) else { continue };
-            tools.tokens = tools.tokens.saturating_add(self.function(&function, &prices));
+        for function in objects("functions") {
+            head.add(self.function(&function, &prices));
             any = true;
         }
-        if any {
-            tools.tokens = tools.tokens.saturating_add(prices.end);
-        }
-        tools
+        head.add(if any { prices.end } else { 0 });
     }
 
     /// Adds one tool; whether it is one that is shown to the model as a function.
-    fn tool(&self, tool: &Object<'_>, tools: &mut Tools, prices: &ToolPrices, outer: bool) -> bool {
+    fn tool(&self, tool: &Object<'_>, head: &mut Head, prices: &ToolPrices, outer: bool) -> bool {
         let kind = tool.text("type").unwrap_or_default();
-        // Chat Completions wraps the definition, the Responses API does not.
-        let definition = match &*kind {
-            "function" | "custom" => tool.object(&kind).or_else(|| Some(tool.clone())),
-            _ => None,
-        };
-        if let Some(definition) = definition {
-            tools.tokens = tools.tokens.saturating_add(self.function(&definition, prices));
+        if matches!(&*kind, "function" | "custom") {
+            // Chat Completions wraps the definition, the Responses API does not.
+            let wrapped = tool.object(&kind);
+            head.add(self.function(wrapped.as_ref().unwrap_or(tool), prices));
             return true;
         }
         // In a namespace there is no other: what would be one is only named.
         if let Some(inner) = tool.array("tools").filter(|_| outer) {
             // A namespace: its name and description, and the functions in it.
-            tools.tokens = tools.tokens.saturating_add(self.function(tool, prices));
+            head.add(self.function(tool, prices));
             for tool in inner.into_iter().filter_map(|tool| Object::parse(tool.get())) {
-                self.tool(&tool, tools, prices, false);
+                self.tool(&tool, head, prices, false);
             }
             return true;
         }
-        tools.hosted.push(kind.into_owned());
+        head.note_tool(&kind);
         false
     }
 
     fn function(&self, function: &Object<'_>, prices: &ToolPrices) -> i64 {
         let name = function.text("name").unwrap_or_default();
         let description = function.text("description").unwrap_or_default();
-        let mut tokens = prices.line(self.counter(), &name, &description);
+        let mut tokens = prices.line(&*self.counter, &name, &description);
         if let Some(parameters) = function.raw("parameters") {
             tokens = tokens.saturating_add(match serde_json::from_str(parameters.get()) {
-                Ok(schema) => prices.parameters(self.counter(), &schema),
+                Ok(schema) => prices.parameters(&*self.counter, &schema),
                 // Too deep for a parser.
                 Err(_) => self.text(parameters.get()),
             });
@@ -137,9 +127,14 @@ mod tests {
     use super::*;
     use crate::models::Models;
 
-    fn count(model: &str, request: &str) -> Tools {
-        let meter = Meter::new(Models::new().get(model).unwrap(), None);
-        meter.tools(&Object::parse(request).unwrap())
+    fn count(model: &str, request: &str) -> Head {
+        count_by(&Meter::new(Models::new().get(model).unwrap(), None), request)
+    }
+
+    fn count_by(meter: &Meter, request: &str) -> Head {
+        let mut head = Head::default();
+        meter.tools(&Object::parse(request).unwrap(), &mut head);
+        head
     }
 
     /// The cookbook's example.
@@ -193,10 +188,10 @@ mod tests {
         let meter = Meter::new(model, None);
         let json = r#"[{"type":"function","function":{"name":"f","description":"Do it."}}]"#;
         let request = format!(r#"{{"model":"m","tools":{json},"functions":null}}"#);
-        let tools = meter.tools(&Object::parse(&request).unwrap());
-        assert_eq!((tools.tokens, tools.hosted.len()), (meter.text(json), 0));
+        let tools = count_by(&meter, &request);
+        assert_eq!((tools.tokens, tools.uncounted.len()), (meter.text(json), 0));
         let cookbook = count("gpt-4o", COOKBOOK).tokens;
-        assert!(meter.tools(&Object::parse(COOKBOOK).unwrap()).tokens > cookbook);
+        assert!(count_by(&meter, COOKBOOK).tokens > cookbook);
     }
 
     #[test]
@@ -214,18 +209,18 @@ mod tests {
             r#"{"tools":[{"type":"namespace","name":"n","tools":[
             {"type":"function","name":"f"}]}]}"#,
         );
-        assert_eq!((one.tokens, one.hosted.len()), (12 + 2 * (7 + 2), 0));
+        assert_eq!((one.tokens, one.uncounted.len()), (12 + 2 * (7 + 2), 0));
         let depth = 2_000;
         let nested = r#"{"type":"namespace","tools":["#.repeat(depth) + &"]}".repeat(depth);
         let tools = count("gpt-4o", &format!(r#"{{"tools":[{nested}]}}"#));
-        assert_eq!(tools.hosted, ["namespace"]);
+        assert_eq!(tools.uncounted, ["what tool \"namespace\" adds"]);
     }
 
     #[test]
     fn what_the_provider_runs_itself_is_named() {
         let tools =
             count("gpt-4o", r#"{"tools":[{"type":"web_search"},{"type":"custom","name":"sql"}]}"#);
-        assert_eq!(tools.hosted, ["web_search"]);
+        assert_eq!(tools.uncounted, ["what tool \"web_search\" adds"]);
         assert!(tools.tokens > 0);
         assert_eq!(count("gpt-4o", "{}").tokens, 0);
     }

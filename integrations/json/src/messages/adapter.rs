@@ -4,22 +4,19 @@ use std::borrow::Cow;
 use std::fmt;
 
 use cupel::ContextItem;
-use cupel::conversation::{Answers, Edits, Exchanges, Message, PartTokens, Role, Texts};
+use cupel::conversation::{Answers, Edits, Exchanges, Message, Role, Texts};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
 use cupel::tokens::ClaudeTokenizer;
 
 use super::binding::drop_stale;
-use super::caches::{mark, mark_head};
-use super::draft::Draft;
-use super::expect;
-use super::head::Head;
-use super::meter::{BLOCK, ClaudeMeter};
-use super::{read, result};
-use crate::adapter::{FixedParts, JsonAdapter, SharedMeter, facts};
+use super::caches::{by_marks, mark, mark_head};
+use super::meter::ClaudeMeter;
+use super::read;
+use crate::adapter::JsonAdapter;
 use crate::models::{ClaudeModels, ClaudeWindow};
 use crate::read::{Endpoint, Object};
-use crate::request::JsonBody;
+use crate::request::{Draft, JsonBody};
 use crate::template::ContextTemplate;
 
 /// The adapter for bodies of Anthropic's Messages.
@@ -95,20 +92,11 @@ impl MessagesAdapter {
         ClaudeWindow::new(self.api.models.clone())
             .safety_margin_percent(ClaudeTokenizer::MARGIN_PERCENT)
     }
-
-    /// Tokens that the template adds once.
-    fn frame_tokens(&self, meter: &ClaudeMeter) -> i64 {
-        let [header, _, footer] = self.template.frame();
-        let text = meter.text(header).saturating_add(meter.text(footer));
-        BLOCK.saturating_add(text).saturating_add(1)
-    }
 }
 
 /// A request that waits for its selection.
 pub struct Rest<T> {
     request: JsonBody<T>,
-    /// Whether any message may hold thinking.
-    thinks: bool,
     meter: ClaudeMeter,
 }
 
@@ -122,9 +110,7 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
     type Rest = Rest<T>;
 
     fn facts<'a>(&'a self, request: &'a JsonBody<T>) -> RequestFacts<'a> {
-        let model = self.api.models.of_request(request.model()).ok();
-        let own = model.map(|model| ClaudeMeter::new(model, None).shared_counter());
-        facts(request, self.counter.as_ref().or(own.as_ref()).map(|counter| &**counter))
+        self.facts_by(&self.api.models, request)
     }
 
     fn split(&self, request: JsonBody<T>, strategy: Strategy) -> Result<Split<Rest<T>>, BoxError> {
@@ -133,8 +119,8 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
         }
         let model = self.api.models.of_request(request.model())?;
         let meter = ClaudeMeter::new(model, self.counter.as_ref());
-        let head = Head::read(&meter, &Object::parse(request.json()).unwrap_or_default());
-        let texts = request.message_texts();
+        let head = read::head(&meter, &Object::parse(request.json()).unwrap_or_default());
+        let texts: Vec<&str> = request.messages().collect();
         let mut entries = read::read(&meter, &texts);
         self.add_attributes(&mut entries, &texts);
         // Kept behind a turn that is gone, the API would refuse them.
@@ -142,35 +128,22 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
             let attributes = entry.message.attributes.get_or_insert_default();
             attributes.pinned.get_or_insert(false);
         }
-        let thinks = texts.iter().any(|json| json.contains("thinking\""));
         let rules = self.rules.clone().answers(Answers::Next);
         let rules = match strategy {
             Strategy::Planned => rules.exchanges(Exchanges::Apart).user_first(true),
             // One by one, two messages of the same role could come to stand side by side.
             Strategy::Scored => rules.exchanges(Exchanges::StepsApart),
         };
-        let fixed = FixedParts {
-            tokens: head.tokens,
-            uncounted: head.uncounted,
-            source_frame_tokens: self.frame_tokens(&meter),
-        };
-        let shared = SharedMeter {
-            counter: meter.shared_counter(),
-            // What is recalled is a block.
-            part: PartTokens::OfShare(BLOCK),
-            // No text may be empty.
-            empty_result: "[…]",
-        };
-        drop(texts);
-        let rest = Rest { request, thinks, meter };
-        self.conversation(entries, &rules, shared, fixed, rest)
+        let rest = Rest { request, meter: meter.clone() };
+        self.conversation((entries, head), &rules, &meter, rest)
     }
 
     fn join(&self, rest: Rest<T>, edits: &mut Edits) -> Result<JsonBody<T>, BoxError> {
-        let Rest { mut request, thinks, meter } = rest;
+        let Rest { mut request, meter } = rest;
         let marks = !self.api.unmarked && edits.is_cut();
-        expect::by_marks(edits, &request, marks, meter.model);
-        let json = request.message_texts();
+        by_marks(edits, &request, marks, meter.model);
+        let json: Vec<&str> = request.messages().collect();
+        let thinks = json.iter().any(|json| json.contains("thinking\""));
         let mut context =
             edits.quotation.take().map(|quotation| (quotation.message, quotation.text));
         if !edits.placed.is_empty() {
@@ -184,11 +157,11 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
             let mut drafts: Vec<Draft<'_>> = Vec::with_capacity(edits.kept.len());
             for at in &edits.kept {
                 let json = json.get(*at).copied().unwrap_or_default();
-                let mut draft = Draft::new(json);
+                let mut draft = Draft::new(Endpoint::Messages, json);
                 if let Some((_, text)) = context.as_ref().filter(|(question, _)| question == at) {
                     draft.prepend(text)?;
                 }
-                let places = result::texts(json);
+                let places = read::result_texts(json);
                 for (number, place) in places.into_iter().enumerate() {
                     if let Some(excerpt) = edits.excerpts.get(&(*at, number)) {
                         draft.replace(place, serde_json::to_string(&excerpt.text)?);
@@ -204,27 +177,25 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
                 None
             };
             let items: Vec<String> = drafts.into_iter().map(Draft::write).collect();
-            request.replace_messages(&items.join(","))?;
+            request.replace_messages(&items)?;
             if let Some(control) = head {
                 mark_head(&mut request, control)?;
             }
         }
         // With sources, what was sent before may have held more than it holds now.
         let has_sources = edits.plan.is_some() && edits.has_sources;
-        if thinks && meter.model.binds() && (changed || has_sources) {
+        if thinks && meter.model.binds_thinking && (changed || has_sources) {
             drop_stale(&mut request)?;
         }
         Ok(request)
     }
 
     fn texts<'a>(&'a self, rest: &'a Rest<T>) -> Box<dyn Texts + 'a> {
-        Box::new(BodyTexts { json: rest.request.message_texts(), template: &self.template })
+        Box::new(BodyTexts { json: rest.request.messages().collect(), template: &self.template })
     }
 
     fn source_item_tokens(&self, rest: &Rest<T>, item: &ContextItem) -> i64 {
-        let [_, separator, _] = self.template.frame();
-        let text = self.template.item_text(item);
-        rest.meter.text(&text).saturating_add(rest.meter.text(separator)).saturating_add(1)
+        self.template.item_tokens(&rest.meter, item)
     }
 }
 
@@ -237,7 +208,7 @@ struct BodyTexts<'a> {
 impl Texts for BodyTexts<'_> {
     fn result<'a>(&'a self, index: usize, _: &'a Message, number: usize) -> Option<Cow<'a, str>> {
         let json = self.json.get(index)?;
-        let place = result::texts(json).into_iter().nth(number)?;
+        let place = read::result_texts(json).into_iter().nth(number)?;
         serde_json::from_str(json.get(place)?).ok().map(Cow::Owned)
     }
 

@@ -16,15 +16,16 @@ const BINDING: &str = r#""block_binding":{"prefix_mismatch_behavior":"drop_block
 
 /// Asks for thoughts that no longer fit to be dropped, unless the caller has said what to do.
 pub(super) fn drop_stale<T>(body: &mut JsonBody<T>) -> Result<(), BoxError> {
-    match edited(body.json()) {
-        Some(json) => body.replace_json(json),
+    match setting(body.json()) {
+        Some((at, new)) => body.splice(at..at, &new),
         None => Ok(()),
     }
 }
 
-fn edited(json: &str) -> Option<String> {
+/// The setting, and where it is put in.
+fn setting(json: &str) -> Option<(usize, String)> {
     let request = Object::parse(json)?;
-    let (at, new) = match request.raw("thinking") {
+    Some(match request.raw("thinking") {
         Some(raw) => {
             let thinking = request.object("thinking")?;
             if thinking.has("block_binding") || thinking.text("type")? != "adaptive" {
@@ -34,8 +35,7 @@ fn edited(json: &str) -> Option<String> {
         }
         // These models think adaptively unless told otherwise.
         None => (json.rfind('}')?, format!(r#","thinking":{{"type":"adaptive",{BINDING}}}"#)),
-    };
-    Some(format!("{}{new}{}", json.get(..at)?, json.get(at..)?))
+    })
 }
 
 impl<T> JsonBody<T> {

@@ -4,21 +4,25 @@
 //! marked; what was written at a mark is found again from a later one within 20 blocks; longer lives
 //! stand before shorter ones; thinking and empty texts carry none.
 
+use std::ops::Range;
+
+use cupel::conversation::Edits;
+use cupel::conversation::plan::Part;
 use cupel::gather::BoxError;
 use serde_json::Value;
 
-use super::draft::Draft;
 use crate::marks::Stable;
+use crate::models::ClaudeModel;
 use crate::read::{Object, elements};
-use crate::request::{JsonBody, place};
+use crate::request::{Draft, JsonBody, place};
 
 /// The most marks of a request.
 const MOST: usize = 4;
 /// So many blocks before a mark are looked at.
-pub(super) const LOOK_BACK: usize = 20;
+const LOOK_BACK: usize = 20;
 
-const SHORT: &str = r#"{"type":"ephemeral"}"#;
-const LONG: &str = r#"{"type":"ephemeral","ttl":"1h"}"#;
+const SHORT: &str = r#""cache_control":{"type":"ephemeral"}"#;
+const LONG: &str = r#""cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 
 /// The caller's own marks.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,9 +38,8 @@ impl Marks {
     /// Reads the marks of the head and of the messages that are sent.
     pub(super) fn read<'a>(request: &Object<'_>, sent: impl Iterator<Item = &'a str>) -> Self {
         let mut marks = Self::default();
-        for field in ["tools", "system"] {
-            let raw = request.raw(field).map_or("", |raw| raw.get());
-            marks.add(0, raw, false);
+        for raw in ["tools", "system"].iter().filter_map(|field| request.raw(field)) {
+            marks.add(0, raw.get(), false);
         }
         let mut last = 0;
         for (at, json) in sent.enumerate() {
@@ -75,11 +78,6 @@ impl Marks {
         }
     }
 
-    /// Whether there are any.
-    pub(super) fn any(&self) -> bool {
-        self.count > 0
-    }
-
     /// How many more there may be.
     fn room(&self) -> usize {
         MOST.saturating_sub(self.count)
@@ -89,11 +87,6 @@ impl Marks {
     pub(super) fn control(&self, place: usize) -> &'static str {
         if self.last_long.is_some_and(|last| last >= place) { LONG } else { SHORT }
     }
-
-    /// Whether the server marks the last block by itself.
-    pub(super) fn is_automatic(&self) -> bool {
-        self.automatic
-    }
 }
 
 /// Marks messages that are to be sent; `opens` says which are a user's own. A mark for the head, if
@@ -102,7 +95,7 @@ pub(super) fn mark(json: &str, drafts: &mut [Draft<'_>], opens: &[bool]) -> Opti
     let request = Object::parse(json)?;
     let marks = Marks::read(&request, drafts.iter().map(Draft::json));
     let stable = Stable::of(opens);
-    let newest = request.has("tools") && !marks.is_automatic();
+    let newest = request.has("tools") && !marks.automatic;
     // Places are one more than the numbers of messages, so a question's is that of the one before.
     let places = [stable.question, newest.then_some(drafts.len()), stable.previous, Some(0)];
     let mut head = None;
@@ -123,37 +116,73 @@ pub(super) fn mark(json: &str, drafts: &mut [Draft<'_>], opens: &[bool]) -> Opti
 }
 
 /// Marks the end of the instructions, or of the tools where there are none.
-pub(super) fn mark_head<T>(body: &mut JsonBody<T>, control: &str) -> Result<(), BoxError> {
-    match with_head_marked(body.json(), control) {
-        Some(json) => body.replace_json(json),
+pub(super) fn mark_head<T>(body: &mut JsonBody<T>, mark: &str) -> Result<(), BoxError> {
+    match head_mark(body.json(), mark) {
+        Some((at, new)) => body.splice(at, &new),
         None => Ok(()),
     }
 }
 
-fn with_head_marked(json: &str, control: &str) -> Option<String> {
+/// The mark of the head, and where it stands.
+fn head_mark(json: &str, mark: &str) -> Option<(Range<usize>, String)> {
     let request = Object::parse(json)?;
-    let (at, new) = match (request.raw("system"), request.raw("tools")) {
+    let list = match (request.raw("system"), request.raw("tools")) {
         (Some(text), _) if text.get().starts_with('"') => {
-            if request.text("system")?.trim().is_empty() {
-                return None;
-            }
-            let block =
-                format!(r#"[{{"type":"text","text":{},"cache_control":{control}}}]"#, text.get());
-            (place(json, text)?, block)
+            let blank = request.text("system")?.trim().is_empty();
+            let block = format!(r#"[{{"type":"text","text":{},{mark}}}]"#, text.get());
+            return (!blank).then_some((place(json, text)?, block));
         }
-        (Some(list), _) | (None, Some(list)) => {
-            let last = elements(list)?.pop()?;
-            let object = Object::parse(last.get())?;
-            let blank = object.text("text").is_some_and(|text| text.trim().is_empty());
-            if object.has("cache_control") || blank {
-                return None;
-            }
-            let end = place(json, last)?.end.checked_sub(1)?;
-            (end..end, format!(r#","cache_control":{control}"#))
-        }
-        (None, None) => return None,
+        (system, tools) => system.or(tools)?,
     };
-    Some(format!("{}{new}{}", json.get(..at.start)?, json.get(at.end..)?))
+    let last = elements(list)?.pop()?;
+    let object = Object::parse(last.get())?;
+    let blank = object.text("text").is_some_and(|text| text.trim().is_empty());
+    let end = place(json, last)?.end.checked_sub(1)?;
+    let can_be_marked = !object.has("cache_control") && !blank;
+    can_be_marked.then(|| (end..end, format!(",{mark}")))
+}
+
+/// Lowers the expectation to what marks can bring: nothing is cached without one, nor below the
+/// model's least, and a mark finds only what was written within 20 blocks before it. `marked`:
+/// the request gets marks of ours.
+pub(super) fn by_marks<T>(edits: &mut Edits, body: &JsonBody<T>, marked: bool, model: ClaudeModel) {
+    let fixed_tokens = edits.fixed_tokens;
+    let Some(planned) = &mut edits.plan else { return };
+    let texts: Vec<&str> = body.messages().collect();
+    let request = Object::parse(body.json()).unwrap_or_default();
+    let marks = Marks::read(&request, texts.iter().copied());
+    let any = marked || marks.count > 0;
+    // What was written at the end of the call before stands this many blocks before the end.
+    let is_models = |json: &&str| {
+        Object::parse(json).is_some_and(|m| m.text("role").as_deref() == Some("assistant"))
+    };
+    let since = texts.iter().rposition(is_models).unwrap_or(0);
+    let far = texts.iter().skip(since).map(|json| blocks(json)).sum::<usize>() > LOOK_BACK;
+    let before = planned.parts.iter().zip(&planned.tokens).filter(|(part, _)| part.is_sent());
+    let before = before.take_while(|(part, _)| !matches!(part, Part::Question | Part::Exchange));
+    let before = before.map(|(_, tokens)| *tokens).fold(fixed_tokens, i64::saturating_add);
+    // Without tools only what stands before the question is marked.
+    let newest = request.has("tools") || marks.automatic || !marked;
+    planned.expected.written_up_to = match any {
+        false => Some(0),
+        true if newest => None,
+        true => Some(before),
+    };
+    let cached = &mut planned.expected.cached_tokens;
+    if far && marked {
+        // The mark before the question is still in its place.
+        *cached = (*cached).min(before);
+    }
+    if !any || *cached < model.cached_from {
+        *cached = 0;
+        planned.expected.same_recall = false;
+    }
+}
+
+/// How many blocks a message has.
+fn blocks(json: &str) -> usize {
+    let content = Object::parse(json).and_then(|message| message.array("content"));
+    content.map_or(1, |blocks| blocks.len())
 }
 
 #[cfg(test)]
@@ -170,7 +199,10 @@ mod tests {
 
     #[test]
     fn the_head_is_marked_at_its_end() {
-        let marked = |json: &str| with_head_marked(json, SHORT);
+        let marked = |json: &str| {
+            let (at, new) = head_mark(json, SHORT)?;
+            Some(format!("{}{new}{}", &json[..at.start], &json[at.end..]))
+        };
         let text = marked(r#"{"system":"Be \u0041","tools":[{"name":"f"}]}"#).unwrap();
         assert_eq!(
             text,
@@ -201,6 +233,6 @@ mod tests {
             marks(r#"{"cache_control":{"type":"ephemeral","ttl":"1h"},"messages":[{}]}"#);
         assert_eq!(automatic, Marks { count: 1, last_long: Some(1), automatic: true });
         assert_eq!(automatic.control(1), LONG);
-        assert!(!marks(r#"{"messages":[]}"#).any());
+        assert_eq!(marks(r#"{"messages":[]}"#).count, 0);
     }
 }

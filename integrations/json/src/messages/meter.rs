@@ -1,52 +1,23 @@
 //! Counts everything of one request; Claude's tokenizer is not public, so another one is scaled.
 
-use std::fmt;
-use std::sync::Arc;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cupel::tokens::{FormatOverhead, TokenCounter, claude_counter};
+use cupel::tokens::FormatOverhead;
 use serde_json::Value;
 
-use crate::count::{image_size, pages};
+use crate::count::{Meter, image_size, pages};
 use crate::models::ClaudeModel;
 use crate::read::Object;
 
-const FORMAT: FormatOverhead = FormatOverhead::CLAUDE;
-/// What the format adds to a message, to a block in it, and to a call.
-pub(super) const MESSAGE: i64 = FORMAT.per_message;
-pub(super) const BLOCK: i64 = FORMAT.per_part;
-/// The prompt that comes with tools.
-pub(super) const TOOLS: i64 = FORMAT.tools;
-/// Before the answer.
-pub(super) const ANSWER: i64 = FORMAT.answer;
+/// What the format adds to a message, to a block in it, to tools, and before the answer.
+pub(super) const FORMAT: FormatOverhead = FormatOverhead::CLAUDE;
 /// Pixels for each token of an image.
 const PIXELS: u64 = 750;
 
 /// A counter that is scaled to a model's tokenizer, and the model's rules.
-#[derive(Clone)]
-pub(super) struct ClaudeMeter {
-    pub(super) model: ClaudeModel,
-    counter: Arc<dyn TokenCounter>,
-}
+pub(super) type ClaudeMeter = Meter<ClaudeModel>;
 
 impl ClaudeMeter {
-    pub(super) fn new(model: ClaudeModel, counter: Option<&Arc<dyn TokenCounter>>) -> Self {
-        let counter = match counter {
-            Some(counter) => Arc::clone(counter),
-            None => claude_counter(model.text_percent()),
-        };
-        Self { model, counter }
-    }
-
-    pub(super) fn shared_counter(&self) -> Arc<dyn TokenCounter> {
-        Arc::clone(&self.counter)
-    }
-
-    pub(super) fn text(&self, text: &str) -> i64 {
-        if text.is_empty() { 0 } else { self.counter.count(text).max(0) }
-    }
-
     /// What only the provider can read: base64 takes four characters for three bytes, and a token is
     /// about four bytes of text.
     pub(super) fn sealed(&self, data: &str) -> i64 {
@@ -81,7 +52,7 @@ impl ClaudeMeter {
 
     /// An image by its source; as large as they get when its size is not known.
     pub(super) fn image(&self, source: &Object<'_>) -> i64 {
-        let most = self.model.image_tokens();
+        let most = self.model.image_tokens;
         let size = source.text("data").and_then(|data| image_size(&data));
         size.map_or(most, |(width, height)| {
             let pixels = u64::from(width).saturating_mul(u64::from(height));
@@ -95,17 +66,7 @@ impl ClaudeMeter {
             return i64::try_from(data.len()).unwrap_or(i64::MAX);
         };
         let pages = i64::try_from(pages(&bytes)).unwrap_or(i64::MAX);
-        pages.saturating_mul(self.model.page_tokens())
-    }
-}
-
-impl fmt::Debug for ClaudeMeter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counter = self.counter.name();
-        f.debug_struct("ClaudeMeter")
-            .field("model", &self.model)
-            .field("counter", &counter)
-            .finish()
+        pages.saturating_mul(self.model.page_tokens)
     }
 }
 

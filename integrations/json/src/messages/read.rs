@@ -1,11 +1,46 @@
 //! Messages read: what each says, whom it answers, what it costs, and what it needs.
 
+use std::ops::Range;
+
 use cupel::conversation::Role;
 use serde_json::value::RawValue;
 
-use super::meter::{BLOCK, ClaudeMeter, MESSAGE};
-use super::result::is;
-use crate::read::{Entry, Object, elements, string};
+use super::meter::{ClaudeMeter, FORMAT};
+use crate::read::{Entry, Head, Object, elements, string};
+use crate::request::place;
+
+const BLOCK: i64 = FORMAT.per_part;
+
+/// Counts everything of a request that is no message.
+pub(super) fn head(meter: &ClaudeMeter, request: &Object<'_>) -> Head {
+    let mut head = Head { tokens: FORMAT.answer, ..Head::default() };
+    let mut add_block = |text: &str| head.add(BLOCK.saturating_add(meter.text(text)));
+    match request.text("system") {
+        Some(text) => add_block(&text),
+        None => {
+            for part in request.array("system").unwrap_or_default() {
+                let text = Object::parse(part.get()).and_then(|part| part.text("text"));
+                add_block(&text.unwrap_or_default());
+            }
+        }
+    }
+    let tools = request.array("tools").unwrap_or_default();
+    tools.iter().for_each(|tool| add_block(tool.get()));
+    if !tools.is_empty() {
+        head.add(FORMAT.tools);
+    }
+    for tool in tools.into_iter().filter_map(|tool| Object::parse(tool.get())) {
+        let kind = tool.text("type").unwrap_or_default();
+        if !matches!(&*kind, "" | "custom") {
+            head.note_tool(&kind);
+        }
+    }
+    if let Some(format) = request.object("output_config").and_then(|set| set.raw("format")) {
+        head.add(meter.text(format.get()));
+    }
+    head.note(request, &["container", "mcp_servers", "context_management"]);
+    head
+}
 
 /// Reads all messages of a conversation.
 pub(super) fn read(meter: &ClaudeMeter, messages: &[&str]) -> Vec<Entry> {
@@ -39,20 +74,20 @@ fn one(meter: &ClaudeMeter, json: &str) -> Entry {
         "system" => Role::System,
         _ => Role::User,
     };
-    let mut entry = Entry::with_tokens(role, &label, MESSAGE);
+    let mut entry = Entry::new(meter, role, &label);
     // Instructions in the middle may only stand behind the user's turn, so they come and go with it.
     entry.message.with_previous = role == Role::System;
     entry.message.required = !matches!(&*label, "user" | "assistant" | "system");
     let Some(content) = message.raw("content") else { return entry };
     if let Some(text) = string(content) {
-        entry.add_tokens(BLOCK.saturating_add(meter.text(&text)));
-        entry.add_shown(&text);
+        entry.add_tokens(BLOCK);
+        entry.add_text(meter, &text);
         return entry;
     }
     let blocks = elements(content).unwrap_or_default();
     for (at, raw) in blocks.iter().enumerate() {
         let block = Object::parse(raw.get()).unwrap_or_default();
-        let is_thought = is(&block, "thinking") || is(&block, "redacted_thinking");
+        let is_thought = block.is("thinking") || block.is("redacted_thinking");
         entry.reasoning |= at == 0 && is_thought;
         entry.add_tokens(BLOCK);
         add(meter, &mut entry, &block, raw);
@@ -71,7 +106,7 @@ fn one(meter: &ClaudeMeter, json: &str) -> Entry {
 /// marks such as `<system-reminder>`: the question that these results serve came before.
 fn words(raw: &RawValue) -> Option<String> {
     let block = Object::parse(raw.get())?;
-    let text = block.text("text").filter(|_| is(&block, "text"))?;
+    let text = block.text("text").filter(|_| block.is("text"))?;
     let text = text.trim();
     let is_remark = text.starts_with('<') && text.ends_with('>');
     (!text.is_empty() && !is_remark).then(|| text.to_owned())
@@ -81,19 +116,15 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
     let kind = block.text("type").unwrap_or_default();
     let text = |field: &str| block.text(field).unwrap_or_default();
     match &*kind {
-        "text" => {
-            entry.add_tokens(meter.text(&text("text")));
-            entry.add_shown(&text("text"));
-        }
+        "text" => entry.add_text(meter, &text("text")),
         "image" => {
             entry.add_tokens(meter.image(&block.object("source").unwrap_or_default()));
             entry.add_shown("[image]");
         }
         "document" => document(meter, entry, block),
         "search_result" => {
-            entry
-                .add_tokens(meter.text(&text("title")).saturating_add(meter.text(&text("source"))));
-            entry.add_shown(&text("title"));
+            entry.add_text(meter, &text("title"));
+            entry.add_tokens(meter.text(&text("source")));
             nested(meter, entry, block, false);
         }
         "thinking" => {
@@ -103,10 +134,7 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
         }
         "redacted_thinking" => entry.add_tokens(meter.sealed(&text("data"))),
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-            let input = block.raw("input").map_or("{}", RawValue::get);
-            entry.add_tokens(meter.text(&text("name")).saturating_add(meter.text(input)));
-            entry.add_shown(&format!("{}({input})", text("name")));
-            entry.note_tool(&text("name"));
+            entry.add_call(meter, &text("name"), block.raw("input").map_or("{}", RawValue::get));
             if kind == "tool_use" {
                 match block.text("id") {
                     Some(id) => entry.message.calls.push(id.into_owned()),
@@ -122,8 +150,7 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
             nested(meter, entry, block, true);
         }
         "compaction" => {
-            entry.add_tokens(meter.text(&text("content")));
-            entry.add_shown(&text("content"));
+            entry.add_text(meter, &text("content"));
             // It stands for all that came before it.
             entry.message.required = true;
         }
@@ -131,27 +158,23 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
             entry.uncounted.push(format!("file {}", text("file_id")));
             entry.add_shown("[file]");
         }
-        _ if kind.ends_with("_tool_result") => {
-            entry.add_tokens(meter.json(raw.get()));
-            entry.add_shown(&format!("[{kind}]"));
-        }
         _ => {
             entry.add_tokens(meter.json(raw.get()));
-            entry.uncounted.push(format!("content of type {kind:?}"));
             entry.add_shown(&format!("[{kind}]"));
+            if !kind.ends_with("_tool_result") {
+                entry.uncounted.push(format!("content of type {kind:?}"));
+            }
         }
     }
 }
 
 /// The content of a result: a text, or blocks. Of a tool's own a plan may cut the texts, which
-/// [`result::texts`](super::result::texts) finds in the same order.
+/// [`result_texts`] finds in the same order.
 fn nested(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, of_tool: bool) {
     let Some(content) = block.raw("content") else { return };
     let add_text = |entry: &mut Entry, text: &str| {
-        let tokens = meter.text(text);
-        entry.add_tokens(tokens);
-        entry.add_shown(text);
-        entry.message.results.extend(of_tool.then_some(tokens));
+        entry.add_text(meter, text);
+        entry.message.results.extend(of_tool.then(|| meter.text(text)));
     };
     if let Some(text) = string(content) {
         add_text(entry, &text);
@@ -160,10 +183,10 @@ fn nested(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, of_tool: b
     for raw in elements(content).unwrap_or_default() {
         let part = Object::parse(raw.get()).unwrap_or_default();
         entry.add_tokens(BLOCK);
-        match part.text("text").filter(|_| is(&part, "text")) {
+        match part.text("text").filter(|_| part.is("text")) {
             Some(text) => add_text(entry, &text),
             // A result in a result is none of the API's.
-            None if is(&part, "tool_result") => entry.add_tokens(meter.json(raw.get())),
+            None if part.is("tool_result") => entry.add_tokens(meter.json(raw.get())),
             None => add(meter, entry, &part, raw),
         }
     }
@@ -186,5 +209,49 @@ fn document(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>) {
             let which = source.text("url").or_else(|| source.text("file_id"));
             entry.uncounted.push(format!("document {}", which.unwrap_or_default()));
         }
+    }
+}
+
+/// The literals of all texts in a message's tool results, in their order, as places in its JSON.
+pub(super) fn result_texts(json: &str) -> Vec<Range<usize>> {
+    let message = Object::parse(json).unwrap_or_default();
+    let blocks = message.array("content").unwrap_or_default();
+    let mut found = Vec::new();
+    for block in blocks
+        .into_iter()
+        .filter_map(|raw| Object::parse(raw.get()))
+        .filter(|block| block.is("tool_result"))
+    {
+        let Some(content) = block.raw("content") else { continue };
+        if content.get().starts_with('"') {
+            found.extend(place(json, content));
+            continue;
+        }
+        let parts = elements(content).unwrap_or_default();
+        for part in parts
+            .into_iter()
+            .filter_map(|raw| Object::parse(raw.get()))
+            .filter(|part| part.is("text"))
+        {
+            let text = part.raw("text").filter(|text| text.get().starts_with('"'));
+            found.extend(text.and_then(|text| place(json, text)));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_of_a_result_is_found_where_it_stands() {
+        let json = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x\n"},
+            {"type":"tool_result","content":[{"type":"text","text":"y"},{"type":"image"},
+            {"type":"text","text":"z"}],"tool_use_id":"b"},{"type":"text","text":"mine"}]}"#;
+        let found: Vec<&str> = result_texts(json).into_iter().map(|range| &json[range]).collect();
+        assert_eq!(found, [r#""x\n""#, r#""y""#, r#""z""#]);
+        assert!(result_texts(r#"{"role":"user","content":"plain"}"#).is_empty());
+        assert!(result_texts("7").is_empty());
     }
 }

@@ -1,7 +1,9 @@
 //! Facts of each Claude model: its window, its tokenizer, its cache, its thinking.
 
+use std::sync::Arc;
+
 use cupel::layer::WindowLimits;
-use cupel::tokens::ClaudeTokenizer;
+use cupel::tokens::{ClaudeTokenizer, FormatOverhead, TokenCounter, claude_counter};
 
 use super::claude_table::MODELS;
 use super::{ModelFacts, ModelTable};
@@ -23,11 +25,14 @@ use super::{ModelFacts, ModelTable};
 #[must_use]
 pub struct ClaudeModel {
     window: i64,
-    cached_from: i64,
+    /// The shortest prompt that is cached, in tokens.
+    pub(crate) cached_from: i64,
     text_percent: i64,
-    image_tokens: i64,
-    page_tokens: i64,
-    binds_thinking: bool,
+    /// The most that an image costs.
+    pub(crate) image_tokens: i64,
+    /// What a page of a PDF costs, its image and its text.
+    pub(crate) page_tokens: i64,
+    pub(crate) binds_thinking: bool,
 }
 
 impl ClaudeModel {
@@ -83,28 +88,6 @@ impl ClaudeModel {
     pub fn text_percent(&self) -> i64 {
         self.text_percent
     }
-
-    /// The shortest prompt that is cached, in tokens.
-    #[must_use]
-    pub fn least_cached(&self) -> i64 {
-        self.cached_from
-    }
-
-    /// Whether thinking is refused once something before it has changed.
-    #[must_use]
-    pub fn binds(&self) -> bool {
-        self.binds_thinking
-    }
-
-    /// The most that an image costs.
-    pub(crate) fn image_tokens(&self) -> i64 {
-        self.image_tokens
-    }
-
-    /// What a page of a PDF costs, its image and its text.
-    pub(crate) fn page_tokens(&self) -> i64 {
-        self.page_tokens
-    }
 }
 
 /// The Claude models that are known, by name. Models can be added and changed.
@@ -129,9 +112,16 @@ impl ModelFacts for ClaudeModel {
     const TABLE: &'static [(&'static str, Self)] = MODELS;
     const ADVICE: [&'static str; 2] =
         ["MessagesAdapter::models(ClaudeModels::new()", "ClaudeModel::new(window)"];
+    const FORMAT: FormatOverhead = FormatOverhead::CLAUDE;
+    // No text may be empty.
+    const EMPTY_RESULT: &'static str = "[…]";
 
     fn limits(&self) -> WindowLimits {
         WindowLimits::new(self.window)
+    }
+
+    fn counter(&self) -> Arc<dyn TokenCounter> {
+        claude_counter(self.text_percent)
     }
 
     fn fit(model: &str, family: &str) -> Option<usize> {
@@ -164,7 +154,8 @@ mod tests {
     #[test]
     fn the_longest_name_decides_however_it_is_written() {
         let models = ClaudeModels::new();
-        let known = |name: &str| models.get(name).map(|model| (model.window(), model.binds()));
+        let known =
+            |name: &str| models.get(name).map(|model| (model.window(), model.binds_thinking));
         assert_eq!(known("claude-opus-5"), Ok((1_000_000, false)));
         assert_eq!(known("claude-opus-5-5"), Ok((1_000_000, true)));
         assert_eq!(known("claude-opus-5-20260901"), Ok((1_000_000, false)));
@@ -181,7 +172,7 @@ mod tests {
         for (name, model) in MODELS {
             let tokenizer = ClaudeTokenizer::of_model(name).unwrap();
             assert_eq!(model.text_percent(), tokenizer.text_percent(), "{name}");
-            assert_eq!(model.image_tokens(), tokenizer.image_tokens(), "{name}");
+            assert_eq!(model.image_tokens, tokenizer.image_tokens(), "{name}");
         }
     }
 

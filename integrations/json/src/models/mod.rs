@@ -7,9 +7,11 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use cupel::gather::BoxError;
 use cupel::layer::{ModelLookup, WindowLimits};
+use cupel::tokens::{FormatOverhead, TokenCounter};
 
 use crate::request::Request;
 pub use claude::{ClaudeModel, ClaudeModels, ClaudeWindow};
@@ -22,8 +24,16 @@ pub trait ModelFacts: Copy + Send + Sync + 'static {
     /// Code that adds a model, for errors: the table, and a model's facts.
     const ADVICE: [&'static str; 2];
 
+    /// What the vendor's format adds around messages.
+    const FORMAT: FormatOverhead;
+    /// Text where nothing is left of a result.
+    const EMPTY_RESULT: &'static str;
+
     /// Window of the model.
     fn limits(&self) -> WindowLimits;
+
+    /// Counter of its texts.
+    fn counter(&self) -> Arc<dyn TokenCounter>;
 
     /// Length of the match if a name is one of a family's; the longest decides.
     fn fit(model: &str, family: &str) -> Option<usize>;
@@ -100,14 +110,6 @@ impl<R: Request, M: ModelFacts> ModelLookup<R> for ModelTable<M> {
 pub struct UnknownModel {
     model: String,
     advice: [&'static str; 2],
-}
-
-impl UnknownModel {
-    /// The model's name; empty when the request has none.
-    #[must_use]
-    pub fn model(&self) -> &str {
-        &self.model
-    }
 }
 
 impl fmt::Display for UnknownModel {

@@ -1,7 +1,9 @@
 //! Facts of each of OpenAI's models: its window, its encoding, and how it counts images and tools.
 
+use std::sync::Arc;
+
 use cupel::layer::WindowLimits;
-use cupel::tokens::{Encoding, ModelName};
+use cupel::tokens::{Encoding, FormatOverhead, ModelName, TokenCounter, shared_counter};
 
 use super::table::MODELS;
 use super::{ModelFacts, ModelTable};
@@ -22,9 +24,9 @@ use crate::count::{ImageRule, ToolRule};
 pub struct Model {
     limits: WindowLimits,
     encoding: Encoding,
-    images: ImageRule,
-    tools: ToolRule,
-    cache: CacheRule,
+    pub(crate) images: ImageRule,
+    pub(crate) tools: ToolRule,
+    pub(crate) cache: CacheRule,
 }
 
 /// How a model's prompt cache finds what it has seen.
@@ -88,34 +90,10 @@ impl Model {
         self.limits.window
     }
 
-    /// What it takes.
-    #[must_use]
-    pub fn limits(&self) -> WindowLimits {
-        self.limits
-    }
-
     /// The encoding of its text.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.encoding
-    }
-
-    /// How it counts images.
-    #[must_use]
-    pub fn image_rule(&self) -> ImageRule {
-        self.images
-    }
-
-    /// How it counts tools.
-    #[must_use]
-    pub fn tool_rule(&self) -> ToolRule {
-        self.tools
-    }
-
-    /// How its prompt cache finds what it has seen.
-    #[must_use]
-    pub fn cache_rule(&self) -> CacheRule {
-        self.cache
     }
 }
 
@@ -146,9 +124,15 @@ impl ModelFacts for Model {
     const TABLE: &'static [(&'static str, Self)] = MODELS;
     const ADVICE: [&'static str; 2] =
         ["OpenAiAdapter::models(Models::new()", "Model::new(window, encoding)"];
+    const FORMAT: FormatOverhead = FormatOverhead::CHAT;
+    const EMPTY_RESULT: &'static str = "";
 
     fn limits(&self) -> WindowLimits {
         self.limits
+    }
+
+    fn counter(&self) -> Arc<dyn TokenCounter> {
+        shared_counter(self.encoding)
     }
 
     fn fit(model: &str, family: &str) -> Option<usize> {

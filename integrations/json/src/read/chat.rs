@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use cupel::conversation::Role;
 
 use super::{Entry, Object};
-use crate::count::{FORMAT, Meter};
+use crate::count::Meter;
+use crate::models::{Model, ModelFacts as _};
 
 pub(super) fn read(meter: &Meter, messages: &[&str]) -> Vec<Entry> {
     let mut functions = Functions::default();
@@ -49,7 +50,7 @@ fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Entry {
     };
     let mut entry = Entry::new(meter, role, &label);
     if let Some(name) = message.text("name") {
-        entry.add_tokens(FORMAT.per_name.saturating_add(meter.text(&name)));
+        entry.add_tokens(Model::FORMAT.per_name.saturating_add(meter.text(&name)));
         entry.name = Some(name.into_owned());
     }
     let has_content =

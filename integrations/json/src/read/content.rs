@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{Entry, Object, elements, string};
-use crate::count::{Detail, Meter};
+use crate::count::{Detail, Meter, audio_tokens, file_tokens};
 
 impl Entry {
     /// Adds content; whether there was any.
@@ -39,7 +39,7 @@ impl Entry {
             "input_audio" => {
                 let wrapped = part.object("input_audio");
                 let data = wrapped.as_ref().unwrap_or(part).text("data");
-                self.add_tokens(meter.audio(&data.unwrap_or_default()));
+                self.add_tokens(audio_tokens(&data.unwrap_or_default()));
                 self.add_shown("[audio]");
             }
             "file" => self.add_file(meter, &part.object("file").unwrap_or_default()),
@@ -70,7 +70,7 @@ impl Entry {
         let url = file.text("file_url");
         let in_url = || url.clone().filter(|url| url.starts_with("data:"));
         match file.text("file_data").or_else(in_url) {
-            Some(data) => self.add_tokens(meter.file(&data)),
+            Some(data) => self.add_tokens(file_tokens(meter, &data)),
             None => {
                 let which = file.text("file_id").or(url);
                 self.uncounted.push(format!("file {}", which.unwrap_or_default()));
@@ -99,12 +99,8 @@ pub(crate) fn user_text(json: &str) -> Option<String> {
     }
     let parts: Vec<Object<'_>> =
         elements(content)?.into_iter().filter_map(|part| Object::parse(part.get())).collect();
-    let texts: Vec<String> =
-        parts.iter().filter_map(|part| part.text("text")).map(Into::into).collect();
     // In Anthropic's Messages the results of tools come as a user's, too.
-    let is_result = |part: &Object<'_>| part.text("type").is_some_and(|kind| kind == "tool_result");
-    if parts.iter().any(is_result) {
-        return None;
-    }
-    Some(texts.join("\n"))
+    let of_tool = parts.iter().any(|part| part.is("tool_result"));
+    let texts: Vec<_> = parts.iter().filter_map(|part| part.text("text")).collect();
+    (!of_tool).then(|| texts.join("\n"))
 }

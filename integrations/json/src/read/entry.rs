@@ -5,7 +5,8 @@ use cupel::conversation::{Message, Role};
 use serde_json::value::RawValue;
 
 use super::{Object, elements, string};
-use crate::count::{Detail, FORMAT, Meter};
+use crate::count::{Detail, Meter};
+use crate::models::ModelFacts;
 
 /// A message for the selection, and what only this crate needs to know of it.
 #[derive(Debug)]
@@ -27,15 +28,9 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// An entry with nothing in it yet.
-    pub(super) fn new(meter: &Meter, role: Role, label: &str) -> Self {
-        let tokens = meter.message(role_name(role, label));
-        Self::with_tokens(role, label, tokens)
-    }
-
-    /// An entry with nothing in it yet but what the format takes.
-    pub(crate) fn with_tokens(role: Role, label: &str, tokens: i64) -> Self {
+    pub(crate) fn new<M: ModelFacts>(meter: &Meter<M>, role: Role, label: &str) -> Self {
         Self {
-            message: Message::new(role, "", tokens),
+            message: Message::new(role, "", meter.message(role_name(role, label))),
             label: label.to_owned(),
             name: None,
             uncounted: Vec::new(),
@@ -82,7 +77,7 @@ impl Entry {
     }
 
     /// Adds text that the model reads.
-    pub(super) fn add_text(&mut self, meter: &Meter, text: &str) {
+    pub(crate) fn add_text<M: ModelFacts>(&mut self, meter: &Meter<M>, text: &str) {
         self.add_tokens(meter.text(text));
         self.add_shown(text);
     }
@@ -98,15 +93,11 @@ impl Entry {
     }
 
     /// Adds a call: the tool's name and what it is called with.
-    pub(super) fn add_call(&mut self, meter: &Meter, name: &str, arguments: &str) {
-        self.add_tokens(FORMAT.per_call.saturating_add(meter.text(name)));
-        self.add_tokens(meter.text(arguments));
-        self.add_shown(&format!("{name}({arguments})"));
-        self.note_tool(name);
-    }
-
-    /// Notes the name of a tool that is called, for errors about room.
-    pub(crate) fn note_tool(&mut self, name: &str) {
+    pub(crate) fn add_call<M: ModelFacts>(&mut self, meter: &Meter<M>, name: &str, input: &str) {
+        self.add_tokens(M::FORMAT.per_call.saturating_add(meter.text(name)));
+        self.add_tokens(meter.text(input));
+        self.add_shown(&format!("{name}({input})"));
+        // Errors about room name the tool.
         if self.message.tool.is_none() && is_name(name) {
             self.message.tool = Some(name.to_owned());
         }

@@ -1,7 +1,8 @@
 //! Everything of a request that is not a message.
 
 use super::{Endpoint, Object};
-use crate::count::{FORMAT, Meter};
+use crate::count::Meter;
+use crate::models::{Model, ModelFacts as _};
 
 /// A request without its messages, counted.
 #[derive(Debug, Default)]
@@ -16,46 +17,42 @@ pub(crate) struct Head {
 impl Head {
     /// Counts tools, formats, instructions and priming.
     pub(crate) fn read(meter: &Meter, endpoint: Endpoint, request: &Object<'_>) -> Self {
-        let tools = meter.tools(request);
-        let mut head = Self { tokens: FORMAT.answer, ..Self::default() };
-        head.add(tools.tokens);
-        let hosted = |kind: String| format!("what tool {kind:?} adds");
-        head.uncounted.extend(tools.hosted.into_iter().map(hosted));
-        match endpoint {
-            Endpoint::Chat | Endpoint::Messages => head.chat(meter, request),
-            Endpoint::Responses => head.responses(meter, request),
-        }
+        let mut head = Self { tokens: Model::FORMAT.answer, ..Self::default() };
+        meter.tools(request, &mut head);
+        let format = match endpoint {
+            Endpoint::Chat | Endpoint::Messages => {
+                head.note(request, &["prediction", "web_search_options"]);
+                request.object("response_format")
+            }
+            Endpoint::Responses => {
+                if let Some(instructions) = request.text("instructions") {
+                    head.add(meter.message("system"));
+                    head.add(meter.text(&instructions));
+                }
+                let stored = ["previous_response_id", "conversation", "prompt"];
+                head.remote = head.note(request, &stored);
+                request.object("text").and_then(|text| text.object("format"))
+            }
+        };
+        head.add(format.map_or(0, |format| meter.format(&format)));
         head
     }
 
-    fn add(&mut self, tokens: i64) {
+    /// Notes fields that the server turns into something that cannot be seen from here; whether there
+    /// are any.
+    pub(crate) fn note(&mut self, request: &Object<'_>, fields: &[&str]) -> bool {
+        let found = fields.iter().filter(|field| request.has(field));
+        let before = self.uncounted.len();
+        self.uncounted.extend(found.map(ToString::to_string));
+        self.uncounted.len() > before
+    }
+
+    /// Notes a tool that the provider runs itself.
+    pub(crate) fn note_tool(&mut self, kind: &str) {
+        self.uncounted.push(format!("what tool {kind:?} adds"));
+    }
+
+    pub(crate) fn add(&mut self, tokens: i64) {
         self.tokens = self.tokens.saturating_add(tokens);
-    }
-
-    fn chat(&mut self, meter: &Meter, request: &Object<'_>) {
-        if let Some(format) = request.object("response_format") {
-            self.add(meter.format(&format));
-        }
-        for field in ["prediction", "web_search_options"] {
-            if request.has(field) {
-                self.uncounted.push(field.to_owned());
-            }
-        }
-    }
-
-    fn responses(&mut self, meter: &Meter, request: &Object<'_>) {
-        if let Some(instructions) = request.text("instructions") {
-            self.add(meter.message("system"));
-            self.add(meter.text(&instructions));
-        }
-        if let Some(format) = request.object("text").and_then(|text| text.object("format")) {
-            self.add(meter.format(&format));
-        }
-        for field in ["previous_response_id", "conversation", "prompt"] {
-            if request.has(field) {
-                self.uncounted.push(field.to_owned());
-                self.remote = true;
-            }
-        }
     }
 }

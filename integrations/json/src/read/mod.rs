@@ -14,8 +14,7 @@ mod view;
 pub(crate) use content::user_text;
 pub(crate) use entry::Entry;
 pub(crate) use head::Head;
-pub(crate) use object::Object;
-pub(crate) use object::{elements, string};
+pub(crate) use object::{Object, elements, string};
 pub use view::MessageView;
 
 use crate::count::Meter;

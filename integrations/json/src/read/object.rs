@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 ///
 /// Reading is loose on purpose: what this crate does not know must pass, not fail.
 #[derive(Debug, Clone, Default)]
-pub struct Object<'a> {
+pub(crate) struct Object<'a> {
     fields: Vec<(Text<'a>, &'a RawValue)>,
 }
 
@@ -33,6 +33,11 @@ impl<'a> Object<'a> {
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.raw(name).is_some()
+    }
+
+    /// Whether it is of this type, by its own word.
+    pub(crate) fn is(&self, kind: &str) -> bool {
+        self.text("type").is_some_and(|found| found == kind)
     }
 
     /// The field, if it is a string.

@@ -23,11 +23,8 @@ fn read_item(meter: &Meter, json: &str, ids: &mut Ids) -> Entry {
     entry
 }
 
-/// Calls that are answered under another name than their call id.
-#[derive(Default)]
-struct Ids {
-    call_of_item: HashMap<String, String>,
-}
+/// Calls that are answered under another name than their call id: by the item's.
+type Ids = HashMap<String, String>;
 
 fn of_type(meter: &Meter, item: &Object<'_>, json: &str, ids: &mut Ids) -> Entry {
     let kind = match item.text("type") {
@@ -67,7 +64,7 @@ fn of_type(meter: &Meter, item: &Object<'_>, json: &str, ids: &mut Ids) -> Entry
             let mut entry = call(meter, &kind, item, json);
             if let Some(call) = item.text("call_id") {
                 if let Some(id) = item.text("id") {
-                    ids.call_of_item.insert(id.into_owned(), call.clone().into_owned());
+                    ids.insert(id.into_owned(), call.clone().into_owned());
                 }
                 entry.message.calls.push(call.into_owned());
             }
@@ -192,7 +189,7 @@ fn answered(meter: &Meter, kind: &str, item: &Object<'_>, json: &str, ids: &Ids)
         None => match item.text("id") {
             Some(id) => {
                 let id = id.into_owned();
-                entry.message.answers.push(ids.call_of_item.get(&id).cloned().unwrap_or(id));
+                entry.message.answers.push(ids.get(&id).cloned().unwrap_or(id));
             }
             None => entry.refuse("a tool's output without call_id"),
         },

@@ -7,16 +7,12 @@ use super::Entry;
 /// See [`OpenAiAdapter::attributes`](crate::OpenAiAdapter::attributes).
 #[derive(Debug, Clone, Copy)]
 pub struct MessageView<'a> {
-    index: usize,
-    entry: &'a Entry,
-    json: &'a str,
+    pub(crate) index: usize,
+    pub(crate) entry: &'a Entry,
+    pub(crate) json: &'a str,
 }
 
 impl<'a> MessageView<'a> {
-    pub(crate) fn new(index: usize, entry: &'a Entry, json: &'a str) -> Self {
-        Self { index, entry, json }
-    }
-
     /// Its position in the request.
     #[must_use]
     pub fn index(&self) -> usize {

@@ -1,26 +1,21 @@
 //! The requests a layer can select for: raw bodies, and typed ones, unary and streaming.
 
 mod body;
-#[cfg(feature = "async-openai")]
-mod chat;
-mod edit;
-#[cfg(feature = "async-openai")]
-mod responses;
-#[cfg(feature = "async-openai")]
-mod streaming;
+mod draft;
 #[cfg(feature = "async-openai")]
 mod typed;
 
 pub use body::JsonBody;
 pub(crate) use body::place;
+pub(crate) use draft::{Draft, Edit};
 #[cfg(feature = "async-openai")]
-pub use streaming::Streaming;
+pub use typed::Streaming;
 
-pub(crate) use edit::Edit;
+use std::borrow::Cow;
 
 use cupel::gather::BoxError;
 
-use crate::read::{Endpoint, Object, user_text};
+use crate::read::{Endpoint, user_text};
 use crate::template::ContextRole;
 
 /// A request of Chat Completions, of the Responses API or of Anthropic's Messages.
@@ -38,7 +33,7 @@ pub trait Request: Parts {
     /// assert_eq!(request.question().as_deref(), Some("Where is the key?"));
     /// ```
     fn question(&self) -> Option<String> {
-        self.look_back(user_text)
+        self.peek().iter().rev().find_map(|message| user_text(&self.item(message).ok()?))
     }
 }
 
@@ -47,7 +42,7 @@ impl<R: Parts> Request for R {}
 /// How a request comes apart. Public in name only: it cannot be named from outside.
 pub trait Parts: Sized + Send {
     /// A message as it waits for the selection.
-    type Message: Send + 'static;
+    type Message: Clone + Send + 'static;
 
     fn endpoint(&self) -> Endpoint;
 
@@ -59,20 +54,20 @@ pub trait Parts: Sized + Send {
     /// Bytes of the request as JSON; a typed one is measured up to a mebibyte.
     fn size(&self) -> usize;
 
-    /// Takes the messages out; `read` sees their JSON.
-    fn take<T>(
-        &mut self,
-        read: impl FnOnce(&[&str]) -> T,
-    ) -> Result<(Vec<Self::Message>, T), BoxError>;
+    /// The request as JSON, with the messages that were not taken.
+    fn whole(&self) -> Result<Cow<'_, str>, BoxError>;
 
-    /// Looks at the fields besides the messages.
-    fn head<T>(&self, read: impl FnOnce(&Object<'_>) -> T) -> Result<T, BoxError>;
+    /// The messages, as they are taken.
+    fn peek(&self) -> Cow<'_, [Self::Message]>;
+
+    /// Takes the messages out.
+    fn take(&mut self) -> Vec<Self::Message>;
+
+    /// The JSON of a message.
+    fn item<'a>(&'a self, message: &'a Self::Message) -> Result<Cow<'a, str>, BoxError>;
 
     /// Puts messages back. They are all the caller's, untouched, unless `changed`.
     fn put(&mut self, pieces: Vec<Piece<Self::Message>>, changed: bool) -> Result<(), BoxError>;
-
-    /// The first answer to `read` from the last message back.
-    fn look_back<T>(&self, read: impl Fn(&str) -> Option<T>) -> Option<T>;
 }
 
 /// A message to be sent.
@@ -84,4 +79,20 @@ pub enum Piece<M> {
     Edited(M, Edit),
     /// What sources gave.
     Context { role: ContextRole, text: String },
+}
+
+impl<M> Piece<M> {
+    /// The JSON of it, as a message of this request.
+    fn json<'a>(&'a self, request: &'a impl Parts<Message = M>) -> Result<Cow<'a, str>, BoxError> {
+        Ok(match self {
+            Self::Own(message) => request.item(message)?,
+            Self::Edited(message, edit) => {
+                edit.apply(request.endpoint(), &request.item(message)?)?.into()
+            }
+            Self::Context { role, text } => {
+                let text = serde_json::to_string(text)?;
+                format!(r#"{{"role":"{role}","content":{text}}}"#).into()
+            }
+        })
+    }
 }

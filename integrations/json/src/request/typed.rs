@@ -1,25 +1,30 @@
-//! How typed requests are looked at: as the JSON they will be sent as.
+//! Typed requests of both of OpenAI's APIs, looked at as the JSON they will be sent as.
 
+use std::borrow::Cow;
+
+use async_openai::types::chat::{ChatCompletionRequestMessage, CreateChatCompletionRequest};
+use async_openai::types::responses::{
+    CreateResponse, EasyInputContent, EasyInputMessage, InputItem, InputParam,
+};
 use cupel::gather::BoxError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::Edit;
-use crate::read::{Endpoint, Object};
+use super::{Parts, Piece};
+use crate::read::Endpoint;
 
 /// Requests are measured up to this many bytes: more take long to read in any case.
 const MOST_MEASURED: usize = 1 << 20;
 
 /// Bytes of a typed request as JSON, as far as they are measured.
-pub(super) fn size(request: &impl serde::Serialize) -> usize {
+fn size(request: &impl Serialize) -> usize {
     struct Measure(usize);
 
     impl std::io::Write for Measure {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0 = self.0.saturating_add(bytes.len());
-            if self.0 > MOST_MEASURED {
-                Err(std::io::ErrorKind::WriteZero.into())
-            } else {
-                Ok(bytes.len())
-            }
+            let goes_on = self.0 <= MOST_MEASURED;
+            goes_on.then_some(bytes.len()).ok_or_else(|| std::io::ErrorKind::WriteZero.into())
         }
 
         fn flush(&mut self) -> std::io::Result<()> {
@@ -34,37 +39,177 @@ pub(super) fn size(request: &impl serde::Serialize) -> usize {
 }
 
 /// Serializes a typed value to look at it.
-pub(super) fn to_json(value: &impl serde::Serialize) -> Result<String, BoxError> {
-    serde_json::to_string(value).map_err(|error| format!("not serializable: {error}").into())
+fn to_json<'a>(value: &impl Serialize) -> Result<Cow<'a, str>, BoxError> {
+    let json = serde_json::to_string(value);
+    json.map(Cow::Owned).map_err(|error| format!("not serializable: {error}").into())
 }
 
-/// Serializes typed messages for `read`.
-pub(super) fn read_all<T>(
-    messages: &[impl serde::Serialize],
-    read: impl FnOnce(&[&str]) -> T,
-) -> Result<T, BoxError> {
-    let json = messages.iter().map(to_json).collect::<Result<Vec<_>, _>>()?;
-    let json: Vec<&str> = json.iter().map(String::as_str).collect();
-    Ok(read(&json))
+/// Typed messages of what is to be sent. The caller's own move.
+fn messages<R: Parts<Message = M>, M: DeserializeOwned>(
+    request: &R,
+    pieces: Vec<Piece<M>>,
+) -> Result<Vec<M>, BoxError> {
+    let message = |piece| match piece {
+        Piece::Own(message) => Ok(message),
+        piece => serde_json::from_str(&piece.json(request)?)
+            .map_err(|error| format!("a changed message: {error}").into()),
+    };
+    pieces.into_iter().map(message).collect()
 }
 
-/// A typed message as a plan changes it.
-pub(super) fn edited<T: serde::Serialize + serde::de::DeserializeOwned>(
-    message: &T,
-    edit: &Edit,
-    endpoint: Endpoint,
-) -> Result<T, BoxError> {
-    let json = edit.apply(endpoint, &to_json(message)?)?;
-    serde_json::from_str(&json).map_err(|error| format!("a changed message: {error}").into())
+impl Parts for CreateChatCompletionRequest {
+    type Message = ChatCompletionRequestMessage;
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint::Chat
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
+        // The older name still works.
+        #[expect(deprecated)]
+        let limit = self.max_completion_tokens.or(self.max_tokens);
+        Ok(limit.map(i64::from))
+    }
+
+    fn size(&self) -> usize {
+        size(self)
+    }
+
+    fn whole(&self) -> Result<Cow<'_, str>, BoxError> {
+        to_json(self)
+    }
+
+    fn peek(&self) -> Cow<'_, [Self::Message]> {
+        Cow::Borrowed(&self.messages)
+    }
+
+    fn take(&mut self) -> Vec<Self::Message> {
+        std::mem::take(&mut self.messages)
+    }
+
+    fn item<'a>(&'a self, message: &'a Self::Message) -> Result<Cow<'a, str>, BoxError> {
+        to_json(message)
+    }
+
+    fn put(&mut self, pieces: Vec<Piece<Self::Message>>, _changed: bool) -> Result<(), BoxError> {
+        self.messages = messages(self, pieces)?;
+        Ok(())
+    }
 }
 
-/// Looks at the fields of a typed request from which the messages were taken.
-pub(super) fn read_head<T>(
-    request: &impl serde::Serialize,
-    read: impl FnOnce(&Object<'_>) -> T,
-) -> Result<T, BoxError> {
-    let json = to_json(request)?;
-    Ok(read(&Object::parse(&json).unwrap_or_default()))
+impl Parts for CreateResponse {
+    type Message = InputItem;
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint::Responses
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
+        Ok(self.max_output_tokens.map(i64::from))
+    }
+
+    fn size(&self) -> usize {
+        size(self)
+    }
+
+    fn whole(&self) -> Result<Cow<'_, str>, BoxError> {
+        to_json(self)
+    }
+
+    fn peek(&self) -> Cow<'_, [InputItem]> {
+        match &self.input {
+            InputParam::Text(text) => Cow::Owned(vec![user(text.clone())]),
+            InputParam::Items(items) => Cow::Borrowed(items),
+        }
+    }
+
+    /// A text stays behind: it is sent as it is unless something changes.
+    fn take(&mut self) -> Vec<InputItem> {
+        match &mut self.input {
+            InputParam::Text(text) => vec![user(text.clone())],
+            InputParam::Items(items) => std::mem::take(items),
+        }
+    }
+
+    fn item<'a>(&'a self, message: &'a InputItem) -> Result<Cow<'a, str>, BoxError> {
+        to_json(message)
+    }
+
+    fn put(&mut self, pieces: Vec<Piece<InputItem>>, changed: bool) -> Result<(), BoxError> {
+        if changed || matches!(self.input, InputParam::Items(_)) {
+            self.input = InputParam::Items(messages(self, pieces)?);
+        }
+        Ok(())
+    }
+}
+
+/// A user's message with this text.
+fn user(text: String) -> InputItem {
+    let content = EasyInputContent::Text(text);
+    InputItem::EasyMessage(EasyInputMessage { content, ..EasyInputMessage::default() })
+}
+
+/// Asks for the answer as a stream.
+///
+/// A Tower service has one response type for each request type, so a streamed call is another
+/// request than a whole one.
+///
+/// ```
+/// use async_openai::types::responses::CreateResponse;
+/// use cupel_json::Streaming;
+///
+/// let request = Streaming(CreateResponse::default());
+/// # let _ = request;
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Streaming<R>(pub R);
+
+impl<R: Parts> Parts for Streaming<R> {
+    type Message = R::Message;
+
+    fn endpoint(&self) -> Endpoint {
+        self.0.endpoint()
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.0.model()
+    }
+
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
+        self.0.output_tokens()
+    }
+
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn whole(&self) -> Result<Cow<'_, str>, BoxError> {
+        self.0.whole()
+    }
+
+    fn peek(&self) -> Cow<'_, [R::Message]> {
+        self.0.peek()
+    }
+
+    fn take(&mut self) -> Vec<R::Message> {
+        self.0.take()
+    }
+
+    fn item<'a>(&'a self, message: &'a R::Message) -> Result<Cow<'a, str>, BoxError> {
+        self.0.item(message)
+    }
+
+    fn put(&mut self, pieces: Vec<Piece<R::Message>>, changed: bool) -> Result<(), BoxError> {
+        self.0.put(pieces, changed)
+    }
 }
 
 #[cfg(test)]

@@ -46,17 +46,18 @@ fn of_message(message: &Message) -> u64 {
     let texts: u64 = match message {
         Message::System { content } => of_text(content.len()),
         Message::User { content } => content.iter().map(of_user_part).sum(),
-        Message::Assistant(turn) => {
-            let texts = turn.content.iter().map(|part| match part {
-                AssistantContent::Text(part) => part.text.len(),
-                AssistantContent::ToolCall(call) => fields_bytes(&call.function.arguments),
-                AssistantContent::Reasoning(reasoning) => reasoning.text.len(),
-                _ => 0,
-            });
-            texts.map(of_text).sum()
-        }
+        Message::Assistant(turn) => turn.content.iter().map(of_models_part).sum(),
     };
     texts.saturating_add(PER_MESSAGE)
+}
+
+fn of_models_part(part: &AssistantContent) -> u64 {
+    of_text(match part {
+        AssistantContent::Text(part) => part.text.len(),
+        AssistantContent::ToolCall(call) => fields_bytes(&call.function.arguments),
+        AssistantContent::Reasoning(reasoning) => reasoning.text.len(),
+        _ => 0,
+    })
 }
 
 fn of_user_part(part: &UserContent) -> u64 {

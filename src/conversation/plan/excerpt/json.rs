@@ -5,8 +5,13 @@ use std::collections::VecDeque;
 
 use super::mark::{Notes, number_of};
 use super::scan::{Child, DEEPEST, Json, Span};
-use super::string;
+use super::telling::Telling;
+use super::{lines, string};
 
+/// Strings in strings that are JSON again.
+const DEEPEST_STRING: usize = 3;
+/// About as long as a note that is not the first, with quotes.
+const STRING_NOTE: usize = 40;
 /// A value that is cut is not made shorter, or little but its note would be left.
 const LEAST: usize = 120;
 /// Unless it is one of few beside many short ones, which tell more.
@@ -51,7 +56,7 @@ impl Writer<'_, '_> {
             _ if text.len() <= room => self.out.push_str(text),
             Some(b'{' | b'[') => self.parent(value, room.saturating_sub(2), level),
             // A string, or a number of many digits.
-            _ => string::write(&mut self.out, unquoted(text), room, self.depth, self.notes),
+            _ => write_string(&mut self.out, unquoted(text), room, self.depth, self.notes),
         }
     }
 
@@ -166,7 +171,7 @@ impl Writer<'_, '_> {
             match key.len() <= most {
                 true => self.out.push_str(key),
                 false => {
-                    string::write(&mut self.out, unquoted(key), most, self.depth, self.notes);
+                    write_string(&mut self.out, unquoted(key), most, self.depth, self.notes);
                 }
             }
             self.out.push(':');
@@ -219,4 +224,24 @@ fn name<'a>(json: &Json<'a>, child: &Child) -> Option<&'a str> {
 /// The inner bytes of a string; all of a number.
 fn unquoted(text: &str) -> &str {
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+}
+
+/// Writes about so many bytes of a string whose inner bytes are given: as the text, or the JSON, that
+/// it is.
+fn write_string(out: &mut String, raw: &str, room: usize, depth: usize, notes: &mut Notes<'_>) {
+    let note = if notes.is_unused() { 2 } else { STRING_NOTE };
+    let text = string::read(raw);
+    let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).count();
+    let share = text.len() as f64 / (text.len() + escaped).max(1) as f64;
+    let bytes = (room.saturating_sub(note) as f64 * share) as usize;
+    let inner = match depth < DEEPEST_STRING && text.starts_with(['{', '[']) {
+        true => Json::parse(&text),
+        false => None,
+    };
+    let short = match inner {
+        _ if bytes == 0 && !notes.is_unused() => "…".to_owned(),
+        Some(inner) => write(&inner, bytes, depth + 1, notes),
+        None => lines::write(&Telling::new(&text, bytes), bytes, notes),
+    };
+    string::write(out, &short);
 }

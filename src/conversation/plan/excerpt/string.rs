@@ -1,33 +1,9 @@
-//! Strings of JSON: read, cut as the texts that they are, and written again.
+//! Strings of JSON: read, and written again.
 
-use super::mark::Notes;
-use super::scan::Json;
-use super::telling::Telling;
-use super::{json, lines};
-
-/// Strings in strings that are JSON again.
-const DEEPEST: usize = 3;
-/// About as long as a note that is not the first, with quotes.
-const NOTE: usize = 40;
-
-/// Writes about so many bytes of a string whose inner bytes are given.
-pub(super) fn write(out: &mut String, raw: &str, room: usize, depth: usize, notes: &mut Notes<'_>) {
-    let note = if notes.is_unused() { 2 } else { NOTE };
-    let text = read(raw);
-    let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).count();
-    let share = text.len() as f64 / (text.len() + escaped).max(1) as f64;
-    let bytes = (room.saturating_sub(note) as f64 * share) as usize;
-    let inner = match depth < DEEPEST && text.starts_with(['{', '[']) {
-        true => Json::parse(&text),
-        false => None,
-    };
-    let short = match inner {
-        _ if bytes == 0 && !notes.is_unused() => "…".to_owned(),
-        Some(inner) => json::write(&inner, bytes, depth + 1, notes),
-        None => lines::write(&Telling::new(&text, bytes), bytes, notes),
-    };
+/// Writes a text as a JSON string.
+pub(super) fn write(out: &mut String, text: &str) {
     out.push('"');
-    for c in short.chars() {
+    for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -42,7 +18,7 @@ pub(super) fn write(out: &mut String, raw: &str, room: usize, depth: usize, note
 }
 
 /// The text of a valid string. Halves of characters become replacement characters.
-fn read(raw: &str) -> String {
+pub(super) fn read(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut units = Vec::new();
     let mut rest = raw;
