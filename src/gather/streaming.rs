@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use tokio::time::Instant;
 
 use super::candidates::{Candidates, PinRoom, SourceFacts, origin};
@@ -15,6 +16,7 @@ use super::time_slice::{Pace, TimeSlice};
 use super::watchers::{Watchers, tell};
 use crate::diagnostics::{PipelineStage, TraceCollector as _};
 use crate::model::{ContextBudget, ContextItem, Placed};
+use crate::order;
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
 use crate::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice};
@@ -325,12 +327,20 @@ impl Streaming {
         let own = if lists.is_empty() { Vec::new() } else { lists.remove(0) };
         let candidates = Candidates::merge(own, lists);
         let counts = DroppedCounts::before(&candidates.items, self.pipeline.deduplication());
+        let wants_report = watchers.want_report();
+        let numbered = candidates.items.iter().enumerate().filter(|_| wants_report);
+        let arrival: HashMap<usize, usize> =
+            numbered.map(|(number, item)| (item.address(), number)).collect();
         let sample = self.dropped.limit();
         let mut chosen = candidates.select(&self.pipeline, &self.budget, &self.facts, watchers)?;
         let scored = chosen.placed.iter().filter(|placed| !placed.item.pinned()).count();
         let dropped = counts.after(scored);
         chosen.stream = Some(StreamReport { arrived: chosen.candidates, dropped });
         chosen.report.events.retain(|event| event.stage == PipelineStage::Place);
+        // Of equal scores the first to arrive comes first.
+        chosen.report.excluded.sort_by_key(|out| {
+            (order::descending(out.score), arrival.get(&out.item.address()).copied())
+        });
         chosen.report.excluded.truncate(sample);
         Ok(chosen)
     }

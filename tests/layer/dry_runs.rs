@@ -169,14 +169,11 @@ fn policies() -> impl proptest::strategy::Strategy<Value = Policy> {
         Policy::chat(),
         Policy::rag(),
         Policy::tool_use(),
-        Policy::code_review(),
         Policy::document_qa(),
-        Policy::long_running(),
-        Policy::debugging(),
         Policy::chat().without_plan(),
         Policy::chat().without_relevance(),
         Policy::tool_use().without_plan().without_relevance(),
-        Policy::debugging().with_plan(by_policy),
+        Policy::tool_use().with_plan(by_policy),
         Policy::rag().with_plan(compared),
     ])
 }
