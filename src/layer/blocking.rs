@@ -42,12 +42,24 @@ pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
     let pool = if steps >= threshold { Handle::try_current().ok() } else { None };
-    let Some(pool) = pool else { return caught(work).map_err(NotRun::Panicked) };
+    match pool {
+        None => caught(work).map_err(NotRun::Panicked),
+        // Boxed, since most calls never get here and would carry its state around.
+        Some(pool) => Box::pin(on_pool(pool, steps, need, work)).await,
+    }
+}
+
+async fn on_pool<T: Send + 'static>(
+    pool: Handle,
+    steps: u64,
+    need: Need,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NotRun> {
     let span = Span::current();
     let slot = Arc::new(Mutex::new(Some(work)));
-    let on_pool = Arc::clone(&slot);
+    let shared = Arc::clone(&slot);
     let mut task = AbortOnDrop(pool.spawn_blocking(move || {
-        let work = take(&on_pool)?;
+        let work = take(&shared)?;
         Some(span.in_scope(work))
     }));
     let timer = Instant::now().checked_add(START_WITHIN).and_then(new_timer);
