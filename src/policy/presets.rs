@@ -166,8 +166,10 @@ impl Policy {
     /// results, and what is quoted anew for each question breaks the prefix that a prompt cache knows.
     /// On the recorded coding agent the input costs .62, .46 and .92 of newest-first trimming in windows
     /// of 8,000, 12,000 and 32,000 tokens, and with the plan of `chat` .65, .48 and 1.14; as many values
-    /// of the next call are in view (`cargo bench --bench turns`, ways `tool_use` and `plan`). Service
-    /// desks and office assistants do lose such values with 5 %: use `chat` for them.
+    /// of the next call are in view (`cargo bench --bench turns`, ways `tool_use` and `plan`). The
+    /// price is recall: of the evidence for questions about the past, .50 is in view instead of .63 (the
+    /// coding agent of `benches/evidence/data`, 4,000 tokens). Service desks and office assistants also
+    /// lose values of their next call with 5 %: use `chat` for them.
     ///
     /// Plain items:
     ///
