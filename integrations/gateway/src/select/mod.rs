@@ -116,7 +116,7 @@ impl Selector {
             return read(endpoint, &bytes, depth, messages);
         }
         let read = tokio::task::spawn_blocking(move || read(endpoint, &bytes, depth, messages));
-        read.await.unwrap_or_else(|_| Ok(Err("the body could not be read")))
+        read.await.unwrap_or(Ok(Err("the body could not be read")))
     }
 
     async fn fit(&self, body: CallerBody, bytes: Bytes) -> Result<Selected, Refusal> {
