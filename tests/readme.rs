@@ -16,17 +16,18 @@ fn first_block(language: &str) -> &'static str {
     rest.split_once("```\n").expect("an open block").0
 }
 
-#[test]
-fn the_first_example_builds_as_it_is_displayed() {
-    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme");
+/// Builds a program outside the workspace, with these dependencies and the project's own packages.
+fn build(name: &str, dependencies: &str, program: &str) {
+    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(package.join("src")).unwrap();
+    let json = Path::new(ROOT).join("integrations/json");
     let manifest = format!(
-        "[package]\nname = \"first-example\"\nedition = \"2024\"\n\n{}\n\
-         [patch.crates-io]\ntower-cupel = {{ path = {ROOT:?} }}\n\n[workspace]\n",
-        first_block("toml")
+        "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n{dependencies}\n\
+         [patch.crates-io]\ntower-cupel = {{ path = {ROOT:?} }}\n\
+         tower-cupel-json = {{ path = {json:?} }}\n\n[workspace]\n",
     );
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
-    fs::write(package.join("src/main.rs"), first_block("rust")).unwrap();
+    fs::write(package.join("src/main.rs"), program).unwrap();
     // The versions that are here already: nothing is downloaded.
     fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
 
@@ -36,8 +37,27 @@ fn the_first_example_builds_as_it_is_displayed() {
         .current_dir(&package)
         .output()
         .unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    assert!(!String::from_utf8_lossy(&built.stderr).contains("warning"), "{built:?}");
+    let errors = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{errors}");
+    let warnings = errors.lines().filter(|line| line.starts_with("warning"));
+    // The first example does without the package that the second one needs.
+    let own = warnings.filter(|line| !line.contains("was not used in the crate graph"));
+    assert_eq!(own.count(), 0, "{errors}");
+}
+
+#[test]
+fn the_first_example_builds_as_it_is_displayed() {
+    build("first-example", first_block("toml"), first_block("rust"));
+}
+
+#[test]
+fn the_program_that_trims_a_chat_request_builds_as_it_is_displayed_in_15_lines() {
+    let program = first_block("rs");
+    let lines = program.lines().filter(|line| !line.is_empty()).count();
+    assert!(lines <= 15, "{lines} lines");
+    let dependencies = "[dependencies]\ntower-cupel = \"0.1\"\ntower-cupel-json = \"0.1\"\n\
+        tokio = { version = \"1\", features = [\"macros\", \"rt\"] }\n";
+    build("trim-chat", dependencies, program);
 }
 
 /// The blocks of a language in a README.
