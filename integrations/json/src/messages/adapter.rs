@@ -15,7 +15,7 @@ use super::meter::ClaudeMeter;
 use super::read;
 use crate::adapter::JsonAdapter;
 use crate::models::{ClaudeModels, ClaudeWindow};
-use crate::read::{Endpoint, Object};
+use crate::read::{Endpoint, Object, text_of};
 use crate::request::{Draft, JsonBody};
 use crate::template::ContextTemplate;
 
@@ -209,7 +209,7 @@ impl Texts for BodyTexts<'_> {
     fn result<'a>(&'a self, index: usize, _: &'a Message, number: usize) -> Option<Cow<'a, str>> {
         let json = self.json.get(index)?;
         let place = read::result_texts(json).into_iter().nth(number)?;
-        serde_json::from_str(json.get(place)?).ok().map(Cow::Owned)
+        text_of(json.get(place)?)
     }
 
     fn source<'a>(&'a self, item: &'a ContextItem) -> Cow<'a, str> {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::marks::Stable;
 use crate::models::ClaudeModel;
-use crate::read::{Object, elements};
+use crate::read::{Object, elements, whole_characters};
 use crate::request::{Draft, JsonBody, place};
 
 /// The most marks of a request.
@@ -58,7 +58,7 @@ impl Marks {
         if !json.contains("\"cache_control\"") {
             return;
         }
-        let value: Value = serde_json::from_str(json).unwrap_or_default();
+        let value: Value = serde_json::from_str(&whole_characters(json)).unwrap_or_default();
         let blocks = if is_message { value.get("content") } else { Some(&value) };
         let list =
             |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();

@@ -14,7 +14,7 @@ mod view;
 pub(crate) use content::user_text;
 pub(crate) use entry::Entry;
 pub(crate) use head::Head;
-pub(crate) use object::{Object, elements, string};
+pub(crate) use object::{Object, elements, string, text_of, whole_characters};
 pub use view::MessageView;
 
 use crate::count::Meter;

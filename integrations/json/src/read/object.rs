@@ -66,7 +66,47 @@ impl<'a> Object<'a> {
 
 /// A value, if it is a string.
 pub(crate) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+    text_of(raw.get())
+}
+
+/// Text of a literal, if it is a string. Half of a surrogate pair reads as U+FFFD.
+pub(crate) fn text_of(literal: &str) -> Option<Cow<'_, str>> {
+    let text = serde_json::from_str::<Text<'_>>(literal).ok().map(|text| text.0);
+    text.or_else(|| match whole_characters(literal) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(literal) => serde_json::from_str(&literal).ok().map(Cow::Owned),
+    })
+}
+
+/// JSON in which halves of surrogate pairs are replacement characters. JavaScript's `slice` leaves such
+/// halves behind, and a strict reader refuses the whole text for one.
+pub(crate) fn whole_characters(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\u") {
+        return Cow::Borrowed(json);
+    }
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let mut whole = String::with_capacity(json.len());
+    let (mut rest, mut changed) = (json, false);
+    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
+        whole.push_str(before);
+        let next = escape.get(6..).and_then(unit);
+        let length = match (unit(escape), next) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                changed = true;
+                whole.push_str("\\ufffd");
+                rest = escape.get(6..).unwrap_or_default();
+                continue;
+            }
+            (Some(_), _) => 6,
+            (None, _) => 1 + escape.chars().nth(1).map_or(0, char::len_utf8),
+        };
+        let (kept, after) = escape.split_at_checked(length).unwrap_or((escape, ""));
+        whole.push_str(kept);
+        rest = after;
+    }
+    whole.push_str(rest);
+    if changed { Cow::Owned(whole) } else { Cow::Borrowed(json) }
 }
 
 /// A value's elements, if it is an array.
@@ -127,6 +167,18 @@ mod tests {
         let object = Object::parse(json).unwrap();
         assert!(matches!(object.text("plain"), Some(Cow::Borrowed("as it is"))));
         assert!(matches!(object.text("escaped"), Some(Cow::Owned(text)) if text == "A"));
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_reads_as_a_replacement_character() {
+        let json = r#"{"a":"x\ud83d","b":"\ude00\ud83d\ude00\\ud83d","c":"\ud83d\u0041"}"#;
+        let object = Object::parse(json).unwrap();
+        let texts = ["a", "b", "c"].map(|name| object.text(name).unwrap().into_owned());
+        assert_eq!(texts, ["x\u{fffd}", "\u{fffd}\u{1f600}\\ud83d", "\u{fffd}A"]);
+        assert_eq!(object.raw("a").unwrap().get(), r#""x\ud83d""#);
+        for json in [r#""\u00""#, r#""\"#, "\"\\u\"", "\"é\\", "\\ud83d"] {
+            let _ = text_of(json);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use cupel::gather::BoxError;
 use serde_json::value::RawValue;
 
 use super::place;
-use crate::read::{Endpoint, Object, elements};
+use crate::read::{Endpoint, Object, elements, text_of};
 
 /// What is changed in a message; everything else of it stays byte for byte.
 #[derive(Debug)]
@@ -181,7 +181,7 @@ fn read(endpoint: Endpoint, json: &str) -> Option<(Range<usize>, Content<'_>)> {
 }
 
 fn is_blank(literal: &str) -> bool {
-    !serde_json::from_str::<String>(literal).is_ok_and(|text| !text.trim().is_empty())
+    !text_of(literal).is_some_and(|text| !text.trim().is_empty())
 }
 
 /// How a plan changes one message of OpenAI's APIs.
