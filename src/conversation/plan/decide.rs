@@ -153,15 +153,26 @@ impl Conversation {
         let Some(room) = decision.squeeze.filter(|_| number == decision.cut) else {
             return decision.excerpt;
         };
+        // A result of which nothing is left still takes its placeholder.
+        let least = match self.empty_result.is_empty() {
+            true => 0,
+            false => self.counter.count(self.empty_result).max(0),
+        };
         let size = |limit: i64| {
             let messages = members.iter().filter_map(|index| self.messages.get(*index));
-            messages.map(|message| message.within(limit)).fold(0, i64::saturating_add)
+            messages.map(|message| message.within(limit.max(least))).fold(0, i64::saturating_add)
         };
-        let mut limit = decision.excerpt;
-        while limit > 0 && size(limit) > room {
-            limit /= 2;
+        // The largest that fits: what halving would leave free is worth having.
+        let (mut low, mut high) = (0, decision.excerpt);
+        while low < high {
+            let middle = low + (high - low + 1) / 2;
+            if size(middle) <= room {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
         }
-        limit
+        low
     }
 
     /// Makes excerpts of results that are too long. Returns the tokens of the unit after that.

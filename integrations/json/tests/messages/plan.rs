@@ -228,3 +228,35 @@ fn the_cache_reads_what_the_report_expects() {
     assert!(share > 0.75, "{share} of {total} read, {trimmed} calls");
     assert!(cost < 0.45 * total as f64, "{}", cost / total as f64);
 }
+
+#[test]
+fn parallel_results_share_what_room_there_is_and_placeholders_are_counted() {
+    let calls: Vec<Value> = (0..220)
+        .map(|at| json!({"type": "tool_use", "id": format!("c{at}"), "name": "look", "input": {}}))
+        .collect();
+    let results: Vec<Value> = (0..220)
+        .map(|at| {
+            let text = format!("Shelf {at} holds parcel P-{at}, and it is blue. ").repeat(5);
+            json!({"type": "tool_result", "tool_use_id": format!("c{at}"), "content": text})
+        })
+        .collect();
+    let messages = json!([{"role": "user", "content": "Look at all of them."},
+        {"role": "assistant", "content": calls}, {"role": "user", "content": results}]);
+    for window in [8_000, 10_000, 12_000, 16_000] {
+        let body = json!({"model": format!("test-{window}"), "max_tokens": 100,
+            "messages": messages});
+        let (sent, report) = send(&layer(window, planned()), &body.to_string()).unwrap();
+        let json: Value = serde_json::from_str(sent.json()).unwrap();
+        let adapter = MessagesAdapter::new().models(models(window));
+        let again = JsonBody::parse(Endpoint::Messages, sent.json()).unwrap();
+        let split = adapter.split(again, Strategy::Scored).unwrap();
+        let read = split.candidates.iter().map(ContextItem::tokens).sum::<i64>();
+        let said = report.sent.tokens + report.fixed_tokens;
+        assert_eq!(said, split.fixed_tokens + read, "window {window}");
+        assert!(said <= window, "{said} of {window}");
+        let blocks = json["messages"][2]["content"].as_array().unwrap();
+        let blank = blocks.iter().filter(|block| block["content"] == "[…]").count();
+        let room = window * 9 / 10 - 100;
+        assert!(blank == 0 || said * 3 > room * 2, "{blank} blank, {said} of {room} used");
+    }
+}
