@@ -207,9 +207,10 @@ impl Shared {
         operation: &'static str,
         doing: impl Future<Output = Result<T>>,
     ) -> Result<T> {
+        let may_connect = self.store.may_connect();
         let done = tokio::time::timeout(self.timeout, doing).await;
         let done = done.unwrap_or_else(|_| Err(ArchiveError::timed_out(operation, self.timeout)));
-        done.map_err(|error| self.explained(error))
+        done.map_err(|error| self.explained(error, may_connect))
     }
 
     /// Does something that takes as long as there is to do.
@@ -217,12 +218,17 @@ impl Shared {
         &self,
         doing: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        doing.await.map_err(|error| self.explained(error))
+        let may_connect = self.store.may_connect();
+        doing.await.map_err(|error| self.explained(error, may_connect))
     }
 
-    /// An error in words, and without the password.
-    fn explained(&self, error: ArchiveError) -> ArchiveError {
-        self.store.explained(error).without(self.address.secret())
+    /// An error in words, and without the password. `may_connect`: whether the pool could have made
+    /// another connection when the operation began.
+    fn explained(&self, error: ArchiveError, may_connect: bool) -> ArchiveError {
+        // A full pool whose connection has just been closed is no server that is away.
+        let away = may_connect && self.store.may_connect();
+        let error = if away { error.away() } else { error };
+        error.without(self.address.secret())
     }
 }
 

@@ -82,14 +82,11 @@ impl Store {
         found.map(|row| Ok((row.get(0)?, row.get(1)?))).transpose()
     }
 
-    /// The same error, and whether the server is away where no connection was to be had.
-    pub(crate) fn explained(&self, error: ArchiveError) -> ArchiveError {
+    /// Whether the server would be asked for one more connection.
+    pub(crate) fn may_connect(&self) -> bool {
         match &self.pools {
-            // The server would be asked for one more connection.
-            Backend::Postgres(pool) if pool.size() < pool.options().get_max_connections() => {
-                error.away()
-            }
-            _ => error,
+            Backend::Postgres(pool) => pool.size() < pool.options().get_max_connections(),
+            _ => false,
         }
     }
 

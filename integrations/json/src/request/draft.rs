@@ -181,7 +181,7 @@ fn read(endpoint: Endpoint, json: &str) -> Option<(Range<usize>, Content<'_>)> {
 }
 
 fn is_blank(literal: &str) -> bool {
-    !text_of(literal).is_some_and(|text| !text.trim().is_empty())
+    text_of(literal).is_none_or(|text| text.trim().is_empty())
 }
 
 /// How a plan changes one message of OpenAI's APIs.
