@@ -23,7 +23,7 @@ pub(crate) use search::{Look, Scope};
 use crate::address::Address;
 use crate::archive::Options;
 use crate::digest::name_digest;
-use crate::error::{ArchiveError, Result};
+use crate::error::Result;
 
 /// One of the databases.
 #[derive(Debug)]
