@@ -8,7 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::error::ArchiveError;
 
-/// Where an archive lives.
+/// Location of an archive.
 #[derive(Clone)]
 pub(crate) enum Address {
     Memory,
@@ -51,7 +51,7 @@ impl Address {
         }
     }
 
-    /// What must never be in a message.
+    /// Password of the address. It must never be in an error or a log.
     pub(crate) fn secret(&self) -> Option<&str> {
         match self {
             Self::Postgres { password, .. } => password.as_deref().filter(|it| !it.is_empty()),

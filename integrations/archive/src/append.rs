@@ -1,4 +1,4 @@
-//! What is appended to a conversation, and what the append answers.
+//! An append to a conversation, and its result.
 
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ use crate::{index, names, original};
 pub struct Append {
     pub(crate) messages: Vec<Message>,
     pub(crate) key: Option<String>,
-    /// How many of the messages, from the first, may be in the archive already.
+    /// Number of leading messages that may be in the archive already.
     pub(crate) history: usize,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct Prepared {
     pub(crate) now: i64,
 }
 
-/// What an index and the originals hold of a message.
+/// Words and originals of a message, for the index.
 pub(crate) struct Indexed<'a> {
     /// The words, with spaces between.
     pub(crate) words: String,
@@ -142,7 +142,7 @@ impl Prepared {
         Some((history, i64::try_from(latest).unwrap_or(i64::MAX)))
     }
 
-    /// What an index and the originals hold of one of the messages.
+    /// Computes the words and the originals of one of the messages.
     pub(crate) fn indexed<'a>(&self, message: &'a Message) -> Indexed<'a> {
         let mut originals: Vec<([u8; 16], Option<&str>)> = Vec::new();
         if message.role == Role::Tool {
@@ -165,8 +165,8 @@ pub(crate) struct Key {
 }
 
 impl Prepared {
-    /// Whether a digest is this append's in the form of earlier versions, with tokens in it: those that
-    /// the messages have now, or those of the messages that were appended then.
+    /// Returns true if an earlier version wrote this digest for the same append. Earlier versions hashed
+    /// the token counts too: those of the messages as given now, or as they were appended then.
     pub(crate) fn has_earlier_digest(&self, digest: &[u8], appended: &[i64]) -> bool {
         let now: Vec<i64> = self.messages.iter().map(|message| message.tokens).collect();
         // What was appended are the last messages; the rest was there before.
@@ -182,7 +182,7 @@ impl Prepared {
 pub struct Appended {
     first: i64,
     count: i64,
-    /// Whether an earlier append with the same key did it.
+    /// True if an earlier append with the same key wrote the messages.
     pub repeated: bool,
 }
 
@@ -197,7 +197,7 @@ impl Appended {
         self.first..=self.first.saturating_add(self.count).saturating_sub(1)
     }
 
-    /// How many messages were appended.
+    /// Number of messages that were appended.
     #[must_use]
     pub fn count(&self) -> i64 {
         self.count

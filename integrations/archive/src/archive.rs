@@ -39,7 +39,7 @@ pub struct Archive {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What all handles share.
+/// State that all handles share.
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) language: Language,
@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     pub(crate) failed_recalls: AtomicU64,
 }
 
-/// How an archive is opened; see [`Archive::builder`].
+/// Settings for opening an archive; see [`Archive::builder`].
 #[derive(Clone)]
 #[must_use]
 pub struct ArchiveBuilder {
@@ -59,9 +59,9 @@ pub struct ArchiveBuilder {
 /// The settings of an archive.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// How long to wait for somebody else's lock, and for a connection.
+    /// Longest wait for a lock of somebody else, and for a free connection.
     pub(crate) lock_timeout: Duration,
-    /// How long one call may take.
+    /// Timeout of one call.
     pub(crate) timeout: Duration,
     pub(crate) connections: u32,
     pub(crate) language: Option<Language>,
@@ -116,7 +116,7 @@ impl Archive {
         self.shared.however_long(self.shared.store.scrub()).await
     }
 
-    /// How many [recalls](crate::source::Recall) of this archive's conversations have failed.
+    /// Number of failed [recalls](crate::source::Recall) from this archive.
     #[must_use]
     pub fn failed_recalls(&self) -> u64 {
         self.shared.failed_recalls.load(Ordering::Relaxed)
@@ -130,34 +130,36 @@ impl Archive {
         self.shared.store.close().await;
     }
 
-    /// Closes all connections, and waits for calls that are under way for so long. Whether none is
-    /// left: the rest ends with the process.
+    /// Closes all connections, and waits at most `limit` for calls that are under way. Returns false if
+    /// some are left; they end with the process.
     pub async fn close_within(&self, limit: Duration) -> bool {
         tokio::time::timeout(limit, self.close()).await.is_ok()
     }
 }
 
 impl ArchiveBuilder {
-    /// How long to wait for somebody else's lock and for a free connection; 5 seconds unless set.
+    /// Sets the longest wait for a lock of somebody else and for a free connection. The default is
+    /// 5 seconds.
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.options.lock_timeout = timeout;
         self
     }
 
-    /// How long a call may take; 30 seconds unless set. Erasing may take as long as it needs.
+    /// Sets the timeout of a call. The default is 30 seconds. Erasing has no timeout.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = timeout;
         self
     }
 
-    /// How many connections to keep; 8 unless set. SQLite writes with one and reads with the others.
+    /// Sets the number of connections. The default is 8. SQLite writes with one and reads with the
+    /// others.
     pub fn connections(mut self, connections: u32) -> Self {
         self.options.connections = connections.max(1);
         self
     }
 
-    /// The language whose endings do not matter in a search. The first one that is set stays with
-    /// the archive; English unless it is set.
+    /// Sets the language whose word endings a search ignores. The default is English. The language of
+    /// the first opening stays with the archive.
     pub fn language(mut self, language: Language) -> Self {
         self.options.language = Some(language);
         self
@@ -201,7 +203,7 @@ impl Shared {
         off_executor("append", bytes, move || append.prepare(language)).await
     }
 
-    /// Does something with the database within the time that a call may take.
+    /// Runs a database operation under the timeout of a call.
     pub(crate) async fn within<T>(
         &self,
         operation: &'static str,
@@ -213,7 +215,7 @@ impl Shared {
         done.map_err(|error| self.explained(error, may_connect))
     }
 
-    /// Does something that takes as long as there is to do.
+    /// Runs a database operation without a timeout.
     pub(crate) async fn however_long<T>(
         &self,
         doing: impl Future<Output = Result<T>>,
@@ -222,8 +224,8 @@ impl Shared {
         doing.await.map_err(|error| self.explained(error, may_connect))
     }
 
-    /// An error in words, and without the password. `may_connect`: whether the pool could have made
-    /// another connection when the operation began.
+    /// Explains an error and removes the password from it. `may_connect` says if the pool could have
+    /// opened another connection when the operation began.
     fn explained(&self, error: ArchiveError, may_connect: bool) -> ArchiveError {
         // A full pool whose connection has just been closed is no server that is away.
         let away = may_connect && self.store.may_connect();
@@ -232,7 +234,7 @@ impl Shared {
     }
 }
 
-/// Does some work, and if so many bytes would hold the executor for long, elsewhere.
+/// Runs work inline, or on the blocking pool if it has many bytes to go through.
 pub(crate) async fn off_executor<T: Send + 'static>(
     operation: &'static str,
     bytes: usize,

@@ -8,7 +8,7 @@ use crate::message::{Message, role_number};
 /// The hash of a message in the database: who spoke and what, nothing else.
 pub(crate) type MessageDigest = [u8; 16];
 
-/// Who spoke and what: the same for a message however an API wrote it.
+/// Hashes the role and the text of a message. The form in which an API wrote it does not matter.
 pub(crate) fn message_digest(role: Role, content: &str) -> MessageDigest {
     let mut hash = Sha256::new();
     hash.update(role_number(role).to_le_bytes());
@@ -16,9 +16,9 @@ pub(crate) fn message_digest(role: Role, content: &str) -> MessageDigest {
     hash.finalize().first_chunk().copied().unwrap_or_default()
 }
 
-/// Everything that the caller gave, for telling whether a key comes with the same append again. Tokens
-/// are no part of it: they are an estimate, which the next version may count otherwise. Earlier versions
-/// had them in it; with `tokens`, one for each message, the digest is theirs.
+/// Hashes everything that the caller gave, to tell a retry from another append with the same key. Token
+/// counts are not hashed: they are estimates, and the next version may count differently. Earlier versions
+/// did hash them; with `tokens`, one for each message, this computes their digest.
 pub(crate) fn append_digest(messages: &[Message], tokens: Option<&[i64]>) -> [u8; 32] {
     let mut hash = Sha256::new();
     // Every part with its length, so that no two lists of messages look alike.
@@ -50,7 +50,8 @@ pub(crate) fn append_digest(messages: &[Message], tokens: Option<&[i64]>) -> [u8
     hash.finalize().into()
 }
 
-/// What is left of a conversation that was forgotten: enough to go on counting, and no name.
+/// Hashes the name of a conversation. It is kept when the conversation is forgotten, so that its
+/// message numbers are not used again.
 pub(crate) fn name_digest(namespace: &str, conversation: &str) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update((namespace.len() as u64).to_le_bytes());

@@ -1,12 +1,12 @@
-//! What erasing answers.
+//! The result of erasing.
 
-/// What was erased.
+/// Result of erasing messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Erased {
-    /// How many messages.
+    /// Number of erased messages.
     pub messages: u64,
-    /// Whether the database's log, too, is free of them.
+    /// True if the messages are gone from the database's log, too.
     ///
     /// SQLite's log is emptied unless another process reads from it all the time; the next erasing,
     /// or the last process that closes the file, does it then. PostgreSQL's log belongs to its

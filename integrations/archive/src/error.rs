@@ -1,4 +1,4 @@
-//! What can go wrong with an archive.
+//! Errors of an archive.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum ArchiveError {
     Address {
         /// The address, without its password.
         address: String,
-        /// What is wrong with it.
+        /// Problem with the address.
         problem: String,
     },
     /// The tables were made by a newer version of this crate.
@@ -32,9 +32,9 @@ pub enum ArchiveError {
     /// An argument that no database could take.
     #[error("{field}: {problem}")]
     Argument {
-        /// Which argument.
+        /// Name of the argument.
         field: &'static str,
-        /// What was given and what would be valid.
+        /// Given value, and the values that are valid.
         problem: String,
     },
     /// A key came again with other messages.
@@ -46,16 +46,16 @@ pub enum ArchiveError {
     /// The database could not do it.
     #[error("archive: {operation}: {problem}{}", advice(*.kind))]
     Database {
-        /// What was tried.
+        /// Operation that failed.
         operation: &'static str,
-        /// What kind of failure it was.
+        /// Kind of failure.
         kind: Failure,
-        /// What the database says.
+        /// Message of the database.
         problem: String,
     },
 }
 
-/// How a database failed, as far as a caller would act on it.
+/// Kinds of database failures that a caller may handle differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
@@ -67,13 +67,13 @@ pub enum Failure {
     Connection,
     /// It took longer than the archive may take.
     TimedOut,
-    /// What is stored is not what this crate wrote.
+    /// The stored data was not written by this crate.
     Corrupt,
     /// Anything else.
     Other,
 }
 
-/// What is said where a call waited for a connection in vain.
+/// Message for a call that got no connection from the pool.
 const NO_CONNECTION: &str = "no connection became free in time";
 
 fn advice(kind: Failure) -> &'static str {
@@ -86,14 +86,15 @@ fn advice(kind: Failure) -> &'static str {
 }
 
 impl ArchiveError {
-    /// Whether the same call may work later: the database was busy, full, away or slow.
+    /// Returns true if a retry may succeed: the database was busy, full, unreachable or slow.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         use Failure::{Busy, Connection, Full, TimedOut};
         matches!(self, Self::Database { kind: Busy | Full | Connection | TimedOut, .. })
     }
 
-    /// Whether what failed may have happened all the same: its answer did not come.
+    /// Returns true if the operation may have succeeded although it is reported as failed: the answer was
+    /// lost.
     pub(crate) fn is_in_doubt(&self) -> bool {
         use Failure::{Connection, TimedOut};
         matches!(self, Self::Database { kind: Connection | TimedOut, .. })

@@ -1,6 +1,6 @@
-//! Conversations in a database the user already runs.
+//! Stores conversations in a database that the user already runs.
 //!
-//! What leaves a model's window should be findable again, after a restart and from another machine.
+//! Messages that no longer fit a model's window can be found again, after a restart and from another machine.
 //! An [`Archive`] keeps conversations in SQLite, embedded in the process, or in PostgreSQL when
 //! several machines share it.
 //!
@@ -57,7 +57,7 @@ pub use namespace::Namespace;
 pub use page::Page;
 pub use search::{Found, Search};
 
-/// Who speaks, and what is asked, as the core says it.
+/// Types of the core that appear in this crate's API.
 pub use cupel::conversation::Role;
 pub use cupel::relevance::{Language, Question};
 

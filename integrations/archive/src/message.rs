@@ -22,15 +22,16 @@ use cupel::tokens::{TokenCounter as _, counter_for_model};
 #[non_exhaustive]
 #[must_use]
 pub struct Message {
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Role,
-    /// What it is; [`ContextKind::message`] unless set, and tool output for a tool's message.
+    /// Kind of content. The default is tool output for a tool's message, and
+    /// [`ContextKind::message`] otherwise.
     pub kind: ContextKind,
     /// The text.
     pub content: String,
     /// The tokens of all of it; an estimate by the text unless set.
     pub tokens: i64,
-    /// When it was written, to the microsecond; the time of the append unless set.
+    /// Time of writing, to the microsecond. The default is the time of the append.
     pub time: Option<DateTime<Utc>>,
     /// Key-value data of the caller.
     pub metadata: BTreeMap<String, String>,

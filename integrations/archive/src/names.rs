@@ -1,4 +1,4 @@
-//! What a namespace, a conversation and a key may be called.
+//! Checks the names of namespaces, conversations and keys.
 
 use crate::error::ArchiveError;
 

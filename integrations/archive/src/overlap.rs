@@ -1,12 +1,12 @@
-//! Which part of a history the archive has already.
+//! Finds the part of a history that the archive already has.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::digest::MessageDigest;
 
-/// How many messages of `history`, from its first, are in the archive, of which `stored` are the
-/// latest.
+/// Counts the leading messages of `history` that are in the archive already. `stored` are the archive's
+/// latest messages.
 pub(crate) fn known(stored: &[MessageDigest], history: &[MessageDigest]) -> usize {
     // The usual case: what the archive has last was sent back, and what follows it is new. The
     // client may have dropped or summarised what stood before it. Where the last message stands

@@ -1,4 +1,4 @@
-//! Which part of a conversation is read.
+//! A page: the part of a conversation to read.
 
 /// A part of a conversation: some messages before or after a number.
 ///
@@ -18,7 +18,7 @@ pub struct Page {
     pub(crate) limit: u32,
 }
 
-/// Where a page begins, and in which direction it goes.
+/// Start of a page, and its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
     After(i64),

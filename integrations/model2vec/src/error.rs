@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// What is wrong with the files of a model.
+/// Error while loading the files of a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -15,7 +15,7 @@ pub enum LoadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file does not hold what it should.
@@ -25,7 +25,7 @@ pub enum LoadError {
         path: PathBuf,
         /// The part of it.
         field: String,
-        /// What is wrong, and what would be valid.
+        /// Problem, and the values that are valid.
         problem: String,
     },
 }

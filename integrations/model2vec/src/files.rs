@@ -59,7 +59,7 @@ impl File {
         serde_json::from_slice(&self.bytes).map_err(|error| self.invalid("JSON", error.to_string()))
     }
 
-    /// Whether vectors are brought to length 1, from `config.json`.
+    /// Reads from `config.json` if vectors are normalized to length 1.
     fn normalize(&self) -> Result<bool, LoadError> {
         let config: Value = self.json()?;
         let Value::Object(config) = &config else {
@@ -74,7 +74,7 @@ impl File {
         }
     }
 
-    /// How many tokens there are, counting to the highest number, from `tokenizer.json`.
+    /// Reads the number of tokens from `tokenizer.json`: the highest id plus 1.
     fn tokens(&self) -> Result<usize, LoadError> {
         let Tokenizer { added_tokens, model } = self.json()?;
         let highest = match &model.vocab {
@@ -163,7 +163,7 @@ impl File {
         })
     }
 
-    /// What the head of the file says is in it.
+    /// Reads the list of tensors from the head of the file.
     fn tensors(&self) -> Result<HashMap<String, Tensor>, LoadError> {
         let head = self.head().ok_or_else(|| {
             let problem = "is cut off or no safetensors at all: expected the length of a JSON head, \

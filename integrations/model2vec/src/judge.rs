@@ -26,7 +26,7 @@ pub struct Model2Vec {
     vectors: Arc<Vectors>,
 }
 
-/// What embedding takes, in nanoseconds a byte, and comparing a piece: measured with WordPiece and 256
+/// Cost of embedding, in nanoseconds per byte, and of comparing one piece. Measured with WordPiece and 256
 /// dimensions. Other tokenizers take up to ten times as long.
 const STEPS_PER_BYTE: usize = 300;
 const STEPS_PER_PIECE: usize = 2_000;
@@ -49,13 +49,13 @@ impl Model2Vec {
         self
     }
 
-    /// How many numbers a vector has.
+    /// Length of a vector.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.model.dim()
     }
 
-    /// How close a text is to a question, from 0 to 1.
+    /// Similarity of a text to a question, from 0 to 1.
     #[must_use]
     pub fn closeness(&self, question: &str, text: &str) -> f64 {
         self.closest(&self.asked(question), text)
@@ -88,7 +88,7 @@ impl Model2Vec {
         vectors
     }
 
-    /// What the model makes of a piece. It panics where its tokenizer fails; such a text has no hint.
+    /// Embeds a piece. If the model's tokenizer panics, the vector is NaN and the text gets no hint.
     fn embed(&self, piece: &str) -> Vec<f32> {
         let embedded = catch_unwind(AssertUnwindSafe(|| self.model.encode_single(piece)));
         embedded.unwrap_or_else(|_| vec![f32::NAN; self.model.dim()])

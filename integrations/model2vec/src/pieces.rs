@@ -4,7 +4,7 @@
 /// question as its best piece. About a hundred words.
 pub(crate) const MOST_BYTES: usize = 600;
 
-/// What is read of a text from either end; what is larger does not fit a window anyway.
+/// Longest part that is read from either end of a text, in bytes. Larger texts do not fit a window anyway.
 pub(crate) const MOST_READ: usize = 128 << 10;
 
 /// The pieces of a text, in their order; at least one.
@@ -32,8 +32,7 @@ fn cut<'a>(mut text: &'a str, pieces: &mut Vec<&'a str>) {
     pieces.push(text);
 }
 
-/// Where to cut, at most at `most`: behind a line, a sentence or a word if there is one in its second
-/// half.
+/// End of the next piece, at most `most`: after a line, a sentence or a word if one ends in the second half.
 fn end_of_piece(text: &str, most: usize) -> usize {
     let most = boundary(text, most);
     let piece = text.get(..most).unwrap_or_default();

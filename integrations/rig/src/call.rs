@@ -61,11 +61,11 @@ impl CompletionCall for Streaming {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AgentCall {
-    /// What the agent asks.
+    /// Request of the agent.
     pub request: CompletionRequest,
-    /// Whether the agent wants the answer piece by piece.
+    /// True if the agent wants a streamed answer.
     pub stream: bool,
-    /// Who watches the call, if the agent's runtime has somebody watch it.
+    /// Observer of the call, if the agent's runtime has one.
     pub observation: Option<AdapterContext>,
 }
 

@@ -5,8 +5,8 @@ use cupel::layer::{ContextError, Error};
 use rig_core::error::{ErrorKind, ErrorReport, ProviderError};
 use tower::timeout::error::Elapsed;
 
-/// What rig is told when a stack fails: the provider's own report where the provider failed, and
-/// otherwise why it was not called.
+/// Report to rig about a failed stack: the provider's own report if the provider failed, and otherwise
+/// the reason why it was not called.
 pub(crate) fn report(error: BoxError) -> ErrorReport {
     let error = match error.downcast::<ProviderError>() {
         Ok(error) => return ErrorReport::from(*error),

@@ -41,14 +41,14 @@ use crate::source::ScoreScale;
 /// Requests under way at once, unless said otherwise.
 const DEFAULT_CONCURRENCY: usize = 4;
 
-/// What is sent of a text: as no token is shorter than a byte, a longer text could have more tokens
-/// than the usual 8,191 that models take, and one such text fails its whole batch.
+/// Longest part of a text that is sent, in bytes. A token has at least one byte, so a longer text could
+/// exceed the usual limit of 8,191 tokens, and one such text fails its whole batch.
 const MOST_BYTES: usize = 8_000;
 
 /// About 50,000 scores.
 const SCORE_BYTES: u64 = 4 << 20;
 
-/// What a model says of texts: numbers by text.
+/// Answers of a model: numbers by text.
 type Known<'a> = HashMap<&'a str, Arc<[f32]>>;
 
 /// A judge over one of rig's models: an [`EmbeddingJudge`] or a [`RerankJudge`].
@@ -157,8 +157,8 @@ impl<O: Operation> ModelJudge<O> {
         self
     }
 
-    /// What the model says of these texts, each once and blank ones aside: from memory, or asked in
-    /// batches, some at once.
+    /// Answers for these texts, each once, without blank ones. They come from memory, or from the model in
+    /// concurrent batches.
     async fn ask<'a>(
         &self,
         question: &str,
@@ -185,7 +185,7 @@ impl<O: Operation> ModelJudge<O> {
         Ok(known)
     }
 
-    /// What the model says of a few texts. It is remembered even when nobody waits for the others.
+    /// Asks the model about one batch. The answers are remembered even if the other batches are cancelled.
     async fn ask_batch<'a>(
         &self,
         question: &str,
@@ -208,14 +208,14 @@ impl<O: Operation> ModelJudge<O> {
     }
 }
 
-/// How a kind of model is asked about texts.
+/// A kind of model that a judge can ask about texts.
 trait Asked: Operation {
     fn request(question: &str, texts: &[String]) -> Self::Request;
 
-    /// What it says of each text; fewer numbers where it says nothing of some.
+    /// Numbers for each text. The list is shorter if the model left some out.
     fn numbers(answer: Self::Response, texts: usize) -> Vec<Arc<[f32]>>;
 
-    /// What the numbers of a text are remembered by.
+    /// Cache key of a text's numbers.
     fn key<'a>(question: &str, text: &'a str) -> Cow<'a, str>;
 }
 

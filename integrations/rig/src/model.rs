@@ -126,7 +126,7 @@ async fn begun(
     Ok(CompletionStream::relay(model.name(), events.boxed()))
 }
 
-/// What a model answers to an [`AgentCall`].
+/// Answer of a model to an [`AgentCall`].
 ///
 /// A stack may answer a streamed call with a whole response, from a cache for instance; the agent
 /// then sees it as a stream of one piece.

@@ -1,4 +1,4 @@
-//! Which model a request goes to, and what rig's catalog says of it.
+//! The model of a request, and its entry in rig's catalog.
 
 use std::fmt;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl CatalogModels {
         }
     }
 
-    /// What tools cost the request's model, if it is one of OpenAI's: others take them as JSON.
+    /// Token prices of tools, if the request's model is one of OpenAI's. Other models take tools as JSON.
     pub(crate) fn tool_prices(&self, request: &CompletionRequest) -> Option<ToolPrices> {
         Encoding::for_model(self.name(Some(request))).ok().map(ToolPrices::of)
     }
@@ -129,8 +129,8 @@ impl CatalogModels {
         request.and_then(|request| request.model.as_deref()).unwrap_or(&self.model.model)
     }
 
-    /// Whether a conversation has to begin with the user's message. OpenAI's APIs take any; of others
-    /// it is not known.
+    /// Returns true if a conversation has to begin with a user message. OpenAI's APIs take any first
+    /// message; for others this is not known, so it is true.
     pub(crate) fn user_first(&self, request: &CompletionRequest) -> bool {
         let model = self.name(Some(request));
         let vendor = ProviderId::catalog(&self.model.vendor);

@@ -54,7 +54,7 @@ pub(crate) fn digest(text: &str) -> [u8; 16] {
     hash(text).to_be_bytes()
 }
 
-/// What a database looks for; none for what is no key.
+/// Parses a key into the digest that the database stores. Returns `None` for invalid keys.
 pub(crate) fn digest_of_key(key: &str) -> Option<[u8; 16]> {
     let key = key.trim();
     let is_key = key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -9,11 +9,11 @@ use crate::namespace::Namespace;
 /// The tool's name.
 pub const NAME: &str = "read_original";
 
-/// What the model is told about the tool.
+/// Description of the tool for the model.
 pub(super) const DESCRIPTION: &str = "Reads the whole of a text of which only an excerpt is shown. \
     The key is the hash in the mark of the excerpt, after \"the whole is\".";
 
-/// How many characters one answer has, unless the model asks for fewer.
+/// Longest answer, in characters.
 const MOST: usize = 8_000;
 
 /// The tool's parameters as a JSON schema.
@@ -50,7 +50,7 @@ pub fn definition() -> Value {
     })
 }
 
-/// What the model wants to read: a key, and which part of the text.
+/// Arguments of a call: a key, and the part of the text to read.
 #[derive(Debug, Deserialize)]
 pub struct Arguments {
     key: String,

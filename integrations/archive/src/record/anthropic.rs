@@ -1,4 +1,4 @@
-//! What is said in Anthropic's Messages.
+//! Reads the messages of Anthropic's Messages API.
 
 use cupel::conversation::Role;
 use serde_json::Value;
@@ -48,7 +48,7 @@ fn message(value: &Value) -> Option<Message> {
     Some(message)
 }
 
-/// What a block says; none for thoughts.
+/// Text of a block. Returns `None` for thinking blocks.
 fn line(block: &Value) -> Option<String> {
     Some(match kind(block) {
         "thinking" | "redacted_thinking" => return None,

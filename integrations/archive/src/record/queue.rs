@@ -14,12 +14,12 @@ use crate::append::Append;
 use crate::conversation::Conversation;
 use crate::error::Result;
 
-/// How often an append is tried while the database is busy or away.
+/// Number of attempts while the database is busy or unreachable.
 const TRIES: u32 = 5;
-/// How long the first wait between two tries is; each further one is twice as long.
+/// Wait after the first failed attempt. Each further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// Writes messages behind the back of a service. Cheap to clone; all clones share their queues.
+/// Writes messages in the background. Cheap to clone; all clones share their queues.
 ///
 /// Messages of one conversation are written in the order in which their calls ended. When the last
 /// clone is gone, what is queued is still written, as long as the runtime lives.
@@ -41,13 +41,13 @@ enum Job {
 }
 
 impl Recorder {
-    /// How many turns may wait in each queue, unless it is said otherwise.
+    /// Default limit of waiting turns per queue.
     pub const DEFAULT_CAPACITY: usize = 256;
 
-    /// How many bytes may wait in all queues together, unless it is said otherwise: 128 MiB.
+    /// Default limit of waiting bytes over all queues: 128 MiB.
     pub const DEFAULT_MAX_BYTES: usize = 128 << 20;
 
-    /// How many queues there are. A conversation always goes through the same one.
+    /// Number of queues. A conversation always uses the same one.
     const LANES: usize = 4;
 
     /// A recorder with queues of the usual length. Its tasks begin with the first turn.
@@ -75,20 +75,20 @@ impl Recorder {
         Self { shared: Arc::new(Shared { capacity, lanes, hasher, counts }) }
     }
 
-    /// How many messages were written. Those that were archived before are not counted.
+    /// Number of messages written. Messages that the archive already had are not counted.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.shared.counts.written.load(Ordering::Relaxed)
     }
 
-    /// How many turns were dropped: because a queue was full, too many bytes waited, there was no
-    /// runtime, or the database did not take them for longer than it was tried. Each is a warning, too.
+    /// Number of dropped turns. A turn is dropped if its queue is full, too many bytes wait, there is no
+    /// runtime, or the database fails longer than the retries last. Each drop is logged as a warning.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.shared.counts.dropped.load(Ordering::Relaxed)
     }
 
-    /// How many bytes wait to be written, with those of calls that are not answered yet.
+    /// Bytes that wait to be written, including those of calls that are not answered yet.
     #[must_use]
     pub fn waiting_bytes(&self) -> usize {
         self.shared.counts.waiting_bytes.load(Ordering::Relaxed)

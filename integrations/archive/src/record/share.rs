@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// What happened to the turns of a recorder, and what it holds.
+/// Counters of a recorder: written, dropped and waiting turns.
 #[derive(Debug)]
 pub(super) struct Counts {
     pub(super) written: AtomicU64,

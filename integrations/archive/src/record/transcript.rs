@@ -1,4 +1,4 @@
-//! What of a request and its response is archived.
+//! Transcripts: the messages of a request and its response that are archived.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ pub trait Transcript<Req, Res>: Send + Sync {
 pub struct Turn {
     conversation: Conversation,
     messages: Vec<Message>,
-    /// How many of them may be archived already.
+    /// Number of leading messages that may be archived already.
     history: usize,
 }
 
@@ -63,8 +63,8 @@ impl OpenTurn {
         open
     }
 
-    /// Counts the turn's messages and so many bytes of its answer to what the recorder holds; whether
-    /// there is room for them. Without it the turn is not archived.
+    /// Reserves room for the turn's messages and for `answer` bytes of its answer. Returns false if there is
+    /// no room; the turn is then not archived.
     pub(super) fn hold(&mut self, answer: usize) -> bool {
         self.turn.take_if(|(_, share)| !share.resize(self.bytes + answer));
         self.turn.is_some()

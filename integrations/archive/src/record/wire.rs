@@ -1,4 +1,4 @@
-//! What was said, read from the bytes of a request and of its answer.
+//! Reads messages from the bytes of a request and of its answer.
 
 use serde_json::Value;
 

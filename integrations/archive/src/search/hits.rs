@@ -1,4 +1,4 @@
-//! Which messages have which words, as the index says.
+//! Hits of the index: messages and the words they contain.
 
 use super::NEIGHBOURS;
 
@@ -19,9 +19,9 @@ type Words = u64;
 /// The messages that have words of the question.
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
-    /// How many messages were searched.
+    /// Number of messages that were searched.
     pub(crate) searched: usize,
-    /// How many of them have each word.
+    /// Number of messages that contain each word.
     pub(crate) with: Vec<u32>,
     /// A message and a word that it has, word by word.
     found: Vec<(Place, Words)>,

@@ -25,7 +25,7 @@ use crate::store::{Look, Row, Scope, Store};
 pub(crate) const SHORT_MESSAGES: i64 = 500;
 pub(crate) const SHORT_BYTES: i64 = 256 * 1024;
 
-/// How many messages on either side of one that has a word are found with it.
+/// Number of neighbours on either side that are found together with a hit.
 const NEIGHBOURS: usize = 2;
 
 /// A message that was found.
@@ -36,14 +36,14 @@ pub struct Found {
     pub conversation: String,
     /// The message and its number.
     pub stored: Stored,
-    /// How close it is to the question, above 0 and below 1, by itself and by its neighbours.
+    /// Relevance to the question, above 0 and below 1. Neighbours lend to each other.
     pub relevance: f64,
     /// The words of the question that it has, the most telling first. A neighbour of what was found
     /// may have none.
     pub words: Vec<String>,
 }
 
-/// What to search for, and how much of it to read.
+/// A search: its question and its limits.
 ///
 /// ```
 /// use cupel_archive::Search;

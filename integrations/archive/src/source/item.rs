@@ -5,7 +5,7 @@ use cupel::{ContextItem, ContextItemBuilder, ContextSource};
 
 use crate::message::Stored;
 
-/// What items of the archive name as their source.
+/// Source name of the archive's items.
 fn source() -> ContextSource {
     ContextSource::new("Archive").unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What belongs to the question, as a source.
+//! A source of archived messages that belong to the question.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Recall<Req> {
     deadline: Duration,
 }
 
-/// Where it is looked for.
+/// Conversations to search.
 #[derive(Debug, Clone, Copy)]
 enum Scope {
     Conversation,

@@ -10,7 +10,7 @@ use crate::overlap;
 
 const APPEND: &str = "append";
 
-/// How many messages, and about how many bytes, are inserted at once.
+/// Limits of one insert, in messages and (roughly) in bytes.
 const ROWS: usize = 1_000;
 const BYTES: usize = 64 * 1024 * 1024;
 
@@ -101,7 +101,7 @@ impl Store {
         rows.map(Row::tokens).collect()
     }
 
-    /// How many of the messages, from the first, the conversation has already.
+    /// Counts the leading messages that the conversation already has.
     async fn known(
         &self,
         transaction: &mut Transaction,
@@ -123,7 +123,7 @@ pub(super) struct NewRows<'a> {
     pub(super) conversation: i64,
     /// The time of messages that have none.
     now: i64,
-    /// What goes to the database, about.
+    /// Approximate size in bytes.
     bytes: usize,
     pub(super) rows: Vec<NewRow<'a>>,
 }

@@ -82,7 +82,7 @@ impl Store {
         found.map(|row| Ok((row.get(0)?, row.get(1)?))).transpose()
     }
 
-    /// Whether the server would be asked for one more connection.
+    /// Returns true if the pool may open another connection to the server.
     pub(crate) fn may_connect(&self) -> bool {
         match &self.pools {
             Backend::Postgres(pool) => pool.size() < pool.options().get_max_connections(),

@@ -19,7 +19,7 @@ pub(crate) enum Look {
     Long(Scope),
 }
 
-/// What an index is asked about.
+/// Part of the archive that a search covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// One conversation, of so many messages.
@@ -117,7 +117,7 @@ impl Reader<'_> {
         Ok(hits)
     }
 
-    /// How many messages the namespace has, and the id of the conversation that is left out.
+    /// Number of messages in the namespace, and the id of the conversation that is left out.
     async fn size_of_namespace(&mut self, search: &Search) -> Result<(i64, Option<i64>)> {
         const SIZE: &str = "SELECT cast(coalesce(sum(messages), 0) AS bigint),
                                    max(id) FILTER (WHERE name = $2)

@@ -18,18 +18,17 @@ use super::media::MediaTokens;
 /// Counts the parts of one request.
 pub(super) struct Count {
     counter: Arc<dyn TokenCounter>,
-    /// What is sent around messages: in Anthropic's format or in OpenAI's, to which other providers' come
-    /// close.
+    /// Overhead of the format: Anthropic's, or OpenAI's, which is close to those of other providers.
     format: FormatOverhead,
-    /// Of a Claude model.
+    /// Tokenizer of a Claude model.
     claude: Option<ClaudeTokenizer>,
     media: MediaTokens,
-    /// Whether calls and results are sent as such. In a request without tools rig sends them as
-    /// text.
+    /// True if tool calls and results are sent in their native form. Without tools in the request, rig sends
+    /// them as text.
     tools: bool,
-    /// What a message of the system, the user, the model and a tool costs beside its parts.
+    /// Overhead of a message by role: system, user, model, tool.
     messages: [i64; 4],
-    /// Where JSON is written to be counted; kept, since tool calls come by the thousand.
+    /// Buffer for JSON that is counted. It is reused, since there may be thousands of tool calls.
     json: Vec<u8>,
 }
 
@@ -186,13 +185,13 @@ impl Count {
         tokens
     }
 
-    /// What one more part costs in a message. OpenAI's Responses take each as an item of its own; which of
-    /// its APIs it will be is not known here, so it is the most.
+    /// Overhead of one more part in a message. OpenAI's Responses API takes each part as an item of its own.
+    /// The API is not known here, so this is the larger overhead.
     pub(super) fn part(&self, role: Role) -> i64 {
         if self.claude.is_some() { self.format.per_part } else { self.message(role) }
     }
 
-    /// What a message in this role costs beside its parts.
+    /// Overhead of a message in this role, without its parts.
     fn message(&self, role: Role) -> i64 {
         let [system, user, assistant, tool] = self.messages;
         match role {
@@ -203,16 +202,16 @@ impl Count {
         }
     }
 
-    /// What a message in this role costs beside what its parts say; one without any is sent as one with
-    /// an empty text.
+    /// Overhead of a message in this role with these parts. A message without parts is sent with one empty
+    /// text.
     fn frame(&self, role: Role, parts: impl IntoIterator<Item = Role>) -> i64 {
         let message = if self.claude.is_some() { self.message(role) } else { 0 };
         let parts = sum(parts.into_iter().map(|role| self.part(role)));
         message.saturating_add(if parts == 0 { self.part(role) } else { parts })
     }
 
-    /// What only its provider can read, beside the text of it that anybody can: of Claude's thoughts that
-    /// is the same, or a part.
+    /// Tokens of fields that only the provider can read, beyond the readable text. In Claude's thinking
+    /// blocks both hold the same content, or a part of it.
     fn sealed(&self, item: &Value, text: i64) -> i64 {
         let fields = SEALED.iter().filter_map(|field| item.get(*field)?.as_str());
         // Four characters carry three bytes, and a token is about four bytes of text.
@@ -240,7 +239,7 @@ fn unreadable(item: &Value) -> i64 {
     i64::try_from(item.to_string().len().div_ceil(4)).unwrap_or(i64::MAX)
 }
 
-/// Whether a request offers tools, its own or the provider's.
+/// Returns true if a request offers tools, its own or the provider's.
 pub(super) fn has_tools(request: &CompletionRequest) -> bool {
     !request.tools.is_empty() || provider_tools(request).next().is_some()
 }

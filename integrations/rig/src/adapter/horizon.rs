@@ -1,4 +1,4 @@
-//! How far back a history is looked at.
+//! The horizon: the part of a long history that is read.
 
 use std::ops::Range;
 
@@ -48,8 +48,8 @@ impl InSight {
         Self { positions, read }
     }
 
-    /// Whether the request before, this one without its newest messages, had other messages in
-    /// sight: then this one cannot begin as it did.
+    /// Returns true if the previous request (this one without its newest messages) had another horizon. Its
+    /// prefix is then lost.
     pub(super) fn has_moved(
         &self,
         horizon: Horizon,
@@ -71,7 +71,7 @@ impl InSight {
     }
 }
 
-/// How far back a history is looked at.
+/// Limit of the history that is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Horizon {
     /// At least so many tokens of messages,
@@ -157,7 +157,7 @@ fn roundest(least: usize, most: usize) -> usize {
     number
 }
 
-/// Where the user's last words are; they may stand beside results, which need their call.
+/// Range of the user's last words. They may stand beside tool results, which need their call.
 fn words_and_their_call(messages: &[Message]) -> Range<usize> {
     let Some(last) = messages.iter().rposition(has_words) else { return 0..0 };
     let is_call = |message: &Message| matches!(message, Message::Assistant(_));
@@ -173,7 +173,7 @@ fn has_words(message: &Message) -> bool {
     !content.iter().all(is_result)
 }
 
-/// Whether a user begins something new here.
+/// Returns true if the message starts a new exchange.
 fn opens_exchange(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
     !content.is_empty() && !content.iter().any(is_result)

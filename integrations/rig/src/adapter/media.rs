@@ -1,4 +1,4 @@
-//! What media are counted as.
+//! Token counts of media.
 
 use cupel::tokens::ClaudeTokenizer;
 use rig_core::message::{Audio, Document, DocumentSourceKind, Image, ImageDetail, Video};
@@ -51,7 +51,7 @@ impl Default for MediaTokens {
 }
 
 impl MediaTokens {
-    /// What media are counted as where nobody has set it.
+    /// Default token counts of media.
     pub(super) fn of(claude: Option<ClaudeTokenizer>) -> Self {
         let media = Self::default();
         let image = claude.map_or(media.image, ClaudeTokenizer::image_tokens);

@@ -8,7 +8,7 @@ use rig_core::message::{AssistantContent, AssistantMessage, Message, UserContent
 use super::count::Count;
 use super::results::{self, is_result};
 
-/// Who speaks, which calls the message makes and answers, and what it costs.
+/// Reads the role of a message, its tool calls and results, and its tokens.
 #[inline] // what it returns is large
 pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Message {
     match message {
@@ -78,7 +78,7 @@ fn is_signed(part: &AssistantContent) -> bool {
     matches!(part, AssistantContent::Reasoning(reasoning) if reasoning.native.is_some())
 }
 
-/// Whether all calls have their results: others are not sent, and nothing can need them.
+/// Returns true if all calls have results. Calls without results are not sent, and nothing depends on them.
 fn is_answered(turn: &AssistantMessage, after: &[&Message]) -> bool {
     let next = after.iter().find(|message| !matches!(message, Message::System { .. }));
     let results = next.into_iter().flat_map(|message| results::of(message));

@@ -79,13 +79,13 @@ pub(super) fn without_broken(
     Ok(refused)
 }
 
-/// Whether a user's words stand beside results of tools.
+/// Returns true if the message holds both user words and tool results.
 fn is_mixed(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
     content.iter().any(is_result) && !content.iter().all(is_result)
 }
 
-/// Whether the message is one of those that together answer all calls before them, each once.
+/// Returns true if the message belongs to a group that answers all calls before it, each once.
 fn is_answer(messages: &[Message], index: usize) -> bool {
     let has_results = |message: &Message| match message {
         Message::System { .. } => true,

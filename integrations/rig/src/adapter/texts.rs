@@ -100,7 +100,7 @@ fn assistant(part: &AssistantContent, text: &mut Brief<'_>) {
 /// A text that ends with an ellipsis where there is no more room.
 struct Brief<'a> {
     out: &'a mut String,
-    /// How many bytes more.
+    /// Bytes that are left.
     left: usize,
     begun: bool,
     ended: bool,

@@ -50,7 +50,7 @@ type Query = Arc<dyn Fn(&CompletionRequest) -> Option<String> + Send + Sync>;
 type Search<F> = Arc<dyn Fn(String) -> VectorSearchRequest<F> + Send + Sync>;
 type Text = Arc<dyn Fn(&Value) -> String + Send + Sync>;
 
-/// How many documents are asked for unless the source says otherwise.
+/// Default number of documents to ask for.
 const DEFAULT_SAMPLES: u64 = 10;
 
 impl<I: VectorStoreIndex + 'static> IndexSource<I> {

@@ -1,4 +1,4 @@
-//! What rig keeps elsewhere, as sources of candidates: vector indexes, memories, histories.
+//! Sources over rig's stores: vector indexes, memories, histories.
 
 mod history;
 mod index;

@@ -60,8 +60,8 @@ const FIRST: Step = &[
     )",
 ];
 
-/// How large a conversation is says whether a search reads it whole. And the server shall keep no
-/// samples of what is said: its statistics outlive what is erased, and none of our plans needs them.
+/// Adds the size of a conversation: a search reads small conversations whole. Turns off the server's
+/// statistics, because they keep samples of texts after the texts are erased, and no query needs them.
 const SECOND: Step = &[
     "ALTER TABLE cupel_conversations ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0",
     "UPDATE cupel_conversations c SET bytes = (

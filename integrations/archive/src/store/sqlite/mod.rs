@@ -127,8 +127,8 @@ async fn pool(
     }
 }
 
-/// Whether a connection can be used again. When the disk is full SQLite ends a transaction by itself,
-/// and the driver goes on believing in it.
+/// Returns true if a connection can be used again. On a full disk SQLite ends a transaction by itself,
+/// and the driver does not notice it.
 async fn usable(connection: &mut SqliteConnection, writes: bool) -> Result<bool, sqlx::Error> {
     // The usual case, in which nobody has to be asked.
     if !(writes && connection.is_in_transaction()) {

@@ -59,7 +59,7 @@ const FIRST: Step = &[
     ) STRICT, WITHOUT ROWID",
 ];
 
-/// How large a conversation is says whether a search reads it whole.
+/// Adds the size of a conversation: a search reads small conversations whole.
 const SECOND: Step = &[
     "ALTER TABLE cupel_conversations ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
     "UPDATE cupel_conversations SET bytes = (
