@@ -5,20 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cupel::relevance::{Language, Lexical};
+use cupel::relevance::Language;
 
 use crate::address::{Address, redacted};
-use crate::append::{Append, Prepared};
-use crate::error::{ArchiveError, Result};
-use crate::message::Message;
-use crate::names;
-use crate::namespace::Namespace;
-use crate::search::{self, Found, Search};
+use crate::error::ArchiveError;
+use crate::options::Options;
+use crate::shared::Shared;
 use crate::store::Store;
 
 /// Conversations in a database. Cheap to clone; all clones share their connections.
 ///
-/// Nothing can be read or written but through a [`Namespace`], one for each tenant.
+/// Nothing can be read or written but through a [`Namespace`](crate::Namespace), one for each tenant.
 ///
 /// ```
 /// use cupel_archive::{Archive, Message};
@@ -39,32 +36,12 @@ pub struct Archive {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// State that all handles share.
-pub(crate) struct Shared {
-    pub(crate) store: Store,
-    pub(crate) language: Language,
-    address: Address,
-    timeout: Duration,
-    pub(crate) failed_recalls: AtomicU64,
-}
-
 /// Settings for opening an archive; see [`Archive::builder`].
 #[derive(Clone)]
 #[must_use]
 pub struct ArchiveBuilder {
     address: String,
     options: Options,
-}
-
-/// The settings of an archive.
-#[derive(Debug, Clone)]
-pub(crate) struct Options {
-    /// Longest wait for a lock of somebody else, and for a free connection.
-    pub(crate) lock_timeout: Duration,
-    /// Timeout of one call.
-    pub(crate) timeout: Duration,
-    pub(crate) connections: u32,
-    pub(crate) language: Option<Language>,
 }
 
 impl Archive {
@@ -83,24 +60,7 @@ impl Archive {
 
     /// Opens an archive with other settings.
     pub fn builder(address: impl Into<String>) -> ArchiveBuilder {
-        let options = Options {
-            lock_timeout: Duration::from_secs(5),
-            timeout: Duration::from_secs(30),
-            connections: 8,
-            language: None,
-        };
-        ArchiveBuilder { address: address.into(), options }
-    }
-
-    /// The handle to one tenant's conversations. Nothing is looked up or made yet.
-    ///
-    /// # Errors
-    ///
-    /// A name that is empty, longer than 512 bytes or holds a NUL.
-    pub fn namespace(&self, name: impl Into<String>) -> Result<Namespace, ArchiveError> {
-        let name = name.into();
-        names::checked("namespace", &name)?;
-        Ok(Namespace { shared: Arc::clone(&self.shared), name: name.into() })
+        ArchiveBuilder { address: address.into(), options: Options::default() }
     }
 
     /// Writes the tables anew, so that nothing of what was erased is left in their files.
@@ -183,70 +143,6 @@ impl ArchiveBuilder {
     }
 }
 
-impl Shared {
-    /// Searches one conversation of a namespace, or all.
-    pub(crate) async fn search(
-        &self,
-        namespace: &str,
-        conversation: Option<&str>,
-        search: Search,
-    ) -> Result<Vec<Found>> {
-        let judge = Lexical::in_language(self.language);
-        let found = search::search(&self.store, judge, namespace, conversation, search);
-        self.within("search", found).await
-    }
-
-    /// Checks an append.
-    pub(crate) async fn prepare(&self, append: Append) -> Result<Prepared> {
-        let (language, bytes) =
-            (self.language, append.messages.iter().map(Message::held_bytes).sum());
-        off_executor("append", bytes, move || append.prepare(language)).await
-    }
-
-    /// Runs a database operation under the timeout of a call.
-    pub(crate) async fn within<T>(
-        &self,
-        operation: &'static str,
-        doing: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
-        let may_connect = self.store.may_connect();
-        let done = tokio::time::timeout(self.timeout, doing).await;
-        let done = done.unwrap_or_else(|_| Err(ArchiveError::timed_out(operation, self.timeout)));
-        done.map_err(|error| self.explained(error, may_connect))
-    }
-
-    /// Runs a database operation without a timeout.
-    pub(crate) async fn however_long<T>(
-        &self,
-        doing: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
-        let may_connect = self.store.may_connect();
-        doing.await.map_err(|error| self.explained(error, may_connect))
-    }
-
-    /// Explains an error and removes the password from it. `may_connect` says if the pool could have
-    /// opened another connection when the operation began.
-    fn explained(&self, error: ArchiveError, may_connect: bool) -> ArchiveError {
-        // A full pool whose connection has just been closed is no server that is away.
-        let away = may_connect && self.store.may_connect();
-        let error = if away { error.away() } else { error };
-        error.without(self.address.secret())
-    }
-}
-
-/// Runs work inline, or on the blocking pool if it has many bytes to go through.
-pub(crate) async fn off_executor<T: Send + 'static>(
-    operation: &'static str,
-    bytes: usize,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    if bytes < 1 << 18 {
-        return work();
-    }
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(ArchiveError::corrupt(operation, error)))
-}
-
 impl fmt::Debug for Archive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Archive({})", self.shared.address)
@@ -259,11 +155,5 @@ impl fmt::Debug for ArchiveBuilder {
             .field("address", &redacted(&self.address))
             .field("options", &self.options)
             .finish()
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.address)
     }
 }

@@ -6,6 +6,7 @@ use crate::append::{Append, Appended, Prepared};
 use crate::erase::Erased;
 use crate::error::ArchiveError;
 use crate::message::Stored;
+use crate::names;
 use crate::namespace::Namespace;
 use crate::page::Page;
 use crate::search::{Found, Search};
@@ -15,6 +16,19 @@ use crate::search::{Found, Search};
 pub struct Conversation {
     pub(crate) namespace: Namespace,
     pub(crate) name: Arc<str>,
+}
+
+impl Namespace {
+    /// The handle to a conversation, which begins with its first message.
+    ///
+    /// # Errors
+    ///
+    /// A name that is empty, longer than 512 bytes or holds a NUL.
+    pub fn conversation(&self, name: impl Into<String>) -> Result<Conversation, ArchiveError> {
+        let name = name.into();
+        names::checked("conversation", &name)?;
+        Ok(Conversation { namespace: self.clone(), name: name.into() })
+    }
 }
 
 impl Conversation {

@@ -29,6 +29,7 @@
 mod address;
 mod append;
 mod archive;
+mod blocking;
 mod conversation;
 mod digest;
 mod erase;
@@ -37,6 +38,7 @@ mod index;
 mod message;
 mod names;
 mod namespace;
+mod options;
 pub mod original;
 mod overlap;
 mod page;
@@ -44,6 +46,7 @@ pub mod record;
 #[cfg(feature = "rig")]
 mod rig;
 mod search;
+mod shared;
 pub mod source;
 mod store;
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::archive::Shared;
-use crate::conversation::Conversation;
+use crate::archive::Archive;
 use crate::erase::Erased;
 use crate::error::ArchiveError;
 use crate::search::{Found, Search};
+use crate::shared::Shared;
 use crate::{names, original};
 
-/// The handle to one tenant's conversations; see [`Archive::namespace`](crate::Archive::namespace).
+/// The handle to one tenant's conversations; see [`Archive::namespace`].
 ///
 /// Whatever is done with it, and with the conversations it gives, sees this tenant's messages only.
 #[derive(Debug, Clone)]
@@ -20,22 +20,24 @@ pub struct Namespace {
     pub(crate) name: Arc<str>,
 }
 
+impl Archive {
+    /// The handle to one tenant's conversations. Nothing is looked up or made yet.
+    ///
+    /// # Errors
+    ///
+    /// A name that is empty, longer than 512 bytes or holds a NUL.
+    pub fn namespace(&self, name: impl Into<String>) -> Result<Namespace, ArchiveError> {
+        let name = name.into();
+        names::checked("namespace", &name)?;
+        Ok(Namespace { shared: Arc::clone(&self.shared), name: name.into() })
+    }
+}
+
 impl Namespace {
     /// The tenant's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// The handle to a conversation, which begins with its first message.
-    ///
-    /// # Errors
-    ///
-    /// A name that is empty, longer than 512 bytes or holds a NUL.
-    pub fn conversation(&self, name: impl Into<String>) -> Result<Conversation, ArchiveError> {
-        let name = name.into();
-        names::checked("conversation", &name)?;
-        Ok(Conversation { namespace: self.clone(), name: name.into() })
     }
 
     /// The names of the conversations in the order of their bytes: up to `limit` of those that come
@@ -54,7 +56,7 @@ impl Namespace {
     }
 
     /// The messages of all conversations that belong to a question, the best first; see
-    /// [`Conversation::search`].
+    /// [`Conversation::search`](crate::Conversation::search).
     ///
     /// # Errors
     ///

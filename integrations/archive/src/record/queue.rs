@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use super::share::{Counts, Share};
-use super::transcript::{OpenTurn, Turn};
 use crate::append::Append;
 use crate::conversation::Conversation;
 use crate::error::Result;
@@ -122,11 +121,6 @@ impl Recorder {
         let turns = self.shared.counts.waiting_turns.load(Ordering::Relaxed);
         tracing::warn!(target: "cupel", turns, ?limit, "turns are not archived yet");
         turns
-    }
-
-    /// Begins a turn whose answer is handed in later, for whoever is no service.
-    pub fn open(&self, turn: Turn) -> OpenTurn {
-        OpenTurn::new(self.clone(), turn)
     }
 
     /// Queues a turn, or counts that there was no room for it.

@@ -55,6 +55,13 @@ pub struct OpenTurn {
     bytes: usize,
 }
 
+impl Recorder {
+    /// Begins a turn whose answer comes later. For programs that are not a Tower service.
+    pub fn open(&self, turn: Turn) -> OpenTurn {
+        OpenTurn::new(self.clone(), turn)
+    }
+}
+
 impl OpenTurn {
     pub(super) fn new(recorder: Recorder, turn: Turn) -> Self {
         let bytes = turn.messages.iter().map(Message::held_bytes).sum();

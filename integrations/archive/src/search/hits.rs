@@ -1,6 +1,6 @@
 //! Hits of the index: messages and the words they contain.
 
-use super::NEIGHBOURS;
+use super::query::NEIGHBOURS;
 
 /// A message in the database: the conversation's id, and the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,8 @@
 
 use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Verdict};
 
-use super::{Found, Hits, NEIGHBOURS, Place, Search};
+use super::hits::{Hits, Place};
+use super::query::{Found, NEIGHBOURS, Search};
 use crate::error::Result;
 use crate::store::Row;
 

@@ -21,9 +21,9 @@ pub(crate) use backend::Row;
 pub(crate) use search::{Look, Scope};
 
 use crate::address::Address;
-use crate::archive::Options;
 use crate::digest::name_digest;
 use crate::error::Result;
+use crate::options::Options;
 
 /// One of the databases.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ pub(super) use insert::insert;
 pub(super) use statements::DIALECT;
 
 use super::backend::During as _;
-use crate::archive::Options;
 use crate::error::{ArchiveError, Result};
+use crate::options::Options;
 
 /// Connects to a server.
 pub(super) async fn open(connect: &PgConnectOptions, options: &Options) -> Result<PgPool> {

@@ -17,8 +17,8 @@ pub(super) use insert::insert;
 pub(super) use statements::DIALECT;
 
 use super::backend::During as _;
-use crate::archive::Options;
 use crate::error::{ArchiveError, Failure, Result};
+use crate::options::Options;
 
 const OPEN: &str = "open the file";
 
