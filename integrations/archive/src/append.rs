@@ -59,7 +59,7 @@ impl Append {
         self
     }
 
-    pub(crate) fn prepare(self, language: Language) -> Result<Prepared> {
+    pub(crate) fn prepare(self, language: Language) -> Result<CheckedAppend> {
         let Self { messages, key, history } = self;
         if let Some(key) = &key {
             names::checked("key", key)?;
@@ -75,7 +75,14 @@ impl Append {
         let key = key.map(|name| Key { name, digest: append_digest(&messages, None) });
         let now = Utc::now().timestamp_micros();
         let digests = messages.iter().map(|it| message_digest(it.role, &it.content)).collect();
-        Ok(Prepared { history: history.min(messages.len()), messages, digests, key, language, now })
+        Ok(CheckedAppend {
+            history: history.min(messages.len()),
+            messages,
+            digests,
+            key,
+            language,
+            now,
+        })
     }
 }
 
@@ -113,7 +120,7 @@ impl From<Message> for Append {
 
 /// An append whose arguments are checked.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct CheckedAppend {
     pub(crate) messages: Vec<Message>,
     pub(crate) digests: Vec<MessageDigest>,
     pub(crate) key: Option<Key>,
@@ -124,7 +131,7 @@ pub(crate) struct Prepared {
 }
 
 /// Words and originals of a message, for the index.
-pub(crate) struct Indexed<'a> {
+pub(crate) struct IndexEntry<'a> {
     /// The words, with spaces between.
     pub(crate) words: String,
     /// The digests of texts that can be asked for, each with its text where that is not all of the
@@ -132,7 +139,7 @@ pub(crate) struct Indexed<'a> {
     pub(crate) originals: Vec<([u8; 16], Option<&'a str>)>,
 }
 
-impl Prepared {
+impl CheckedAppend {
     /// The part that the archive may have already, if there is one, and how many of the archive's
     /// latest messages have to be looked at.
     pub(crate) fn history(&self) -> Option<(&[MessageDigest], i64)> {
@@ -143,7 +150,7 @@ impl Prepared {
     }
 
     /// Computes the words and the originals of one of the messages.
-    pub(crate) fn indexed<'a>(&self, message: &'a Message) -> Indexed<'a> {
+    pub(crate) fn indexed<'a>(&self, message: &'a Message) -> IndexEntry<'a> {
         let mut originals: Vec<([u8; 16], Option<&str>)> = Vec::new();
         if message.role == Role::Tool {
             originals.push((original::digest(&message.content), None));
@@ -154,7 +161,7 @@ impl Prepared {
                 originals.push((digest, (*text != message.content).then_some(text.as_str())));
             }
         }
-        Indexed { words: index::words_of(&message.content, self.language), originals }
+        IndexEntry { words: index::words_of(&message.content, self.language), originals }
     }
 }
 
@@ -164,7 +171,7 @@ pub(crate) struct Key {
     pub(crate) digest: [u8; 32],
 }
 
-impl Prepared {
+impl CheckedAppend {
     /// Returns true if an earlier version wrote this digest for the same append. Earlier versions hashed
     /// the token counts too: those of the messages as given now, or as they were appended then.
     pub(crate) fn has_earlier_digest(&self, digest: &[u8], appended: &[i64]) -> bool {
@@ -179,14 +186,14 @@ impl Prepared {
 /// The answer of an append: from now on the messages are in the archive, whatever happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Appended {
+pub struct AppendOutcome {
     first: i64,
     count: i64,
     /// True if an earlier append with the same key wrote the messages.
     pub repeated: bool,
 }
 
-impl Appended {
+impl AppendOutcome {
     pub(crate) fn new(first: i64, count: i64, repeated: bool) -> Self {
         Self { first, count, repeated }
     }

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::append::{Append, Appended, Prepared};
-use crate::erase::Erased;
+use crate::append::{Append, AppendOutcome, CheckedAppend};
+use crate::erase::EraseOutcome;
 use crate::error::ArchiveError;
-use crate::message::Stored;
+use crate::message::StoredMessage;
 use crate::names;
 use crate::namespace::Namespace;
 use crate::page::Page;
-use crate::search::{Found, Search};
+use crate::search::{Search, SearchHit};
 
 /// The handle to one conversation; see [`Namespace::conversation`].
 #[derive(Debug, Clone)]
-pub struct Conversation {
+pub struct ConversationHandle {
     pub(crate) namespace: Namespace,
     pub(crate) name: Arc<str>,
 }
@@ -24,14 +24,17 @@ impl Namespace {
     /// # Errors
     ///
     /// A name that is empty, longer than 512 bytes or holds a NUL.
-    pub fn conversation(&self, name: impl Into<String>) -> Result<Conversation, ArchiveError> {
+    pub fn conversation(
+        &self,
+        name: impl Into<String>,
+    ) -> Result<ConversationHandle, ArchiveError> {
         let name = name.into();
         names::checked("conversation", &name)?;
-        Ok(Conversation { namespace: self.clone(), name: name.into() })
+        Ok(ConversationHandle { namespace: self.clone(), name: name.into() })
     }
 }
 
-impl Conversation {
+impl ConversationHandle {
     /// The conversation's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -52,15 +55,15 @@ impl Conversation {
     /// # Errors
     ///
     /// [`ArchiveError::KeyReused`], a text that is too long, or whatever the database says.
-    pub async fn append(&self, append: impl Into<Append>) -> Result<Appended, ArchiveError> {
+    pub async fn append(&self, append: impl Into<Append>) -> Result<AppendOutcome, ArchiveError> {
         let prepared = self.namespace.shared.prepare(append.into()).await?;
         self.append_prepared(&prepared).await
     }
 
     pub(crate) async fn append_prepared(
         &self,
-        append: &Prepared,
-    ) -> Result<Appended, ArchiveError> {
+        append: &CheckedAppend,
+    ) -> Result<AppendOutcome, ArchiveError> {
         let shared = &self.namespace.shared;
         let append = shared.store.append(&self.namespace.name, &self.name, append);
         shared.within("append", append).await
@@ -71,7 +74,7 @@ impl Conversation {
     /// # Errors
     ///
     /// Whatever the database says.
-    pub async fn recent(&self, messages: u32) -> Result<Vec<Stored>, ArchiveError> {
+    pub async fn recent(&self, messages: u32) -> Result<Vec<StoredMessage>, ArchiveError> {
         self.page(Page::latest(messages)).await
     }
 
@@ -80,7 +83,7 @@ impl Conversation {
     /// # Errors
     ///
     /// Whatever the database says.
-    pub async fn page(&self, page: Page) -> Result<Vec<Stored>, ArchiveError> {
+    pub async fn page(&self, page: Page) -> Result<Vec<StoredMessage>, ArchiveError> {
         let shared = &self.namespace.shared;
         let read = shared.store.page(&self.namespace.name, &self.name, page);
         shared.within("read", read).await
@@ -107,7 +110,7 @@ impl Conversation {
     /// # Errors
     ///
     /// Whatever the database says.
-    pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<Found>, ArchiveError> {
+    pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<SearchHit>, ArchiveError> {
         self.namespace.shared.search(&self.namespace.name, Some(&self.name), search.into()).await
     }
 
@@ -116,7 +119,7 @@ impl Conversation {
     /// # Errors
     ///
     /// Whatever the database says.
-    pub async fn pop(&self) -> Result<Option<Stored>, ArchiveError> {
+    pub async fn pop(&self) -> Result<Option<StoredMessage>, ArchiveError> {
         let shared = &self.namespace.shared;
         shared.within("pop", shared.store.pop(&self.namespace.name, &self.name)).await
     }
@@ -128,7 +131,7 @@ impl Conversation {
     /// # Errors
     ///
     /// Whatever the database says.
-    pub async fn forget(&self) -> Result<Erased, ArchiveError> {
+    pub async fn forget(&self) -> Result<EraseOutcome, ArchiveError> {
         let shared = &self.namespace.shared;
         shared.however_long(shared.store.forget(&self.namespace.name, &self.name)).await
     }

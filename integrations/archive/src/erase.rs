@@ -3,7 +3,7 @@
 /// Result of erasing messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Erased {
+pub struct EraseOutcome {
     /// Number of erased messages.
     pub messages: u64,
     /// True if the messages are gone from the database's log, too.

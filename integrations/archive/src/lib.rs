@@ -6,7 +6,7 @@
 //!
 //! - [`Archive::open`] opens a file or connects to a server, and makes the tables.
 //! - [`Archive::namespace`] is one tenant's part of it; there is no other way to a message.
-//! - [`Conversation::append`] returns when the messages are on the disk, once and in order.
+//! - [`ConversationHandle::append`] returns when the messages are on the disk, once and in order.
 //!
 //! ```
 //! use cupel_archive::{Append, Archive, Message};
@@ -50,15 +50,15 @@ mod shared;
 pub mod source;
 mod store;
 
-pub use append::{Append, Appended};
+pub use append::{Append, AppendOutcome};
 pub use archive::{Archive, ArchiveBuilder};
-pub use conversation::Conversation;
-pub use erase::Erased;
+pub use conversation::ConversationHandle;
+pub use erase::EraseOutcome;
 pub use error::{ArchiveError, Failure};
-pub use message::{Message, Stored};
+pub use message::{Message, StoredMessage};
 pub use namespace::Namespace;
 pub use page::Page;
-pub use search::{Found, Search};
+pub use search::{Search, SearchHit};
 
 /// Types of the core that appear in this crate's API.
 pub use cupel::conversation::Role;

@@ -141,7 +141,7 @@ impl Message {
 /// [asked for by key](crate::Namespace::original).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stored {
+pub struct StoredMessage {
     /// The number in the conversation.
     pub number: i64,
     /// The message; its time is always set.

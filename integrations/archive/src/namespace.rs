@@ -5,9 +5,9 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::archive::Archive;
-use crate::erase::Erased;
+use crate::erase::EraseOutcome;
 use crate::error::ArchiveError;
-use crate::search::{Found, Search};
+use crate::search::{Search, SearchHit};
 use crate::shared::Shared;
 use crate::{names, original};
 
@@ -56,12 +56,12 @@ impl Namespace {
     }
 
     /// The messages of all conversations that belong to a question, the best first; see
-    /// [`Conversation::search`](crate::Conversation::search).
+    /// [`ConversationHandle::search`](crate::ConversationHandle::search).
     ///
     /// # Errors
     ///
     /// Whatever the database says.
-    pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<Found>, ArchiveError> {
+    pub async fn search(&self, search: impl Into<Search>) -> Result<Vec<SearchHit>, ArchiveError> {
         self.shared.search(&self.name, None, search.into()).await
     }
 
@@ -86,7 +86,7 @@ impl Namespace {
     /// # Errors
     ///
     /// Whatever the database says; what was erased before stays erased.
-    pub async fn expire(&self, time: DateTime<Utc>) -> Result<Erased, ArchiveError> {
+    pub async fn expire(&self, time: DateTime<Utc>) -> Result<EraseOutcome, ArchiveError> {
         let before = time.timestamp_micros();
         self.shared.however_long(self.shared.store.expire(&self.name, before)).await
     }
@@ -96,7 +96,7 @@ impl Namespace {
     /// # Errors
     ///
     /// Whatever the database says; what was erased before stays erased.
-    pub async fn forget_all(&self) -> Result<Erased, ArchiveError> {
+    pub async fn forget_all(&self) -> Result<EraseOutcome, ArchiveError> {
         self.shared.however_long(self.shared.store.expire(&self.name, i64::MAX)).await
     }
 }

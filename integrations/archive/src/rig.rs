@@ -8,7 +8,7 @@ use rig_core::message::{
 };
 use rig_core::wasm_compat::WasmBoxedFuture;
 
-use crate::conversation::Conversation;
+use crate::conversation::ConversationHandle;
 use crate::message::Message;
 use crate::namespace::Namespace;
 
@@ -53,7 +53,10 @@ impl ConversationMemory for Namespace {
     }
 }
 
-fn conversation(tenant: &Namespace, id: &ConversationId) -> Result<Conversation, MemoryError> {
+fn conversation(
+    tenant: &Namespace,
+    id: &ConversationId,
+) -> Result<ConversationHandle, MemoryError> {
     tenant.conversation(id.as_ref()).map_err(MemoryError::backend)
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use cupel::relevance::{Language, Lexical};
 
 use crate::address::Address;
-use crate::append::{Append, Prepared};
+use crate::append::{Append, CheckedAppend};
 use crate::blocking::off_executor;
 use crate::error::{ArchiveError, Result};
 use crate::message::Message;
-use crate::search::{self, Found, Search};
+use crate::search::{self, Search, SearchHit};
 use crate::store::Store;
 
 /// State that all handles share.
@@ -30,14 +30,14 @@ impl Shared {
         namespace: &str,
         conversation: Option<&str>,
         search: Search,
-    ) -> Result<Vec<Found>> {
+    ) -> Result<Vec<SearchHit>> {
         let judge = Lexical::in_language(self.language);
         let found = search::run(&self.store, judge, namespace, conversation, search);
         self.within("search", found).await
     }
 
     /// Checks an append.
-    pub(crate) async fn prepare(&self, append: Append) -> Result<Prepared> {
+    pub(crate) async fn prepare(&self, append: Append) -> Result<CheckedAppend> {
         let (language, bytes) =
             (self.language, append.messages.iter().map(Message::held_bytes).sum());
         off_executor("append", bytes, move || append.prepare(language)).await

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use cupel::gather::{GatherReport, Source};
 use cupel_archive::record::{Recorder, Wire};
 use cupel_archive::source::Recall;
-use cupel_archive::{Archive, Conversation};
+use cupel_archive::{Archive, ConversationHandle};
 use cupel_json::{Endpoint, Request as _};
 use tokio::task::JoinSet;
 
@@ -177,7 +177,7 @@ fn is_no_folder(path: &Path) -> bool {
 }
 
 /// A conversation of a tenant, by the name that its caller gave it, or by what it began with.
-fn conversation(archive: &Archive, caller: &Caller) -> Option<Conversation> {
+fn conversation(archive: &Archive, caller: &Caller) -> Option<ConversationHandle> {
     let name = caller.conversation.as_deref().filter(|_| caller.is_remembered)?;
     archive.namespace(caller.tenant.as_str()).ok()?.conversation(name).ok()
 }

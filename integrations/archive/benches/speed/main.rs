@@ -10,7 +10,7 @@
 //! The raw append is a transaction with the same inserts, the raw read the same select. The raw search
 //! is what one would write by hand, and does the same: a conversation of 100 is read whole and judged;
 //! of one of 5,000 the index says which messages have which word, and those with the rarest, 300 at
-//! most, are read with their neighbours and judged. *Whole* reads the whole conversation through the
+//! most, are read with their neighbours and judged. *WholeTranscript* reads the whole conversation through the
 //! archive and judges it, at both lengths.
 
 #![allow(

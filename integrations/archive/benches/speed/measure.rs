@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cupel::relevance::{Candidate, Judge as _, Lexical, Question};
-use cupel_archive::{Archive, Conversation, Message, Namespace};
+use cupel_archive::{Archive, ConversationHandle, Message, Namespace};
 
 use crate::common::random::Random;
 use crate::common::{Effort, median};
@@ -52,7 +52,7 @@ impl Filled {
         self.archive.namespace("bench").unwrap()
     }
 
-    fn apart(&self, name: String) -> Conversation {
+    fn apart(&self, name: String) -> ConversationHandle {
         self.apart.namespace("bench").unwrap().conversation(name).unwrap()
     }
 
@@ -60,7 +60,7 @@ impl Filled {
         data::name(random.below(self.conversations))
     }
 
-    fn any(&self, random: &mut Random) -> Conversation {
+    fn any(&self, random: &mut Random) -> ConversationHandle {
         self.tenant().conversation(self.any_name(random)).unwrap()
     }
 
@@ -146,7 +146,7 @@ async fn timed_ok<T, E: Debug>(doing: impl Future<Output = Result<T, E>>) -> f64
 }
 
 async fn read_and_judge(
-    conversation: &Conversation,
+    conversation: &ConversationHandle,
     question: &str,
 ) -> Result<(), cupel_archive::ArchiveError> {
     let all = conversation.recent(u32::MAX).await?;

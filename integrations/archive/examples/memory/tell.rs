@@ -1,7 +1,7 @@
 //! The first process: a conversation whose turns are archived.
 
 use cupel::gather::BoxError;
-use cupel_archive::record::{RecordLayer, Recorder, Turn, whole};
+use cupel_archive::record::{RecordLayer, RecordedTurn, Recorder, whole};
 use cupel_archive::{Archive, Message};
 use tower::{Layer as _, Service, ServiceExt, service_fn};
 
@@ -16,7 +16,7 @@ pub(crate) async fn tell(archive: &Archive) -> Result<(), BoxError> {
         recorder.clone(),
         whole(
             move |(said, _): &(String, String)| {
-                Some(Turn::new(thread.clone(), [Message::user(said.as_str())]))
+                Some(RecordedTurn::new(thread.clone(), [Message::user(said.as_str())]))
             },
             |answer: &String| vec![Message::assistant(answer.as_str())],
         ),

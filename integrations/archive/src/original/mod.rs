@@ -31,7 +31,7 @@ mod tool;
 
 #[cfg(feature = "rig")]
 pub use rig::RigOriginals;
-pub use tool::{Arguments, NAME, answer, definition};
+pub use tool::{NAME, ReadArguments, answer, definition};
 
 /// The key of a text: the hash that the mark of an excerpt names, as 32 hexadecimal digits.
 ///

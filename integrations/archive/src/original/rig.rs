@@ -2,7 +2,7 @@
 
 use rig_core::tool::{Tool, ToolContext};
 
-use super::tool::{Arguments, DESCRIPTION, NAME, parameters, read};
+use super::tool::{DESCRIPTION, NAME, ReadArguments, parameters, read};
 use crate::error::ArchiveError;
 use crate::namespace::Namespace;
 
@@ -22,7 +22,7 @@ impl RigOriginals {
 
 impl Tool for RigOriginals {
     const NAME: &'static str = NAME;
-    type Args = Arguments;
+    type Args = ReadArguments;
     type Output = String;
     type Error = ArchiveError;
 
@@ -34,7 +34,7 @@ impl Tool for RigOriginals {
         parameters()
     }
 
-    async fn call(&self, _: &mut ToolContext, args: Arguments) -> Result<String, ArchiveError> {
+    async fn call(&self, _: &mut ToolContext, args: ReadArguments) -> Result<String, ArchiveError> {
         read(&self.namespace, &args).await
     }
 }

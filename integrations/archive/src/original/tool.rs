@@ -50,16 +50,16 @@ pub fn definition() -> Value {
     })
 }
 
-/// Arguments of a call: a key, and the part of the text to read.
+/// ReadArguments of a call: a key, and the part of the text to read.
 #[derive(Debug, Deserialize)]
-pub struct Arguments {
+pub struct ReadArguments {
     key: String,
     #[serde(default)]
     offset: usize,
     length: Option<usize>,
 }
 
-/// Answers a call of the tool: a part of the text and a line that says which. Arguments that are
+/// Answers a call of the tool: a part of the text and a line that says which. ReadArguments that are
 /// wrong, and keys that are not known, are answered in words, for the model to try again.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub async fn answer(namespace: &Namespace, arguments: &str) -> Result<String, Ar
 
 pub(super) async fn read(
     namespace: &Namespace,
-    arguments: &Arguments,
+    arguments: &ReadArguments,
 ) -> Result<String, ArchiveError> {
     let Some(text) = namespace.original(&arguments.key).await? else {
         return Ok(format!(

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::api::Api;
 use super::content;
-use super::transcript::Turn;
-use crate::conversation::Conversation;
+use super::transcript::RecordedTurn;
+use crate::conversation::ConversationHandle;
 use crate::message::Message;
 
 /// The messages of a request of Anthropic's Messages, without the model's thoughts. Each keeps its
@@ -78,8 +78,8 @@ pub(super) struct Events {
 }
 
 impl Api for Events {
-    fn turn(conversation: Conversation, request: &Value) -> Turn {
-        Turn::new(conversation, anthropic_messages(request))
+    fn turn(conversation: ConversationHandle, request: &Value) -> RecordedTurn {
+        RecordedTurn::new(conversation, anthropic_messages(request))
     }
 
     fn whole(response: &Value) -> Option<Vec<Message>> {

@@ -9,14 +9,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::stream::{Listener, RecordedStream};
-use super::transcript::{OpenTurn, Transcript, Turn};
-use crate::conversation::Conversation;
+use super::transcript::{OpenTurn, RecordedTurn, Transcript};
+use crate::conversation::ConversationHandle;
 use crate::message::Message;
 
 /// Reads one API's JSON; itself it puts an answer together from its events.
 pub trait Api: Default + Send {
     /// The turn of a request.
-    fn turn(conversation: Conversation, request: &Value) -> Turn;
+    fn turn(conversation: ConversationHandle, request: &Value) -> RecordedTurn;
 
     /// The messages of a whole answer; none for one that is not whole, or failed.
     fn whole(response: &Value) -> Option<Vec<Message>>;
@@ -44,7 +44,7 @@ impl<F, A: Api> ApiTranscript<F, A> {
     /// Archives each call in the conversation that a function names; none where it names none.
     pub fn new<Req>(conversation_of: F) -> Self
     where
-        F: Fn(&Req) -> Option<Conversation> + Send + Sync,
+        F: Fn(&Req) -> Option<ConversationHandle> + Send + Sync,
     {
         Self { conversation_of, api: PhantomData }
     }
@@ -54,9 +54,9 @@ impl<F, A: Api> ApiTranscript<F, A> {
         StreamedApiTranscript(self)
     }
 
-    fn turn_of<Req: Serialize>(&self, request: &Req) -> Option<Turn>
+    fn turn_of<Req: Serialize>(&self, request: &Req) -> Option<RecordedTurn>
     where
-        F: Fn(&Req) -> Option<Conversation>,
+        F: Fn(&Req) -> Option<ConversationHandle>,
     {
         let conversation = (self.conversation_of)(request)?;
         Some(A::turn(conversation, &serde_json::to_value(request).ok()?))
@@ -77,12 +77,12 @@ impl<F, A> fmt::Debug for StreamedApiTranscript<F, A> {
 
 impl<F, A, Req, Res> Transcript<Req, Res> for ApiTranscript<F, A>
 where
-    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
+    F: Fn(&Req) -> Option<ConversationHandle> + Send + Sync,
     A: Api,
     Req: Serialize,
     Res: Serialize,
 {
-    fn turn(&self, request: &Req) -> Option<Turn> {
+    fn turn(&self, request: &Req) -> Option<RecordedTurn> {
         self.turn_of(request)
     }
 
@@ -96,29 +96,29 @@ where
 }
 
 /// A boxed stream of chunks or events, as clients give it.
-type Parts<T, E> = Pin<Box<dyn Stream<Item = Result<T, E>> + Send>>;
+type AnswerStream<T, E> = Pin<Box<dyn Stream<Item = Result<T, E>> + Send>>;
 
-impl<F, A, Req, T, E> Transcript<Req, Parts<T, E>> for StreamedApiTranscript<F, A>
+impl<F, A, Req, T, E> Transcript<Req, AnswerStream<T, E>> for StreamedApiTranscript<F, A>
 where
-    F: Fn(&Req) -> Option<Conversation> + Send + Sync,
+    F: Fn(&Req) -> Option<ConversationHandle> + Send + Sync,
     A: Api + 'static,
     Req: Serialize,
     T: Serialize + 'static,
     E: 'static,
 {
-    fn turn(&self, request: &Req) -> Option<Turn> {
+    fn turn(&self, request: &Req) -> Option<RecordedTurn> {
         self.0.turn_of(request)
     }
 
-    fn record(&self, response: Parts<T, E>, turn: OpenTurn) -> Parts<T, E> {
-        Box::pin(RecordedStream::new(response, turn, Written(A::default())))
+    fn record(&self, response: AnswerStream<T, E>, turn: OpenTurn) -> AnswerStream<T, E> {
+        Box::pin(RecordedStream::new(response, turn, ApiListener(A::default())))
     }
 }
 
 /// Listens to parts of any type that is written as the API's JSON.
-struct Written<A>(A);
+struct ApiListener<A>(A);
 
-impl<A: Api, T: Serialize> Listener<T> for Written<A> {
+impl<A: Api, T: Serialize> Listener<T> for ApiListener<A> {
     fn heard(&mut self, part: &T) {
         if let Ok(part) = serde_json::to_value(part) {
             self.0.event(&part);

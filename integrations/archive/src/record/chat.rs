@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::api::{Api, ApiTranscript, StreamedApiTranscript};
 use super::content;
-use super::transcript::Turn;
-use crate::conversation::Conversation;
+use super::transcript::RecordedTurn;
+use crate::conversation::ConversationHandle;
 use crate::message::Message;
 
 /// The messages of a Chat Completions request, but its instructions, which belong to the program
@@ -70,8 +70,8 @@ pub struct ChatChunks {
 }
 
 impl Api for ChatChunks {
-    fn turn(conversation: Conversation, request: &Value) -> Turn {
-        Turn::new(conversation, chat_messages(request))
+    fn turn(conversation: ConversationHandle, request: &Value) -> RecordedTurn {
+        RecordedTurn::new(conversation, chat_messages(request))
     }
 
     fn whole(response: &Value) -> Option<Vec<Message>> {

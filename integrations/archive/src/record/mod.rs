@@ -4,10 +4,10 @@
 //! client sent. When a call has succeeded, its new messages go into a bounded queue, and the
 //! response goes on at once; [`Recorder`] writes them in their order, counts what it had to drop,
 //! and waits for the rest on [`flush`](Recorder::flush). Only an append's own return acknowledges:
-//! whoever must not lose a message calls [`Conversation::append`](crate::Conversation::append).
+//! whoever must not lose a message calls [`ConversationHandle::append`](crate::ConversationHandle::append).
 //!
 //! ```
-//! use cupel_archive::record::{RecordLayer, Recorder, Turn, whole};
+//! use cupel_archive::record::{RecordLayer, Recorder, RecordedTurn, whole};
 //! use cupel_archive::{Archive, Message};
 //! use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
 //!
@@ -24,7 +24,7 @@
 //!         // The whole history that a request brings; what is archived already is left out.
 //!         move |request: &Vec<String>| {
 //!             let history = request.iter().map(Message::user);
-//!             Some(Turn::new(thread.clone(), history))
+//!             Some(RecordedTurn::new(thread.clone(), history))
 //!         },
 //!         |answer: &String| vec![Message::assistant(answer.as_str())],
 //!     ),
@@ -59,5 +59,5 @@ pub use layer::{RecordFuture, RecordLayer, RecordService};
 pub use queue::Recorder;
 pub use responses::{Responses, StreamedResponses, responses_messages, responses_turn};
 pub use stream::{Listener, RecordedStream};
-pub use transcript::{OpenTurn, Transcript, Turn, Whole, whole};
+pub use transcript::{OpenTurn, RecordedTurn, Transcript, WholeTranscript, whole};
 pub use wire::Wire;

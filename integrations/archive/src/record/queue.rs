@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::share::{Counts, Share};
 use crate::append::Append;
-use crate::conversation::Conversation;
+use crate::conversation::ConversationHandle;
 use crate::error::Result;
 
 /// Number of attempts while the database is busy or unreachable.
@@ -24,10 +24,10 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// clone is gone, what is queued is still written, as long as the runtime lives.
 #[derive(Clone)]
 pub struct Recorder {
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
 }
 
-struct Shared {
+struct RecorderState {
     capacity: usize,
     lanes: OnceLock<Vec<mpsc::Sender<Job>>>,
     hasher: RandomState,
@@ -35,7 +35,7 @@ struct Shared {
 }
 
 enum Job {
-    Append(Conversation, Append, Share),
+    Append(ConversationHandle, Append, Share),
     Flush(oneshot::Sender<()>),
 }
 
@@ -71,7 +71,7 @@ impl Recorder {
     fn build(capacity: usize, max_bytes: usize) -> Self {
         let (lanes, hasher) = (OnceLock::new(), RandomState::new());
         let counts = Arc::new(Counts::new(max_bytes));
-        Self { shared: Arc::new(Shared { capacity, lanes, hasher, counts }) }
+        Self { shared: Arc::new(RecorderState { capacity, lanes, hasher, counts }) }
     }
 
     /// Number of messages written. Messages that the archive already had are not counted.
@@ -124,7 +124,12 @@ impl Recorder {
     }
 
     /// Queues a turn, or counts that there was no room for it.
-    pub(super) fn enqueue(&self, conversation: Conversation, append: Append, mut share: Share) {
+    pub(super) fn enqueue(
+        &self,
+        conversation: ConversationHandle,
+        append: Append,
+        mut share: Share,
+    ) {
         let names = (conversation.namespace().name(), conversation.name());
         let hash = self.shared.hasher.hash_one(names);
         share.queue();
@@ -170,7 +175,7 @@ async fn work(mut jobs: mpsc::Receiver<Job>) {
 }
 
 /// Appends messages, with some patience; returns how many were new.
-async fn write(conversation: &Conversation, append: Append) -> Result<u64> {
+async fn write(conversation: &ConversationHandle, append: Append) -> Result<u64> {
     let mut append = conversation.namespace.shared.prepare(append).await?;
     let mut wait = FIRST_WAIT;
     let mut tries = 1;

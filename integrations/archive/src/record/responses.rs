@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::api::{Api, ApiTranscript, StreamedApiTranscript};
 use super::content;
-use super::transcript::Turn;
-use crate::conversation::Conversation;
+use super::transcript::RecordedTurn;
+use crate::conversation::ConversationHandle;
 use crate::message::Message;
 
 /// The items of a Responses request, but its instructions, the model's thoughts, and references to
@@ -84,13 +84,13 @@ pub type Responses<F> = ApiTranscript<F, LastEvent>;
 pub type StreamedResponses<F> = StreamedApiTranscript<F, LastEvent>;
 
 /// The turn of a Responses request, as [`Responses`] reads it.
-pub fn responses_turn(conversation: Conversation, request: &Value) -> Turn {
+pub fn responses_turn(conversation: ConversationHandle, request: &Value) -> RecordedTurn {
     let messages = responses_messages(request);
     let goes_on = |field: &str| request.get(field).is_some_and(|id| !id.is_null());
     if goes_on("previous_response_id") || goes_on("conversation") {
-        Turn::following(conversation, messages)
+        RecordedTurn::following(conversation, messages)
     } else {
-        Turn::new(conversation, messages)
+        RecordedTurn::new(conversation, messages)
     }
 }
 
@@ -99,7 +99,7 @@ pub fn responses_turn(conversation: Conversation, request: &Value) -> Turn {
 pub struct LastEvent(Option<Vec<Message>>);
 
 impl Api for LastEvent {
-    fn turn(conversation: Conversation, request: &Value) -> Turn {
+    fn turn(conversation: ConversationHandle, request: &Value) -> RecordedTurn {
         responses_turn(conversation, request)
     }
 

@@ -6,13 +6,13 @@ use std::marker::PhantomData;
 use super::queue::Recorder;
 use super::share::Share;
 use crate::append::Append;
-use crate::conversation::Conversation;
+use crate::conversation::ConversationHandle;
 use crate::message::Message;
 
 /// Reads a request, and sees to it that its answer is archived.
 pub trait Transcript<Req, Res>: Send + Sync {
     /// The conversation of a request and the history it brings; none for one that is not archived.
-    fn turn(&self, request: &Req) -> Option<Turn>;
+    fn turn(&self, request: &Req) -> Option<RecordedTurn>;
 
     /// Takes the response of a call that succeeded and gives it back. A whole answer is handed to
     /// [`OpenTurn::answered`] at once, a stream when it has ended.
@@ -22,24 +22,30 @@ pub trait Transcript<Req, Res>: Send + Sync {
 /// A request's conversation and the messages it brings.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Turn {
-    conversation: Conversation,
+pub struct RecordedTurn {
+    conversation: ConversationHandle,
     messages: Vec<Message>,
     /// Number of leading messages that may be archived already.
     history: usize,
 }
 
-impl Turn {
+impl RecordedTurn {
     /// The conversation and all messages of the request, in order. Those that are archived already
     /// are [recognised](Append::history).
-    pub fn new(conversation: Conversation, history: impl IntoIterator<Item = Message>) -> Self {
+    pub fn new(
+        conversation: ConversationHandle,
+        history: impl IntoIterator<Item = Message>,
+    ) -> Self {
         let messages: Vec<Message> = history.into_iter().collect();
         Self { conversation, history: messages.len(), messages }
     }
 
     /// The conversation and the messages that a request adds to it, where the server holds what was
     /// said before: all of them are new, whatever they say.
-    pub fn following(conversation: Conversation, new: impl IntoIterator<Item = Message>) -> Self {
+    pub fn following(
+        conversation: ConversationHandle,
+        new: impl IntoIterator<Item = Message>,
+    ) -> Self {
         Self { conversation, messages: new.into_iter().collect(), history: 0 }
     }
 }
@@ -50,20 +56,20 @@ impl Turn {
 pub struct OpenTurn {
     recorder: Recorder,
     /// None where there was no room for it.
-    turn: Option<(Turn, Share)>,
+    turn: Option<(RecordedTurn, Share)>,
     /// Bytes of the turn's own messages.
     bytes: usize,
 }
 
 impl Recorder {
     /// Begins a turn whose answer comes later. For programs that are not a Tower service.
-    pub fn open(&self, turn: Turn) -> OpenTurn {
+    pub fn open(&self, turn: RecordedTurn) -> OpenTurn {
         OpenTurn::new(self.clone(), turn)
     }
 }
 
 impl OpenTurn {
-    pub(super) fn new(recorder: Recorder, turn: Turn) -> Self {
+    pub(super) fn new(recorder: Recorder, turn: RecordedTurn) -> Self {
         let bytes = turn.messages.iter().map(Message::held_bytes).sum();
         let mut open = Self { turn: Some((turn, recorder.share())), recorder, bytes };
         open.hold(0);
@@ -81,7 +87,7 @@ impl OpenTurn {
     pub fn answered(mut self, answer: impl IntoIterator<Item = Message>) {
         let answer: Vec<Message> = answer.into_iter().collect();
         self.hold(answer.iter().map(Message::held_bytes).sum());
-        if let Some((Turn { conversation, messages, history }, share)) = self.turn {
+        if let Some((RecordedTurn { conversation, messages, history }, share)) = self.turn {
             let append = Append::new(messages.into_iter().chain(answer)).history(history);
             self.recorder.enqueue(conversation, append, share);
         }
@@ -95,27 +101,27 @@ impl fmt::Debug for OpenTurn {
 }
 
 /// A transcript of two functions, for answers that come whole; see [`whole`].
-pub struct Whole<T, A, Req, Res> {
+pub struct WholeTranscript<T, A, Req, Res> {
     turn_of: T,
     answer_of: A,
     types: PhantomData<fn(&Req, &Res)>,
 }
 
 /// A transcript of two functions: the turn of a request, and the messages of a whole answer.
-pub fn whole<T, A, Req, Res>(turn_of: T, answer_of: A) -> Whole<T, A, Req, Res>
+pub fn whole<T, A, Req, Res>(turn_of: T, answer_of: A) -> WholeTranscript<T, A, Req, Res>
 where
-    T: Fn(&Req) -> Option<Turn> + Send + Sync,
+    T: Fn(&Req) -> Option<RecordedTurn> + Send + Sync,
     A: Fn(&Res) -> Vec<Message> + Send + Sync,
 {
-    Whole { turn_of, answer_of, types: PhantomData }
+    WholeTranscript { turn_of, answer_of, types: PhantomData }
 }
 
-impl<T, A, Req, Res> Transcript<Req, Res> for Whole<T, A, Req, Res>
+impl<T, A, Req, Res> Transcript<Req, Res> for WholeTranscript<T, A, Req, Res>
 where
-    T: Fn(&Req) -> Option<Turn> + Send + Sync,
+    T: Fn(&Req) -> Option<RecordedTurn> + Send + Sync,
     A: Fn(&Res) -> Vec<Message> + Send + Sync,
 {
-    fn turn(&self, request: &Req) -> Option<Turn> {
+    fn turn(&self, request: &Req) -> Option<RecordedTurn> {
         (self.turn_of)(request)
     }
 
@@ -125,8 +131,8 @@ where
     }
 }
 
-impl<T, A, Req, Res> fmt::Debug for Whole<T, A, Req, Res> {
+impl<T, A, Req, Res> fmt::Debug for WholeTranscript<T, A, Req, Res> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Whole")
+        f.write_str("WholeTranscript")
     }
 }

@@ -6,8 +6,8 @@ use super::anthropic::Events;
 use super::api::Api;
 use super::chat::ChatChunks;
 use super::responses::LastEvent;
-use super::transcript::Turn;
-use crate::conversation::Conversation;
+use super::transcript::RecordedTurn;
+use crate::conversation::ConversationHandle;
 use crate::message::Message;
 
 /// An API whose requests and answers are read as the bytes that go over the wire, for proxies. Clients
@@ -45,7 +45,7 @@ pub enum Wire {
 impl Wire {
     /// The turn of a request; none for bytes that are no JSON.
     #[must_use]
-    pub fn turn(self, conversation: Conversation, request: &[u8]) -> Option<Turn> {
+    pub fn turn(self, conversation: ConversationHandle, request: &[u8]) -> Option<RecordedTurn> {
         let turn_of = match self {
             Self::Chat => ChatChunks::turn,
             Self::Responses => LastEvent::turn,

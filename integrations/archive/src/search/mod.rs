@@ -12,6 +12,6 @@ mod rank;
 mod run;
 
 pub(crate) use hits::{Hits, MOST_WITH_WORD, Place};
-pub use query::{Found, Search};
 pub(crate) use query::{SHORT_BYTES, SHORT_MESSAGES};
+pub use query::{Search, SearchHit};
 pub(crate) use run::run;

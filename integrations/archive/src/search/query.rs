@@ -2,7 +2,7 @@
 
 use cupel::relevance::Question;
 
-use crate::message::Stored;
+use crate::message::StoredMessage;
 
 /// A conversation of no more messages, and no more bytes, is read whole and judged in memory. Measured
 /// in both databases that is faster than an index up to about 1,000 messages of 40 words, whether or
@@ -16,11 +16,11 @@ pub(super) const NEIGHBOURS: usize = 2;
 /// A message that was found.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct SearchHit {
     /// The conversation it belongs to.
     pub conversation: String,
     /// The message and its number.
-    pub stored: Stored,
+    pub stored: StoredMessage,
     /// Relevance to the question, above 0 and below 1. Neighbours lend to each other.
     pub relevance: f64,
     /// The words of the question that it has, the most telling first. A neighbour of what was found

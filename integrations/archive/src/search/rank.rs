@@ -3,7 +3,7 @@
 use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Verdict};
 
 use super::hits::{Hits, Place};
-use super::query::{Found, NEIGHBOURS, Search};
+use super::query::{NEIGHBOURS, Search, SearchHit};
 use crate::error::Result;
 use crate::store::Row;
 
@@ -16,7 +16,7 @@ pub(super) fn whole(
     search: &Search,
     conversation: &str,
     rows: &[Row],
-) -> Result<Vec<Found>> {
+) -> Result<Vec<SearchHit>> {
     let mut candidates = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
         candidates.push(Candidate::new(row.content()?, row.tokens()?).at(at));
@@ -42,7 +42,7 @@ pub(super) fn hits(
     conversation: Option<&str>,
     hits: &Hits,
     rows: &[Row],
-) -> Result<Vec<Found>> {
+) -> Result<Vec<SearchHit>> {
     let mut order = Vec::with_capacity(rows.len());
     for row in rows {
         let of = if conversation.is_some() { 0 } else { row.conversation()? };
@@ -80,7 +80,7 @@ fn found<'r>(
     search: &Search,
     rows: impl IntoIterator<Item = (&'r Row, usize)>,
     conversation_of: impl Fn(&Row) -> Result<String>,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<SearchHit>> {
     let hint_of = |at: usize| verdict.hints.get(at);
     let mut best: Vec<(f64, usize, &Row)> = rows
         .into_iter()
@@ -92,7 +92,7 @@ fn found<'r>(
     best.truncate(search.limit);
     let found = best.into_iter().map(|(relevance, at, row)| {
         let words = hint_of(at).into_iter().flat_map(Hint::words);
-        Ok(Found {
+        Ok(SearchHit {
             conversation: conversation_of(row)?,
             stored: row.stored()?,
             relevance,

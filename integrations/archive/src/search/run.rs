@@ -2,12 +2,12 @@
 
 use cupel::relevance::Lexical;
 
-use super::query::{Found, Search};
+use super::query::{Search, SearchHit};
 use super::rank;
 use crate::blocking::off_executor;
 use crate::error::Result;
 use crate::index;
-use crate::store::{Look, Row, Scope, Store};
+use crate::store::{ConversationSize, Row, SearchScope, Store};
 
 /// Searches one conversation of a namespace, or all.
 pub(crate) async fn run(
@@ -16,7 +16,7 @@ pub(crate) async fn run(
     namespace: &str,
     conversation: Option<&str>,
     search: Search,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<SearchHit>> {
     let mut asked = judge.asked_terms(&search.question);
     asked.truncate(Search::MOST_WORDS);
     // In the judge's order, since the statistics go back to it; a term that no index holds has none.
@@ -26,16 +26,16 @@ pub(crate) async fn run(
     }
     let mut reader = store.reader(namespace).await?;
     let scope = match conversation {
-        None => Scope::Namespace,
+        None => SearchScope::Namespace,
         Some(name) => match reader.look(name, &search).await? {
             None => return Ok(Vec::new()),
-            Some(Look::Short(rows)) => {
+            Some(ConversationSize::Short(rows)) => {
                 drop(reader);
                 let name = name.to_owned();
                 let rank = move |rows: &[Row]| rank::whole(&judge, &search, &name, rows);
                 return ranked(rows, rank).await;
             }
-            Some(Look::Long(scope)) => scope,
+            Some(ConversationSize::Long(scope)) => scope,
         },
     };
     let mut hits = reader.hits(scope, &words, &search).await?;
@@ -52,8 +52,8 @@ pub(crate) async fn run(
 /// Ranks rows.
 async fn ranked(
     rows: Vec<Row>,
-    rank: impl FnOnce(&[Row]) -> Result<Vec<Found>> + Send + 'static,
-) -> Result<Vec<Found>> {
+    rank: impl FnOnce(&[Row]) -> Result<Vec<SearchHit>> + Send + 'static,
+) -> Result<Vec<SearchHit>> {
     let bytes = rows.iter().map(|row| row.content().map_or(0, str::len)).sum();
     off_executor("search", bytes, move || rank(&rows)).await
 }

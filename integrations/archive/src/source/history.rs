@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cupel::gather::{BoxError, Source};
 
 use super::item::{built, item};
-use crate::conversation::Conversation;
+use crate::conversation::ConversationHandle;
 
 /// A source of the latest messages of a request's conversation, at most so many, the oldest of them
 /// first. A request without a conversation gets none.
@@ -14,7 +14,7 @@ use crate::conversation::Conversation;
 pub fn history<Req>(
     name: impl Into<Arc<str>>,
     messages: u32,
-    conversation_of: impl Fn(&Req) -> Option<Conversation> + Send + Sync + 'static,
+    conversation_of: impl Fn(&Req) -> Option<ConversationHandle> + Send + Sync + 'static,
 ) -> Source<Req> {
     Source::list(name, move |request: &Req| {
         let conversation = conversation_of(request);

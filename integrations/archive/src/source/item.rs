@@ -3,7 +3,7 @@
 use cupel::gather::BoxError;
 use cupel::{ContextItem, ContextItemBuilder, ContextSource};
 
-use crate::message::Stored;
+use crate::message::StoredMessage;
 
 /// Source name of the archive's items.
 fn source() -> ContextSource {
@@ -12,8 +12,8 @@ fn source() -> ContextSource {
 
 /// Starts an item of a message, with its role, number and conversation as metadata; none for a
 /// message without text, which has nothing to show.
-pub(super) fn item(conversation: &str, stored: Stored) -> Option<ContextItemBuilder> {
-    let Stored { number, message } = stored;
+pub(super) fn item(conversation: &str, stored: StoredMessage) -> Option<ContextItemBuilder> {
+    let StoredMessage { number, message } = stored;
     if message.content.is_empty() {
         return None;
     }

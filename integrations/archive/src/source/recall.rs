@@ -9,11 +9,11 @@ use cupel::gather::{BoxError, Source};
 use cupel::relevance::Question;
 
 use super::item::{built, item};
-use crate::conversation::Conversation;
+use crate::conversation::ConversationHandle;
 use crate::error::{ArchiveError, Result};
-use crate::search::{Found, Search};
+use crate::search::{Search, SearchHit};
 
-type ConversationOf<Req> = dyn Fn(&Req) -> Option<Conversation> + Send + Sync;
+type ConversationOf<Req> = dyn Fn(&Req) -> Option<ConversationHandle> + Send + Sync;
 type QuestionOf<Req> = dyn Fn(&Req) -> Option<Question> + Send + Sync;
 
 /// Recalls what belongs to a request's question, the best first.
@@ -28,7 +28,7 @@ type QuestionOf<Req> = dyn Fn(&Req) -> Option<Question> + Send + Sync;
 pub struct Recall<Req> {
     conversation_of: Arc<ConversationOf<Req>>,
     question_of: Arc<QuestionOf<Req>>,
-    scope: Scope,
+    scope: RecallScope,
     limit: usize,
     least_tokens: i64,
     ceiling: f64,
@@ -37,7 +37,7 @@ pub struct Recall<Req> {
 
 /// Conversations to search.
 #[derive(Debug, Clone, Copy)]
-enum Scope {
+enum RecallScope {
     Conversation,
     Others,
     Namespace,
@@ -47,13 +47,13 @@ impl<Req> Recall<Req> {
     /// Recalls from the conversation of a request. A request without one, or without a question,
     /// gets nothing.
     pub fn new(
-        conversation_of: impl Fn(&Req) -> Option<Conversation> + Send + Sync + 'static,
+        conversation_of: impl Fn(&Req) -> Option<ConversationHandle> + Send + Sync + 'static,
         question_of: impl Fn(&Req) -> Option<Question> + Send + Sync + 'static,
     ) -> Self {
         Self {
             conversation_of: Arc::new(conversation_of),
             question_of: Arc::new(question_of),
-            scope: Scope::Conversation,
+            scope: RecallScope::Conversation,
             limit: 50,
             least_tokens: 1,
             ceiling: 1.0,
@@ -63,14 +63,14 @@ impl<Req> Recall<Req> {
 
     /// Recalls from all conversations of the namespace instead of one.
     pub fn everywhere(mut self) -> Self {
-        self.scope = Scope::Namespace;
+        self.scope = RecallScope::Namespace;
         self
     }
 
     /// Recalls from all conversations of the namespace but the request's own, which is in the
     /// request anyway.
     pub fn elsewhere(mut self) -> Self {
-        self.scope = Scope::Others;
+        self.scope = RecallScope::Others;
         self
     }
 
@@ -145,16 +145,18 @@ impl<Req> Recall<Req> {
 }
 
 async fn recalled(
-    conversation: &Conversation,
+    conversation: &ConversationHandle,
     question: Question,
-    scope: Scope,
+    scope: RecallScope,
     limit: usize,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<SearchHit>> {
     let search = Search::new(question).limit(limit);
     match scope {
-        Scope::Conversation => conversation.search(search).await,
-        Scope::Namespace => conversation.namespace().search(search).await,
-        Scope::Others => conversation.namespace().search(search.except(conversation.name())).await,
+        RecallScope::Conversation => conversation.search(search).await,
+        RecallScope::Namespace => conversation.namespace().search(search).await,
+        RecallScope::Others => {
+            conversation.namespace().search(search.except(conversation.name())).await
+        }
     }
 }
 

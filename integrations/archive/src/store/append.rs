@@ -2,7 +2,7 @@
 
 use super::backend::{Arguments, Backend, Transaction};
 use super::{Row, Store, postgres, sqlite};
-use crate::append::{Appended, Indexed, Prepared};
+use crate::append::{AppendOutcome, CheckedAppend, IndexEntry};
 use crate::digest::{MessageDigest, name_digest};
 use crate::error::{ArchiveError, Result};
 use crate::message::Message;
@@ -19,10 +19,10 @@ impl Store {
         &self,
         namespace: &str,
         conversation: &str,
-        append: &Prepared,
-    ) -> Result<Appended> {
+        append: &CheckedAppend,
+    ) -> Result<AppendOutcome> {
         if append.messages.is_empty() && append.key.is_none() {
-            return Ok(Appended::new(1, 0, false));
+            return Ok(AppendOutcome::new(1, 0, false));
         }
         let mut transaction = self.begin(APPEND).await?;
         let (id, next) = self.conversation_of(&mut transaction, namespace, conversation).await?;
@@ -38,7 +38,7 @@ impl Store {
                     same = append.has_earlier_digest(digest, &tokens);
                 }
                 let reused = || ArchiveError::KeyReused { key: key.name.clone() };
-                return same.then(|| Appended::new(first, count, true)).ok_or_else(reused);
+                return same.then(|| AppendOutcome::new(first, count, true)).ok_or_else(reused);
             }
         }
         let known = self.known(&mut transaction, id, append).await?;
@@ -53,7 +53,7 @@ impl Store {
             number += 1;
         }
         rows.insert(&mut transaction).await?;
-        let appended = Appended::new(next, number - next, false);
+        let appended = AppendOutcome::new(next, number - next, false);
         if let Some(key) = &append.key {
             const KEEP: &str = "INSERT INTO cupel_appends (conversation, key, digest, first, count)
                                 VALUES ($1, $2, $3, $4, $5)";
@@ -106,7 +106,7 @@ impl Store {
         &self,
         transaction: &mut Transaction,
         conversation: i64,
-        append: &Prepared,
+        append: &CheckedAppend,
     ) -> Result<usize> {
         let Some((history, most)) = append.history() else { return Ok(0) };
         let latest = self.dialect.latest_digests;
@@ -136,7 +136,7 @@ pub(super) struct NewRow<'a> {
     pub(super) metadata: Option<String>,
     /// Microseconds.
     pub(super) time: i64,
-    pub(super) indexed: Indexed<'a>,
+    pub(super) indexed: IndexEntry<'a>,
 }
 
 impl<'a> NewRows<'a> {
@@ -157,7 +157,7 @@ impl<'a> NewRows<'a> {
         number: i64,
         message: &'a Message,
         digest: &'a [u8],
-        indexed: Indexed<'a>,
+        indexed: IndexEntry<'a>,
     ) -> Result<()> {
         let metadata = (!message.metadata.is_empty())
             .then(|| serde_json::to_string(&message.metadata))

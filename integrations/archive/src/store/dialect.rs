@@ -1,14 +1,14 @@
 //! The statements that differ between the databases.
 
 /// One version of the tables: the statements that lead to it from the version before.
-pub(super) type Step = &'static [&'static str];
+pub(super) type Migration = &'static [&'static str];
 
 /// The statements of one database. Of a conversation they take the id as `$1`, unless they say that it
 /// is the namespace, with the conversation's name as `$2`.
 #[derive(Debug)]
 pub(super) struct Dialect {
     /// Versions of the tables, the first leads from nothing to version 1.
-    pub(super) steps: &'static [Step],
+    pub(super) steps: &'static [Migration],
     /// Count of the tables that hold the version: 1 or 0.
     pub(super) has_versions: &'static str,
     pub(super) create_versions: &'static str,

@@ -3,15 +3,19 @@
 use super::Store;
 use super::backend::{Backend, During as _};
 use crate::digest::name_digest;
-use crate::erase::Erased;
+use crate::erase::EraseOutcome;
 use crate::error::Result;
-use crate::message::Stored;
+use crate::message::StoredMessage;
 
 const ERASE: &str = "erase";
 const POP: &str = "pop";
 
 impl Store {
-    pub(crate) async fn pop(&self, namespace: &str, conversation: &str) -> Result<Option<Stored>> {
+    pub(crate) async fn pop(
+        &self,
+        namespace: &str,
+        conversation: &str,
+    ) -> Result<Option<StoredMessage>> {
         let mut transaction = self.begin(POP).await?;
         let found = self.locked(&mut transaction, namespace, conversation).await?;
         let Some((id, _)) = found else { return Ok(None) };
@@ -27,12 +31,12 @@ impl Store {
         Ok(Some(popped))
     }
 
-    pub(crate) async fn forget(&self, namespace: &str, conversation: &str) -> Result<Erased> {
+    pub(crate) async fn forget(&self, namespace: &str, conversation: &str) -> Result<EraseOutcome> {
         let messages = self.erase(namespace, conversation, i64::MAX).await?;
-        Ok(Erased { messages, log_emptied: self.clear().await? })
+        Ok(EraseOutcome { messages, log_emptied: self.clear().await? })
     }
 
-    pub(crate) async fn expire(&self, namespace: &str, before: i64) -> Result<Erased> {
+    pub(crate) async fn expire(&self, namespace: &str, before: i64) -> Result<EraseOutcome> {
         const EXPIRED: &str = "SELECT name FROM cupel_conversations
                                WHERE namespace = $1 AND (oldest < $2 OR messages = 0)";
         let mut connection = self.connection(ERASE).await?;
@@ -43,7 +47,7 @@ impl Store {
         for conversation in conversations {
             messages += self.erase(namespace, conversation.get(0)?, before).await?;
         }
-        Ok(Erased { messages, log_emptied: self.clear().await? })
+        Ok(EraseOutcome { messages, log_emptied: self.clear().await? })
     }
 
     /// Erases a conversation's messages that were written before a time, and the conversation with

@@ -3,7 +3,7 @@
 use cupel::relevance::Language;
 
 use super::Store;
-use super::dialect::Step;
+use super::dialect::Migration;
 use crate::error::{ArchiveError, Result};
 
 const MIGRATE: &str = "make the tables";
@@ -72,7 +72,7 @@ impl Store {
 }
 
 /// The steps that are left from the version found, each with the version it leads to.
-fn left(found: i64, steps: &[Step]) -> Result<Vec<(i64, Step)>> {
+fn left(found: i64, steps: &[Migration]) -> Result<Vec<(i64, Migration)>> {
     let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
     if found > known {
         return Err(ArchiveError::Newer { found, known });

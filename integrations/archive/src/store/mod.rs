@@ -18,7 +18,7 @@ use sqlite::SqlitePools;
 use sqlx::postgres::PgPool;
 
 pub(crate) use backend::Row;
-pub(crate) use search::{Look, Scope};
+pub(crate) use search::{ConversationSize, SearchScope};
 
 use crate::address::Address;
 use crate::digest::name_digest;

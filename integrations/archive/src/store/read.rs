@@ -2,7 +2,7 @@
 
 use super::{Row, Store};
 use crate::error::Result;
-use crate::message::Stored;
+use crate::message::StoredMessage;
 use crate::page::{From, Page};
 
 const READ: &str = "read";
@@ -13,7 +13,7 @@ impl Store {
         namespace: &str,
         conversation: &str,
         page: Page,
-    ) -> Result<Vec<Stored>> {
+    ) -> Result<Vec<StoredMessage>> {
         let (sql, number) = match page.from {
             From::After(number) => (self.dialect.page_after, number),
             From::Before(number) => (self.dialect.page_before, number),

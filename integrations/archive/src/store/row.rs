@@ -7,7 +7,7 @@ use cupel::ContextKind;
 
 use super::backend::{READ, Row};
 use crate::error::{ArchiveError, Result};
-use crate::message::{Message, Stored, role_of};
+use crate::message::{Message, StoredMessage, role_of};
 
 /// Reads the columns `number, role, kind, tokens, time, metadata, wire, content`, in this order; a search
 /// in several conversations has their ids and names behind these. Hundreds are judged and a few are
@@ -25,7 +25,7 @@ impl Row {
         text(self.get(7)?)
     }
 
-    pub(crate) fn stored(&self) -> Result<Stored> {
+    pub(crate) fn stored(&self) -> Result<StoredMessage> {
         let role = role_of(self.get(1)?);
         let mut message = Message::counted(role, self.content()?.to_owned(), self.tokens()?);
         message.kind = ContextKind::new(self.get::<&str>(2)?).map_err(corrupt)?;
@@ -37,7 +37,7 @@ impl Row {
         };
         let wire: Option<&[u8]> = self.get(6)?;
         message.wire = wire.map(text).transpose()?.map(str::to_owned);
-        Ok(Stored { number: self.number()?, message })
+        Ok(StoredMessage { number: self.number()?, message })
     }
 
     /// The conversation's id, where several were searched.

@@ -12,16 +12,16 @@ use crate::search::{Hits, MOST_WITH_WORD, Place, SHORT_BYTES, SHORT_MESSAGES, Se
 const SEARCH: &str = "search";
 
 /// A conversation that is to be searched.
-pub(crate) enum Look {
+pub(crate) enum ConversationSize {
     /// It is short: all its messages, in order.
     Short(Vec<Row>),
     /// It is not: where it is, and how many messages it has.
-    Long(Scope),
+    Long(SearchScope),
 }
 
 /// Part of the archive that a search covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum SearchScope {
     /// One conversation, of so many messages.
     Conversation { id: i64, messages: i64 },
     /// All conversations of the namespace.
@@ -47,7 +47,7 @@ impl Reader<'_> {
         &mut self,
         conversation: &str,
         search: &Search,
-    ) -> Result<Option<Look>> {
+    ) -> Result<Option<ConversationSize>> {
         let before = search.before.unwrap_or(i64::MAX);
         let arguments: Arguments<'_> =
             &[&self.namespace, &conversation, &SHORT_MESSAGES, &SHORT_BYTES, &before];
@@ -55,24 +55,27 @@ impl Reader<'_> {
         let mut rows = self.connection.rows(look, arguments).await?;
         let Some(first) = rows.first() else { return Ok(None) };
         if let Some(messages) = first.get(9)? {
-            return Ok(Some(Look::Long(Scope::Conversation { id: first.get(8)?, messages })));
+            return Ok(Some(ConversationSize::Long(SearchScope::Conversation {
+                id: first.get(8)?,
+                messages,
+            })));
         }
         if first.get::<Option<i64>>(0)?.is_none() {
             rows.clear();
         }
-        Ok(Some(Look::Short(rows)))
+        Ok(Some(ConversationSize::Short(rows)))
     }
 
     /// The messages that have the words, as the index says.
     pub(crate) async fn hits(
         &mut self,
-        scope: Scope,
+        scope: SearchScope,
         words: &[Option<String>],
         search: &Search,
     ) -> Result<Hits> {
         let (messages, except) = match scope {
-            Scope::Conversation { messages, .. } => (messages, None),
-            Scope::Namespace => self.size_of_namespace(search).await?,
+            SearchScope::Conversation { messages, .. } => (messages, None),
+            SearchScope::Namespace => self.size_of_namespace(search).await?,
         };
         let mut hits = Hits::new(messages, words.len());
         let is_sqlite = self.connection.is_sqlite();
@@ -80,12 +83,12 @@ impl Reader<'_> {
         // that the index goes to them at once; in PostgreSQL a word stands for the conversation.
         let before = search.before.unwrap_or(i64::MAX);
         let (first, end, scope_word) = match scope {
-            Scope::Conversation { id, .. } if is_sqlite => {
+            SearchScope::Conversation { id, .. } if is_sqlite => {
                 let first = row_number(id, 0)?;
                 (first, first.saturating_add(before.clamp(0, 1 << 32)), None)
             }
-            Scope::Conversation { id, .. } => (0, before, Some(conversation_word(id))),
-            Scope::Namespace => (0, i64::MAX, Some(namespace_word(self.namespace))),
+            SearchScope::Conversation { id, .. } => (0, before, Some(conversation_word(id))),
+            SearchScope::Namespace => (0, i64::MAX, Some(namespace_word(self.namespace))),
         };
         let (quoted, and): (fn(&str) -> String, &str) =
             if is_sqlite { (fts5_quoted, " AND ") } else { (tsquery_quoted, " & ") };
@@ -127,7 +130,7 @@ impl Reader<'_> {
     }
 
     /// Reads messages, in any order.
-    pub(crate) async fn texts(&mut self, scope: Scope, places: &[Place]) -> Result<Vec<Row>> {
+    pub(crate) async fn texts(&mut self, scope: SearchScope, places: &[Place]) -> Result<Vec<Row>> {
         let dialect = self.store.dialect;
         let is_sqlite = self.connection.is_sqlite();
         let number_of = |place: &Place| match is_sqlite {
@@ -138,8 +141,8 @@ impl Reader<'_> {
         let conversations = List(places.iter().map(|place| place.conversation).collect::<Vec<_>>());
         // SQLite passes over arguments that its statement does not name.
         let (sql, arguments): (_, Arguments<'_>) = match &scope {
-            Scope::Conversation { id, .. } => (dialect.texts, &[&numbers, id]),
-            Scope::Namespace => {
+            SearchScope::Conversation { id, .. } => (dialect.texts, &[&numbers, id]),
+            SearchScope::Namespace => {
                 (dialect.texts_of_namespace, &[&numbers, &self.namespace, &conversations])
             }
         };

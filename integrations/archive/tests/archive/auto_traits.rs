@@ -1,6 +1,6 @@
 //! Handles go anywhere.
 
-use cupel_archive::{Archive, ArchiveError, Conversation, Message, Namespace, Stored};
+use cupel_archive::{Archive, ArchiveError, ConversationHandle, Message, Namespace, StoredMessage};
 
 fn anywhere<T: Send + Sync + Clone + std::fmt::Debug + 'static>() {}
 
@@ -8,8 +8,8 @@ fn anywhere<T: Send + Sync + Clone + std::fmt::Debug + 'static>() {}
 fn handles_and_messages_go_from_thread_to_thread() {
     anywhere::<Archive>();
     anywhere::<Namespace>();
-    anywhere::<Conversation>();
+    anywhere::<ConversationHandle>();
     anywhere::<Message>();
-    anywhere::<Stored>();
+    anywhere::<StoredMessage>();
     anywhere::<ArchiveError>();
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cupel_archive::record::{Recorder, Turn};
+use cupel_archive::record::{RecordedTurn, Recorder};
 use cupel_archive::{Archive, Message};
 
 use crate::sources::{ask, recall};
@@ -21,7 +21,7 @@ async fn flushing_and_closing_end_with_their_deadline_while_the_server_hangs() {
     let archive = Archive::builder(&server.address).timeout(FOREVER).open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let recorder = Recorder::new();
-    let turn = || Turn::following(conversation.clone(), [Message::user("a")]);
+    let turn = || RecordedTurn::following(conversation.clone(), [Message::user("a")]);
     recorder.open(turn()).answered([Message::assistant("b")]);
     assert_eq!(recorder.flush_within(FOREVER).await, 0);
     server.hang();

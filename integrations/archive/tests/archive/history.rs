@@ -1,6 +1,6 @@
 //! A client that sends its whole history with every call.
 
-use cupel_archive::{Append, Conversation, Message};
+use cupel_archive::{Append, ConversationHandle, Message};
 
 use crate::in_both;
 
@@ -13,7 +13,7 @@ fn model(text: &str) -> Message {
 }
 
 /// Archives a call: the history it was sent, and the answer.
-async fn call(conversation: &Conversation, history: Vec<Message>, answer: &str) -> i64 {
+async fn call(conversation: &ConversationHandle, history: Vec<Message>, answer: &str) -> i64 {
     let history_length = history.len();
     let mut messages = history;
     messages.push(model(answer));
@@ -21,7 +21,7 @@ async fn call(conversation: &Conversation, history: Vec<Message>, answer: &str) 
     conversation.append(append).await.unwrap().count()
 }
 
-async fn contents(conversation: &Conversation) -> String {
+async fn contents(conversation: &ConversationHandle) -> String {
     let all = conversation.recent(100).await.unwrap();
     all.into_iter().map(|stored| stored.message.content).collect::<Vec<_>>().join(" ")
 }

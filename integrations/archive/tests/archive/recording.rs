@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use cupel_archive::record::{Chat, RecordLayer, Recorder, Turn, whole};
-use cupel_archive::{Archive, Conversation, Message, Role};
+use cupel_archive::record::{Chat, RecordLayer, RecordedTurn, Recorder, whole};
+use cupel_archive::{Archive, ConversationHandle, Message, Role};
 use futures::stream::{self, BoxStream, StreamExt as _};
 use serde_json::{Value, json};
 use sqlx::Connection as _;
@@ -12,13 +12,13 @@ use tower::{BoxError, Layer as _, Service, ServiceExt, service_fn};
 use crate::in_both;
 use crate::support::Database;
 
-async fn conversation(database: &Database) -> Conversation {
+async fn conversation(database: &Database) -> ConversationHandle {
     let wait = Duration::from_millis(100);
     let archive = database.builder().lock_timeout(wait).open().await.unwrap();
     archive.namespace("t").unwrap().conversation("c").unwrap()
 }
 
-async fn contents(conversation: &Conversation) -> Vec<String> {
+async fn contents(conversation: &ConversationHandle) -> Vec<String> {
     let all = conversation.recent(1_000).await.unwrap();
     all.into_iter().map(|stored| stored.message.content).collect()
 }
@@ -67,7 +67,7 @@ in_both! {
         let transcript = whole(
             move |(thread, n): &(usize, usize)| {
                 let conversation = of.conversation(format!("thread {thread}")).ok()?;
-                Some(Turn::new(conversation, [Message::user(format!("question {n}"))]))
+                Some(RecordedTurn::new(conversation, [Message::user(format!("question {n}"))]))
             },
             |answer: &String| vec![Message::assistant(answer.as_str())],
         );
@@ -163,7 +163,7 @@ async fn a_turn_that_had_to_wait_is_archived_though_it_says_the_same_again() {
     let database = Database::sqlite();
     let conversation = conversation(&database).await;
     let recorder = Recorder::new();
-    let turn = || Turn::following(conversation.clone(), [Message::user("go on")]);
+    let turn = || RecordedTurn::following(conversation.clone(), [Message::user("go on")]);
     recorder.open(turn()).answered([Message::assistant("Done.")]);
     recorder.flush().await;
     let path = database.folder().unwrap().join("archive.db").display().to_string();

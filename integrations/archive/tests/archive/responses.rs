@@ -1,7 +1,7 @@
 //! Archiving what was asked and answered in the Responses API.
 
 use cupel_archive::record::{RecordLayer, Recorder, Responses};
-use cupel_archive::{Conversation, Role};
+use cupel_archive::{ConversationHandle, Role};
 use futures::stream::{self, BoxStream, StreamExt as _};
 use serde_json::{Value, json};
 use tower::{BoxError, Layer as _, Service, ServiceExt, service_fn};
@@ -9,11 +9,11 @@ use tower::{BoxError, Layer as _, Service, ServiceExt, service_fn};
 use crate::in_both;
 use crate::support::Database;
 
-async fn conversation(database: &Database) -> Conversation {
+async fn conversation(database: &Database) -> ConversationHandle {
     database.open().await.namespace("t").unwrap().conversation("c").unwrap()
 }
 
-async fn contents(conversation: &Conversation) -> Vec<(Role, String)> {
+async fn contents(conversation: &ConversationHandle) -> Vec<(Role, String)> {
     let all = conversation.recent(1_000).await.unwrap();
     all.into_iter().map(|stored| (stored.message.role, stored.message.content)).collect()
 }

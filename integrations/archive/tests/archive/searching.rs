@@ -1,7 +1,7 @@
 //! Finding what belongs to a question.
 
 use cupel::relevance::{Candidate, Judge as _, Lexical, Question};
-use cupel_archive::{Append, Conversation, Found, Language, Message, Search};
+use cupel_archive::{Append, ConversationHandle, Language, Message, Search, SearchHit};
 
 use crate::in_both;
 use crate::support::Database;
@@ -25,7 +25,7 @@ const SAID: [&str; 12] = [
 /// the index is asked.
 const LENGTHS: [i64; 2] = [0, 500];
 
-async fn conversation(database: &Database, name: &str, before: i64) -> Conversation {
+async fn conversation(database: &Database, name: &str, before: i64) -> ConversationHandle {
     let tenant = database.open().await.namespace("t").unwrap();
     let conversation = tenant.conversation(name).unwrap();
     let filler = (0..before).map(|_| Message::assistant("blah").tokens(500));
@@ -33,7 +33,7 @@ async fn conversation(database: &Database, name: &str, before: i64) -> Conversat
     conversation
 }
 
-fn texts(found: &[Found]) -> Vec<&str> {
+fn texts(found: &[SearchHit]) -> Vec<&str> {
     found.iter().map(|found| found.stored.message.content.as_str()).collect()
 }
 

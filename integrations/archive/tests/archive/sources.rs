@@ -7,7 +7,7 @@ use cupel::gather::{BoxError, Source};
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, Selection};
 use cupel::{ContextBudget, ContextItem, Policy};
 use cupel_archive::source::{Recall, history};
-use cupel_archive::{Append, Conversation, Message};
+use cupel_archive::{Append, ConversationHandle, Message};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::in_both;
@@ -15,7 +15,7 @@ use crate::support::Database;
 
 type Request = ContextRequest<String>;
 
-pub(crate) fn recall(conversation: &Conversation) -> Recall<Request> {
+pub(crate) fn recall(conversation: &ConversationHandle) -> Recall<Request> {
     let conversation = conversation.clone();
     Recall::new(
         move |_: &Request| Some(conversation.clone()),
@@ -50,7 +50,7 @@ pub(crate) async fn ask(
     Ok((sent, selection))
 }
 
-async fn filled(database: &Database) -> Conversation {
+async fn filled(database: &Database) -> ConversationHandle {
     let archive = database.builder().lock_timeout(Duration::from_millis(300)).open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let said = (0..100).map(|n| match n {

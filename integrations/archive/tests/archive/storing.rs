@@ -2,18 +2,18 @@
 
 use chrono::{DateTime, Utc};
 use cupel::ContextKind;
-use cupel_archive::{Append, Message, Page, Role, Stored};
+use cupel_archive::{Append, Message, Page, Role, StoredMessage};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
 use crate::in_both;
 use crate::support::Database;
 
-fn contents(messages: &[Stored]) -> Vec<&str> {
+fn contents(messages: &[StoredMessage]) -> Vec<&str> {
     messages.iter().map(|stored| stored.message.content.as_str()).collect()
 }
 
-fn numbers(messages: &[Stored]) -> Vec<i64> {
+fn numbers(messages: &[StoredMessage]) -> Vec<i64> {
     messages.iter().map(|stored| stored.number).collect()
 }
 

@@ -1,10 +1,10 @@
 //! Requests and answers read from their bytes, whole and streamed.
 
 use cupel_archive::record::{Recorder, Wire};
-use cupel_archive::{Archive, Conversation, Role, original};
+use cupel_archive::{Archive, ConversationHandle, Role, original};
 use serde_json::{Value, json};
 
-async fn conversation() -> Conversation {
+async fn conversation() -> ConversationHandle {
     let archive = Archive::open("sqlite::memory:").await.unwrap();
     archive.namespace("t").unwrap().conversation("c").unwrap()
 }

@@ -1,14 +1,14 @@
 //! The tables in PostgreSQL, version by version.
 
-use crate::store::dialect::Step;
+use crate::store::dialect::Migration;
 
 /// A released step never changes; a change is a new step.
 ///
 /// Texts are bytes, since a text of PostgreSQL holds no NUL. Names are compared by their bytes, as in
 /// every other database.
-pub(super) const STEPS: &[Step] = &[FIRST, SECOND];
+pub(super) const STEPS: &[Migration] = &[FIRST, SECOND];
 
-const FIRST: Step = &[
+const FIRST: Migration = &[
     r#"CREATE TABLE cupel_conversations (
         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         namespace TEXT COLLATE "C" NOT NULL,
@@ -62,7 +62,7 @@ const FIRST: Step = &[
 
 /// Adds the size of a conversation: a search reads small conversations whole. Turns off the server's
 /// statistics, because they keep samples of texts after the texts are erased, and no query needs them.
-const SECOND: Step = &[
+const SECOND: Migration = &[
     "ALTER TABLE cupel_conversations ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0",
     "UPDATE cupel_conversations c SET bytes = (
          SELECT coalesce(sum(octet_length(m.content) + coalesce(octet_length(m.wire), 0)), 0)

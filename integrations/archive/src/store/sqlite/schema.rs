@@ -1,13 +1,13 @@
 //! The tables in SQLite, version by version.
 
-use crate::store::dialect::Step;
+use crate::store::dialect::Migration;
 
 /// A released step never changes; a change is a new step.
 ///
 /// A message's `id` is its conversation's times 2^32 plus its number.
-pub(super) const STEPS: &[Step] = &[FIRST, SECOND];
+pub(super) const STEPS: &[Migration] = &[FIRST, SECOND];
 
-const FIRST: Step = &[
+const FIRST: Migration = &[
     "CREATE TABLE cupel_conversations (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         namespace TEXT NOT NULL,
@@ -60,7 +60,7 @@ const FIRST: Step = &[
 ];
 
 /// Adds the size of a conversation: a search reads small conversations whole.
-const SECOND: Step = &[
+const SECOND: Migration = &[
     "ALTER TABLE cupel_conversations ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
     "UPDATE cupel_conversations SET bytes = (
          SELECT coalesce(sum(length(m.content) + coalesce(length(m.wire), 0)), 0)
