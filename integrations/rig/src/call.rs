@@ -44,9 +44,9 @@ impl CompletionCall for CompletionRequest {
 /// A Tower service has one response type for each request type, so a streamed call is another
 /// request than a whole one.
 #[derive(Debug, Clone)]
-pub struct Streaming(pub CompletionRequest);
+pub struct StreamingRequest(pub CompletionRequest);
 
-impl CompletionCall for Streaming {
+impl CompletionCall for StreamingRequest {
     fn completion(&self) -> &CompletionRequest {
         &self.0
     }

@@ -49,7 +49,7 @@ const MOST_BYTES: usize = 8_000;
 const SCORE_BYTES: u64 = 4 << 20;
 
 /// Answers of a model: numbers by text.
-type Known<'a> = HashMap<&'a str, Arc<[f32]>>;
+type TextNumbers<'a> = HashMap<&'a str, Arc<[f32]>>;
 
 /// A judge over one of rig's models: an [`EmbeddingJudge`] or a [`RerankJudge`].
 #[derive(Clone)]
@@ -163,11 +163,11 @@ impl<O: Operation> ModelJudge<O> {
         &self,
         question: &str,
         texts: impl Iterator<Item = &'a str>,
-    ) -> Result<Known<'a>, BoxError>
+    ) -> Result<TextNumbers<'a>, BoxError>
     where
-        O: Asked,
+        O: JudgeOperation,
     {
-        let (mut known, mut new, mut seen) = (Known::new(), Vec::new(), HashSet::new());
+        let (mut known, mut new, mut seen) = (TextNumbers::new(), Vec::new(), HashSet::new());
         let texts = texts.map(beginning).filter(|text| !text.trim().is_empty());
         for text in texts.filter(|text| seen.insert(*text)) {
             match self.remembered.get(&O::key(question, text)) {
@@ -192,7 +192,7 @@ impl<O: Operation> ModelJudge<O> {
         batch: &[&'a str],
     ) -> Result<Vec<(&'a str, Arc<[f32]>)>, BoxError>
     where
-        O: Asked,
+        O: JudgeOperation,
     {
         let texts: Vec<String> = batch.iter().map(|text| (*text).to_owned()).collect();
         let answer = self.model.call(O::request(question, &texts)).await?;
@@ -209,7 +209,7 @@ impl<O: Operation> ModelJudge<O> {
 }
 
 /// A kind of model that a judge can ask about texts.
-trait Asked: Operation {
+trait JudgeOperation: Operation {
     fn request(question: &str, texts: &[String]) -> Self::Request;
 
     /// Numbers for each text. The list is shorter if the model left some out.
@@ -219,7 +219,7 @@ trait Asked: Operation {
     fn key<'a>(question: &str, text: &'a str) -> Cow<'a, str>;
 }
 
-impl Asked for Embedding {
+impl JudgeOperation for Embedding {
     fn request(_: &str, texts: &[String]) -> Vec<String> {
         texts.to_vec()
     }
@@ -234,7 +234,7 @@ impl Asked for Embedding {
     }
 }
 
-impl Asked for Rerank {
+impl JudgeOperation for Rerank {
     fn request(question: &str, texts: &[String]) -> RerankRequest {
         RerankRequest { query: question.to_owned(), documents: texts.to_vec() }
     }

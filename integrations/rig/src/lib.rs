@@ -26,12 +26,12 @@ mod model;
 mod models;
 pub mod source;
 
-pub use adapter::{MediaTokens, Rest, RigAdapter};
+pub use adapter::{MediaTokens, RigAdapter, RigRest};
 pub use agent::{AgentBuilderExt, TowerModel};
-pub use call::{AgentCall, CompletionCall, Streaming};
+pub use call::{AgentCall, CompletionCall, StreamingRequest};
 pub use hook::CupelHook;
 pub use model::{ModelReply, RigModel};
-pub use models::{CatalogModels, ModelId, ModelWindow};
+pub use models::{CatalogModels, CatalogWindow, ModelId};
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

@@ -12,10 +12,10 @@ use rig_core::operation::Completion;
 use rig_core::streaming::{CompletionStream, Relayed};
 use tower::Service;
 
-use crate::{AgentCall, Streaming};
+use crate::{AgentCall, StreamingRequest};
 
 /// Any rig completion model as a service: whole answers for a [`CompletionRequest`], streams for
-/// a [`Streaming`] one, and either for an [`AgentCall`]. Cheap to clone.
+/// a [`StreamingRequest`] one, and either for an [`AgentCall`]. Cheap to clone.
 ///
 /// A stream is returned with its first event: up to there time-outs, limits and retries around the
 /// service hold, and an error before it is the call's error. After it the stream is its reader's:
@@ -69,7 +69,7 @@ impl Service<CompletionRequest> for RigModel {
     }
 }
 
-impl Service<Streaming> for RigModel {
+impl Service<StreamingRequest> for RigModel {
     type Response = CompletionStream;
     type Error = ProviderError;
     type Future = BoxFuture<'static, Result<CompletionStream, ProviderError>>;
@@ -78,7 +78,7 @@ impl Service<Streaming> for RigModel {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, Streaming(request): Streaming) -> Self::Future {
+    fn call(&mut self, StreamingRequest(request): StreamingRequest) -> Self::Future {
         begun(self.model.clone(), self.model.stream(request)).boxed()
     }
 }

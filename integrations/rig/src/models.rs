@@ -96,12 +96,12 @@ pub struct CatalogModels {
 /// assert_eq!(
 ///     error.to_string(),
 ///     "the window of model \"openai/gpt-nonsense\" is not in the catalog; set it with \
-///      ModelWindow::tokens(..), or give a catalog that lists the model with \
+///      CatalogWindow::tokens(..), or give a catalog that lists the model with \
 ///      RigAdapter::catalog(..)",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-pub type ModelWindow = cupel::layer::ModelWindow<CatalogModels>;
+pub type CatalogWindow = cupel::layer::ModelWindow<CatalogModels>;
 
 impl CatalogModels {
     /// The counter of a request's model, or of the one that was given.
@@ -155,13 +155,13 @@ impl<R: CompletionCall> ModelLookup<R> for CatalogModels {
         }
         if model.is_empty() {
             return Err("no model is named; name one in RigAdapter::for_model(\"vendor/model\"), \
-                        or set the window with ModelWindow::tokens(..)"
+                        or set the window with CatalogWindow::tokens(..)"
                 .into());
         }
         let model = ModelId { vendor: self.model.vendor.clone(), model: model.to_owned() };
         let problem = format!(
             "the window of model {:?} is not in the catalog; set it with \
-             ModelWindow::tokens(..), or give a catalog that lists the model with \
+             CatalogWindow::tokens(..), or give a catalog that lists the model with \
              RigAdapter::catalog(..)",
             model.to_string()
         );

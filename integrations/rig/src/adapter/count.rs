@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::media::MediaTokens;
 
 /// Counts the parts of one request.
-pub(super) struct Count {
+pub(super) struct TokenCounts {
     counter: Arc<dyn TokenCounter>,
     /// Overhead of the format: Anthropic's, or OpenAI's, which is close to those of other providers.
     format: FormatOverhead,
@@ -32,7 +32,7 @@ pub(super) struct Count {
     json: Vec<u8>,
 }
 
-impl Count {
+impl TokenCounts {
     pub(super) fn new(
         counter: Arc<dyn TokenCounter>,
         claude: Option<ClaudeTokenizer>,

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use cupel::conversation::{self, Role};
 use rig_core::message::{AssistantContent, AssistantMessage, Message, UserContent};
 
-use super::count::Count;
+use super::count::TokenCounts;
 use super::results::{self, is_result};
 
 /// Reads the role of a message, its tool calls and results, and its tokens.
 #[inline] // what it returns is large
-pub(super) fn read(message: &Message, count: &mut Count) -> conversation::Message {
+pub(super) fn read(message: &Message, count: &mut TokenCounts) -> conversation::Message {
     match message {
         Message::System { content } => {
             conversation::Message::new(Role::System, "", count.system(content))

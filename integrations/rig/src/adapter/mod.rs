@@ -28,11 +28,11 @@ use rig_core::message::Message;
 
 use crate::CompletionCall;
 use crate::document::{document_of, quoted_text};
-use crate::models::{CatalogModels, ModelId, ModelWindow};
-use count::Count;
+use crate::models::{CatalogModels, CatalogWindow, ModelId};
+use count::TokenCounts;
 use horizon::{Horizon, InSight};
 pub use media::MediaTokens;
-pub use rest::Rest;
+pub use rest::RigRest;
 
 /// Takes the messages and documents of a completion request as candidates, and puts the selected
 /// ones back.
@@ -134,8 +134,8 @@ impl RigAdapter {
     /// The budget by the window of the request's model, less what it may write; for Claude's models with
     /// a safety margin of 10 % (15 % without feature `tiktoken`), since their tokens can only be
     /// [estimated](cupel::tokens::ClaudeTokenizer).
-    pub fn window(&self) -> ModelWindow {
-        ModelWindow::new(self.models.clone())
+    pub fn window(&self) -> CatalogWindow {
+        CatalogWindow::new(self.models.clone())
     }
 
     /// Counts with this counter, whatever the model. Cache it if it is slow:
@@ -245,11 +245,11 @@ impl RigAdapter {
     }
 
     /// Counts a request's parts, or those of a conversation on its own.
-    fn count(&self, request: Option<&CompletionRequest>) -> Count {
+    fn count(&self, request: Option<&CompletionRequest>) -> TokenCounts {
         let claude = self.models.claude(request);
         let media = self.media.unwrap_or_else(|| MediaTokens::of(claude));
         let tools = request.is_none_or(count::has_tools);
-        Count::new(self.counter_for(request), claude, media, tools)
+        TokenCounts::new(self.counter_for(request), claude, media, tools)
     }
 
     fn counter_for(&self, request: Option<&CompletionRequest>) -> Arc<dyn TokenCounter> {
@@ -257,7 +257,7 @@ impl RigAdapter {
     }
 
     #[inline]
-    fn read(&self, message: &Message, count: &mut Count) -> conversation::Message {
+    fn read(&self, message: &Message, count: &mut TokenCounts) -> conversation::Message {
         let read = message::read(message, count);
         match &self.message_attributes {
             Some(attributes) => read.attributes(attributes(message)),
@@ -265,7 +265,11 @@ impl RigAdapter {
         }
     }
 
-    fn document(&self, document: &Document, count: &Count) -> Result<QuotableDocument, CupelError> {
+    fn document(
+        &self,
+        document: &Document,
+        count: &TokenCounts,
+    ) -> Result<QuotableDocument, CupelError> {
         let rendered = document.to_string();
         let tokens = count.document(&rendered);
         let attributes = self.document_attributes.as_ref();
@@ -293,7 +297,7 @@ fn conversation(
 }
 
 impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
-    type Rest = Rest<R>;
+    type Rest = RigRest<R>;
 
     fn facts<'a>(&'a self, call: &'a R) -> RequestFacts<'a> {
         let request = call.completion();
@@ -304,7 +308,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         })
     }
 
-    fn split(&self, mut call: R, strategy: Strategy) -> Result<Split<Rest<R>>, BoxError> {
+    fn split(&self, mut call: R, strategy: Strategy) -> Result<Split<RigRest<R>>, BoxError> {
         let planned = strategy == Strategy::Planned;
         let request = call.completion();
         let mut count = self.count(Some(request));
@@ -343,7 +347,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
             .start_moved(moved)
             .empty_result(NO_TOOL_OUTPUT);
         let unseen = messages.len() - positions.len();
-        let rest = Rest { call, messages, positions, documents, planned, count };
+        let rest = RigRest { call, messages, positions, documents, planned, count };
         let mut split = Split::conversation(conversation, fixed_tokens, rest)?;
         refused.append(&mut split.refused);
         if unseen > 0 {
@@ -356,15 +360,15 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         Ok(split)
     }
 
-    fn join(&self, rest: Rest<R>, edits: &mut Edits) -> Result<R, BoxError> {
+    fn join(&self, rest: RigRest<R>, edits: &mut Edits) -> Result<R, BoxError> {
         Ok(rest.join(edits))
     }
 
-    fn texts<'a>(&'a self, rest: &'a Rest<R>) -> Box<dyn Texts + 'a> {
+    fn texts<'a>(&'a self, rest: &'a RigRest<R>) -> Box<dyn Texts + 'a> {
         Box::new(rest)
     }
 
-    fn source_item_tokens(&self, rest: &Rest<R>, item: &ContextItem) -> i64 {
+    fn source_item_tokens(&self, rest: &RigRest<R>, item: &ContextItem) -> i64 {
         rest.count.document(&document_of(item).to_string())
     }
 }

@@ -6,23 +6,23 @@ use cupel::layer::Edits;
 use rig_core::completion::Document;
 use rig_core::message::{Message, UserContent};
 
-use super::count::Count;
+use super::count::TokenCounts;
 use super::results::{self, is_result};
 use crate::CompletionCall;
 use crate::document::document_of;
 
 /// A call without its candidates; the messages and documents wait here, untouched.
-pub struct Rest<R> {
+pub struct RigRest<R> {
     pub(super) call: R,
     pub(super) messages: Vec<Message>,
     /// Positions of the messages that the selection sees.
     pub(super) positions: Vec<usize>,
     pub(super) documents: Vec<Document>,
     pub(super) planned: bool,
-    pub(super) count: Count,
+    pub(super) count: TokenCounts,
 }
 
-impl<R> Rest<R> {
+impl<R> RigRest<R> {
     /// A message by its index in the selection.
     pub(super) fn seen(&self, index: usize) -> Option<&Message> {
         self.messages.get(*self.positions.get(index)?)
@@ -33,7 +33,7 @@ impl<R> Rest<R> {
     }
 }
 
-impl<R: CompletionCall> Rest<R> {
+impl<R: CompletionCall> RigRest<R> {
     /// Puts excerpts into results and the quotation into the user's message, and drops what was not
     /// selected.
     pub(super) fn join(mut self, edits: &Edits) -> R {
@@ -68,9 +68,9 @@ fn picked<T>(mut things: Vec<T>, positions: impl Iterator<Item = usize>) -> Vec<
     things
 }
 
-impl<R> fmt::Debug for Rest<R> {
+impl<R> fmt::Debug for RigRest<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rest")
+        f.debug_struct("RigRest")
             .field("messages", &self.messages.len())
             .field("documents", &self.documents.len())
             .finish_non_exhaustive()

@@ -7,7 +7,7 @@ use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
 use rig_core::completion::history::NO_TOOL_OUTPUT;
 use rig_core::message::{Message, ToolResult, ToolResultContent, UserContent};
 
-use super::count::Count;
+use super::count::TokenCounts;
 
 pub(super) fn is_result(part: &UserContent) -> bool {
     matches!(part, UserContent::ToolResult(_))
@@ -53,7 +53,7 @@ pub(super) fn replace(message: &mut Message, number: usize, excerpt: &str) {
 /// that the words are not refused with them. All other blocks stay as they are.
 pub(super) fn without_broken(
     messages: &mut [Message],
-    count: &mut Count,
+    count: &mut TokenCounts,
 ) -> Result<Vec<Refused>, CupelError> {
     let mut refused = Vec::new();
     for index in 0..messages.len() {

@@ -10,11 +10,11 @@ use rig_core::message::{
 };
 use serde::Serialize;
 
-use super::rest::Rest;
+use super::rest::RigRest;
 use super::results;
 use crate::document::{document_of, quoted_text};
 
-impl<R> Texts for &Rest<R> {
+impl<R> Texts for &RigRest<R> {
     fn message<'a>(&'a self, index: usize, _: &'a conversation::Message) -> Cow<'a, str> {
         let mut text = String::new();
         if let Some(message) = self.seen(index) {

@@ -68,7 +68,7 @@ async fn an_unknown_model_is_named_with_what_to_set() {
         let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
         let text = error.to_string();
         assert!(
-            text.contains("\"local/reader\"") && text.contains("ModelWindow::tokens(..)"),
+            text.contains("\"local/reader\"") && text.contains("CatalogWindow::tokens(..)"),
             "{text}"
         );
     }

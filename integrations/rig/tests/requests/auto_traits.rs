@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use cupel_rig::source::{IndexSource, MemorySource, ScoreScale};
 use cupel_rig::{
-    AgentCall, CatalogModels, CupelHook, MediaTokens, ModelReply, ModelWindow, Rest, RigAdapter,
-    RigModel, Streaming, TowerModel,
+    AgentCall, CatalogModels, CatalogWindow, CupelHook, MediaTokens, ModelReply, RigAdapter,
+    RigModel, RigRest, StreamingRequest, TowerModel,
 };
 use rig_core::completion::CompletionRequest;
 use rig_core::memory::InMemoryConversationMemory;
@@ -20,7 +20,7 @@ fn everything_goes_between_threads() {
     shared::<RigModel>();
     shared::<RigAdapter>();
     shared::<CatalogModels>();
-    shared::<ModelWindow>();
+    shared::<CatalogWindow>();
     shared::<CupelHook>();
     shared::<TowerModel<RigModel>>();
     shared::<MediaTokens>();
@@ -28,8 +28,8 @@ fn everything_goes_between_threads() {
     shared::<IndexSource<InMemoryVectorIndex<String>>>();
     shared::<MemorySource<InMemoryConversationMemory>>();
     shared::<AgentCall>();
-    shared::<Streaming>();
-    shared::<Rest<CompletionRequest>>();
+    shared::<StreamingRequest>();
+    shared::<RigRest<CompletionRequest>>();
     sent::<ModelReply>();
 }
 

@@ -3,18 +3,18 @@
 use cupel::ContextBudget;
 use cupel::gather::BoxError;
 use cupel::layer::BudgetProvider as _;
-use cupel_rig::{ModelWindow, RigAdapter};
+use cupel_rig::{CatalogWindow, RigAdapter};
 use rig_core::catalog::Catalog;
 use rig_core::completion::CompletionRequest;
 use rig_core::driver::Model;
 use rig_core::providers::openai::OpenAIConfig;
 use rig_reqwest::ReqwestClient;
 
-fn of(window: &ModelWindow, request: &CompletionRequest) -> Result<ContextBudget, BoxError> {
+fn of(window: &CatalogWindow, request: &CompletionRequest) -> Result<ContextBudget, BoxError> {
     window.budget(request)
 }
 
-fn window(model: &str) -> ModelWindow {
+fn window(model: &str) -> CatalogWindow {
     RigAdapter::for_model(model).window()
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cupel::Policy;
 use cupel::layer::{CupelLayer, Error};
-use cupel_rig::{AgentCall, ModelReply, RigModel, Streaming};
+use cupel_rig::{AgentCall, ModelReply, RigModel, StreamingRequest};
 use futures::StreamExt as _;
 use rig_core::completion::CompletionRequest;
 use rig_core::error::ProviderError;
@@ -56,7 +56,7 @@ async fn whole_answers() {
 #[tokio::test]
 async fn streams() {
     let mut model = layer().layer(RigModel::new(counting()));
-    let stream = model.ready().await.unwrap().call(Streaming(long())).await.unwrap();
+    let stream = model.ready().await.unwrap().call(StreamingRequest(long())).await.unwrap();
     let texts: Vec<String> = stream
         .filter_map(|item| async {
             match item.unwrap() {

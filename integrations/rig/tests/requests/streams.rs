@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cupel_rig::{AgentCall, ModelReply, RigModel, Streaming};
+use cupel_rig::{AgentCall, ModelReply, RigModel, StreamingRequest};
 use futures::{StreamExt as _, stream};
 use rig_core::completion::CompletionRequest;
 use rig_core::driver::{Exchange, Model, Opened, Opening, Transport};
@@ -54,8 +54,8 @@ fn slow(slow: &Slow) -> RigModel {
     RigModel::new(Model::new(MockScript::new("local"), slow.clone()))
 }
 
-fn ask() -> Streaming {
-    Streaming(CompletionRequest::new("How many?"))
+fn ask() -> StreamingRequest {
+    StreamingRequest(CompletionRequest::new("How many?"))
 }
 
 #[tokio::test(start_paused = true)]
