@@ -118,9 +118,9 @@ pub enum CupelError {
         slicer: &'static str,
         /// The kind that is short.
         kind: ContextKind,
-        /// How many candidates there are.
+        /// Number of candidates.
         available: usize,
-        /// How many the configuration requires.
+        /// Number that the configuration requires.
         required: usize,
     },
 
@@ -136,9 +136,9 @@ pub enum CupelError {
         slicer: &'static str,
         /// The kind that is short.
         kind: ContextKind,
-        /// How many fit.
+        /// Number of items that fit.
         fitting: usize,
-        /// How many the configuration requires.
+        /// Number that the configuration requires.
         required: usize,
         /// The effective target of the selection.
         target_tokens: i64,
@@ -158,7 +158,7 @@ pub enum CupelError {
     Contract {
         /// The slicer or placer, by name.
         component: String,
-        /// What it answered and what it may answer.
+        /// Answer of the component, and the valid ones.
         problem: String,
     },
 }

@@ -1,10 +1,10 @@
-//! What each of many budgets would select, to see where a larger one stops being worth it.
+//! Selections under many budgets, to see where a larger one stops being worth it.
 
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
 use crate::pipeline::{Pipeline, Simulation};
 
-/// What one budget would select.
+/// Selection under one budget.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BudgetPoint {
@@ -21,7 +21,7 @@ pub struct BudgetPoint {
 }
 
 impl Pipeline {
-    /// What each of many budgets would select from the same items, in the order given.
+    /// Selection from the same items under each of many budgets, in the order given.
     ///
     /// Scoring, deduplication and sorting happen once. A budget under which a run would fail, for
     /// example because it does not hold the pinned items, is a point with its failure.

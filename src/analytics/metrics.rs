@@ -25,7 +25,7 @@ pub fn budget_utilization(report: &SelectionReport, budget: &ContextBudget) -> f
     tokens(report.included.iter()) as f64 / budget.max_tokens() as f64
 }
 
-/// How many different kinds the selection has.
+/// Number of different kinds in the selection.
 ///
 /// ```
 /// # use cupel::{analytics::kind_diversity, ContextBudget, ContextItem, Policy};
@@ -62,12 +62,12 @@ pub fn timestamp_coverage(report: &SelectionReport) -> f64 {
     dated as f64 / report.included.len() as f64
 }
 
-/// How far a kind used what its quota allows.
+/// Use that a kind made of its quota.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuotaUtilization {
     /// The kind's quota, and its unit.
     pub quota: KindQuota,
-    /// What the selection holds of the kind, in that unit; pinned items are outside of quotas.
+    /// Amount of the kind in the selection, in that unit; pinned items are outside of quotas.
     pub actual: f64,
 }
 
@@ -78,14 +78,14 @@ impl QuotaUtilization {
         if self.quota.cap == 0.0 { 0.0 } else { self.actual / self.quota.cap }
     }
 
-    /// Whether the kind has at least what its quota requires.
+    /// Returns `true` if the kind has at least what its quota requires.
     #[must_use]
     pub fn meets_requirement(&self) -> bool {
         self.actual >= self.quota.require
     }
 }
 
-/// How far each kind used its quota, for the quotas of `slicer`, in their order.
+/// Use that each kind made of its quota, for the quotas of `slicer`, in their order.
 ///
 /// Percentages are of the effective target: what the budget leaves beside pinned items, reserved
 /// slots, the output reserve and the safety margin. Slicers without quotas give an empty list.

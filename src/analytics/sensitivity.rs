@@ -1,4 +1,4 @@
-//! How the selection changes from one policy to another.
+//! Differences between the selections of several policies.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
 use crate::policy::Policy;
 
-/// Whether an item is in a selection.
+/// Status of an item in a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ItemStatus {
@@ -28,7 +28,7 @@ pub struct PolicySensitivityDiffEntry {
     pub statuses: Vec<(String, ItemStatus)>,
 }
 
-/// What several policies select from the same items.
+/// Selections of several policies from the same items.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PolicySensitivityReport {

@@ -1,4 +1,4 @@
-//! Which items a different budget would have selected.
+//! Selections under other budgets: the items that tokens buy, and the budget that an item needs.
 
 use std::collections::{HashMap, HashSet};
 

@@ -9,10 +9,10 @@ use super::{Path, Tree, Value};
 
 /// Something that can be read from a [`Tree`].
 pub trait FromTree: Sized {
-    /// What a valid value looks like, for messages.
+    /// Description of a valid value, for messages.
     const EXPECTED: &'static str;
 
-    /// Whether it is a part with a `type`, whose bare name stands for a table with nothing else.
+    /// `true` for a part with a `type`. Its bare name stands for a table with nothing else.
     const IS_PART: bool = false;
 
     /// Reads a table, or reports why not. What is not a table has a `from_tree` of its own.
@@ -41,7 +41,7 @@ pub trait FromTree: Sized {
     fn stand_in(path: &Path<'_>) -> Self;
 }
 
-/// What can be wrong with a place.
+/// Finding at a path.
 #[derive(Debug, Clone, Copy)]
 pub enum Found<'a> {
     /// Nothing is there; the table is in this file.
@@ -56,12 +56,12 @@ pub enum Found<'a> {
     Twice { tree: &'a Tree, note: &'a str },
 }
 
-/// Whoever is told what is wrong.
+/// Receiver of findings.
 pub trait Report {
-    /// Takes note of a problem.
+    /// Records a finding.
     fn report(&mut self, path: &Path<'_>, found: Found<'_>);
 
-    /// Whether a key with nothing behind it counts as not there.
+    /// Returns `true` if a key without a value counts as missing.
     fn skips_nothing(&self) -> bool {
         false
     }
@@ -76,7 +76,7 @@ pub struct Fields<'a> {
     entries: HashMap<String, (usize, Tree)>,
     /// The keys that were asked for, and so are valid.
     known: Vec<&'a str>,
-    /// Whether only the part's name was written, without a table around it.
+    /// `true` if only the part's name was written, without a table around it.
     name_only: bool,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Fields<'a> {
         self.get(key)?
     }
 
-    /// Whether a key is there.
+    /// Returns `true` if a key is there.
     pub fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }

@@ -1,4 +1,4 @@
-//! How much is read before a configuration is refused: what people write stays far below.
+//! Limits of a configuration. What people write stays far below.
 
 /// Bytes of one file of settings.
 pub(crate) const FILE_BYTES: u64 = 1 << 20;

@@ -1,5 +1,4 @@
-//! Where in a configuration something is, and the rules of settings: what a constructor checks, and
-//! everything it has to say.
+//! Paths into a configuration, and the rules that constructors check settings by.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -48,12 +47,12 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Whether a key reads well after a dot; kinds and tags may be any text.
+/// Returns `true` if a key reads well after a dot; kinds and tags may be any text.
 fn is_plain(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// What is wrong with the settings of a component.
+/// Problems with the settings of a component.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(Vec<ConfigProblem>);
 

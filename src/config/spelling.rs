@@ -1,11 +1,11 @@
-//! Tells a slip of the pen from another word.
+//! Tells a misspelt word from another word.
 
 /// The word among `known` that `word` was probably meant to be.
 pub fn meant<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     known.iter().copied().find(|known| is_slip(word, known))
 }
 
-/// Whether two words are so alike that one is probably meant to be the other.
+/// Returns `true` if two words are so alike that one is probably meant to be the other.
 fn is_slip(word: &str, known: &str) -> bool {
     let plain = |word: &str| word.to_lowercase().replace('-', "_");
     let allowed = match known.len() {

@@ -82,7 +82,7 @@ macro_rules! leaves {
     )+};
 }
 
-/// What has been read so far.
+/// Values and bytes that have been read so far.
 #[derive(Default)]
 struct Spent {
     values: Cell<usize>,

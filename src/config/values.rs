@@ -95,7 +95,7 @@ impl<T: FromTree> FromTree for Vec<T> {
 
 /// A key of a table with free keys.
 pub trait Key: FromTree + Ord {
-    /// What to add about a key that is there already.
+    /// Remark to add about a key that is there already.
     const TWICE: &'static str = "";
 }
 

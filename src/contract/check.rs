@@ -14,7 +14,7 @@ use crate::config::Path;
 use crate::names::Grouped;
 use crate::tokens::{FormatOverhead, TokenCounter};
 
-/// The limits of a model, of a pipeline and of its steps, not yet held against each other.
+/// The limits of a model, of a pipeline and of its steps, before they are checked.
 ///
 /// See the [module's example](crate::contract).
 #[derive(Debug, Clone, Default)]
@@ -28,18 +28,18 @@ pub struct BudgetContract {
     pub(super) origins: Origins,
     pub(super) notes: Vec<String>,
     pub(super) model_name: Option<String>,
-    /// What was wrong with the files; reported together with everything else.
+    /// Problems of the files; reported together with everything else.
     pub(super) problems: Vec<ContractProblem>,
 }
 
-/// Which file each value came from, for messages.
+/// Files that the values came from, for messages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Origins {
-    /// Where a missing model limit belongs.
+    /// File of a missing model limit.
     pub(super) config: Option<String>,
-    /// Where anything else that is missing belongs.
+    /// File of anything else that is missing.
     pub(super) pipeline: Option<String>,
-    /// Where values came from, if not from there.
+    /// Files of values that came from elsewhere, by key.
     pub(super) keys: BTreeMap<String, String>,
 }
 
@@ -95,7 +95,7 @@ impl BudgetContract {
         Ok(budgets)
     }
 
-    /// Holds every step against the model's window.
+    /// Checks that every step fits the model's window.
     ///
     /// # Errors
     ///

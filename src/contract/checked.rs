@@ -57,13 +57,13 @@ impl CheckedContract {
         self.policy
     }
 
-    /// What was made smaller so that the contract holds.
+    /// Limits that were made smaller so that the contract holds.
     #[must_use]
     pub fn clamps(&self) -> &[Clamp] {
         &self.clamps
     }
 
-    /// What a reader of the files should know: keys that were not read.
+    /// Remarks on the files, such as keys that were not read.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -149,7 +149,7 @@ impl CheckedStep {
         ContextBudget::trusted(tokens.saturating_add(output), tokens, output)
     }
 
-    /// Which entries of the history, oldest first, the step may send; see [`trim_history`].
+    /// Entries of the history that the step may send. Takes the oldest first; see [`trim_history`].
     #[must_use]
     pub fn trim_history(&self, entries: &[HistoryEntry<'_>]) -> TrimmedHistory {
         trim_history(entries, self.budget.history)

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::BuildHasher;
 
-/// What trimming needs to know of one entry of the history.
+/// One entry of the history, as trimming sees it.
 ///
 /// Entries of one unit are kept or dropped together: an assistant message with tool calls and
 /// the messages that answer them, for example.
@@ -28,7 +28,7 @@ impl<'a> HistoryEntry<'a> {
     }
 }
 
-/// What [`trim_history`] kept and dropped. Its text says so.
+/// Entries that [`trim_history`] kept and dropped. Its text is a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrimmedHistory {

@@ -10,7 +10,7 @@ pub const DEFAULT_SAFETY_MARGIN_TOKENS: i64 = 128;
 /// The largest limit that is accepted. A larger number is taken for a typing error.
 pub const MAX_TOKENS: i64 = 1_000_000_000_000;
 
-/// What the model can take and give: `config.json`.
+/// Limits of the model: `config.json`.
 ///
 /// ```
 /// use cupel::contract::ModelLimits;

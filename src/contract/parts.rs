@@ -8,7 +8,7 @@ use tracing::Level;
 
 use crate::names::Grouped;
 
-/// What one step needs in the worst case, and the window it has to fit.
+/// Tokens that one step needs in the worst case, and the window it has to fit.
 ///
 /// Its text is the arithmetic:
 /// `router: 412 fixed + 0 + 6,000 + 4,096 + 128 = 10,636 > 9,600, over by 1,036`.
@@ -40,13 +40,13 @@ impl StepBudget {
             .fold(0, i64::saturating_add)
     }
 
-    /// What the window leaves; negative when the step does not fit.
+    /// Tokens that are left in the window; negative if the step does not fit.
     #[must_use]
     pub fn headroom(&self) -> i64 {
         self.window.saturating_sub(self.sum())
     }
 
-    /// Whether the contract holds for this step.
+    /// Returns `true` if the contract holds for this step.
     #[must_use]
     pub fn fits(&self) -> bool {
         self.headroom() >= 0

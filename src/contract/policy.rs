@@ -1,4 +1,4 @@
-//! What happens to a contract that does not hold.
+//! Policy for a contract that does not hold.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::problem::{ContractError, ContractProblem, Place};
 /// The environment variable that may ask for [`LimitsPolicy::AutoClamp`].
 pub const POLICY_VARIABLE: &str = "PIPELINE_LIMITS_POLICY";
 
-/// What happens to a step that does not fit the window.
+/// Reaction to a step that does not fit the window.
 ///
 /// ```
 /// use cupel::contract::LimitsPolicy;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::parts::StepBudget;
 use crate::error::Listed;
 
-/// Where a value is, or should be: a key, and the file it belongs to if there is one.
+/// Place of a value: a key, and the file it belongs to if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Place {
@@ -42,27 +42,27 @@ pub enum ContractProblem {
     /// A required value is not there.
     #[error("{place} is missing, expected {expected}")]
     Missing {
-        /// Where it should be.
+        /// Place of the missing value.
         place: Place,
-        /// What would be valid.
+        /// Description of a valid value.
         expected: String,
     },
 
     /// A value is of the wrong type, out of range, or points nowhere.
     #[error("{place}: got {value}, expected {expected}")]
     Invalid {
-        /// Where it is.
+        /// Place of the value.
         place: Place,
         /// The value.
         value: String,
-        /// What would be valid.
+        /// Description of a valid value.
         expected: String,
     },
 
     /// A key that is not read, and looks like one that would be.
     #[error("{place} is not read here; did you mean {suggestion}?")]
     MisspeltKey {
-        /// Where it is.
+        /// Place of the key.
         place: Place,
         /// The key that would be read.
         suggestion: String,
@@ -124,7 +124,7 @@ impl ContractProblem {
         Self::Invalid { place, value: value.into(), expected: expected.into() }
     }
 
-    /// Whether it already says why there is no value here.
+    /// Returns `true` if this problem already explains why there is no value here.
     pub(super) fn explains(&self, place: &Place) -> bool {
         match self {
             Self::Invalid { place: wrong, .. } => wrong.key == place.key,

@@ -1,4 +1,4 @@
-//! Collectors: who is told what the pipeline does while it runs.
+//! Collectors, and the events that the pipeline hands them while it runs.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::{ExcludedItem, IncludedItem, PipelineStage, SelectionReport, TraceEve
 use crate::error::CupelError;
 use crate::model::{ContextBudget, CountRequirementShortfall};
 
-/// How much a collector records. Higher levels include the lower ones.
+/// Level of detail that a collector records. Higher levels include the lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TraceDetailLevel {
     /// One event a stage.
@@ -25,7 +25,7 @@ pub enum TraceDetailLevel {
 /// event.
 #[allow(unused_variables)] // the names are for those who override
 pub trait TraceCollector {
-    /// Whether anything should be recorded.
+    /// Returns `true` if anything should be recorded.
     fn is_enabled(&self) -> bool;
 
     /// A stage has completed.
@@ -34,18 +34,18 @@ pub trait TraceCollector {
     /// An item was scored, included or excluded.
     fn record_item_event(&mut self, event: TraceEvent);
 
-    /// Whether item-level events are wanted; they are not built otherwise.
+    /// Level of detail. Item-level events are built only if it asks for them.
     fn detail_level(&self) -> TraceDetailLevel {
         TraceDetailLevel::Item
     }
 
-    /// Whether included and excluded items and count shortfalls are wanted. Asked once, after
+    /// Returns `true` if included and excluded items and count shortfalls are wanted. Asked once, after
     /// [`begin_run`](Self::begin_run).
     fn wants_items(&self) -> bool {
         true
     }
 
-    /// Whether items shall come with [how their scores came about](super::ItemDetails::score).
+    /// Returns `true` if items shall come with the [parts of their scores](super::ItemDetails::score).
     /// Asked once, after [`begin_run`](Self::begin_run); explaining takes about as long as scoring,
     /// and memory for every item.
     fn wants_score_parts(&self) -> bool {
@@ -117,7 +117,7 @@ pub struct DiagnosticTraceCollector {
     detail_level: TraceDetailLevel,
     on_event: Option<EventCallback>,
     score_parts: bool,
-    /// The lists alone; what they add up to is for the end.
+    /// The lists alone. Their totals are computed at the end.
     lists: SelectionReport,
 }
 
@@ -135,8 +135,8 @@ impl DiagnosticTraceCollector {
         self
     }
 
-    /// Asks for how every score came about, in [`ItemDetails::score`](super::ItemDetails::score);
-    /// off unless set. Nothing is explained, and nothing is spent on it, otherwise.
+    /// Asks for the parts of every score, in [`ItemDetails::score`](super::ItemDetails::score); off unless
+    /// set.
     #[must_use]
     pub fn explain_scores(mut self, enabled: bool) -> Self {
         self.score_parts = enabled;

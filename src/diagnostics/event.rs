@@ -67,17 +67,17 @@ impl From<&str> for PipelineStage {
 pub struct TraceEvent {
     /// The stage.
     pub stage: PipelineStage,
-    /// How long the stage took; 0.0 for a single item.
+    /// Duration of the stage in milliseconds; 0.0 for a single item.
     pub duration_ms: f64,
-    /// How many items entered the stage; 1 for a single item.
+    /// Number of items that entered the stage; 1 for a single item.
     pub item_count: usize,
-    /// What was decided about the item; none for a stage. Never an item's content.
+    /// Decision about the item, or a remark on the stage. Never an item's content.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub message: Option<String>,
-    /// How many items left the stage; not part of the serialised form.
+    /// Number of items that left the stage; not part of the serialised form.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub item_count_out: Option<usize>,
-    /// When the stage began; not part of the serialised form.
+    /// Start of the stage; not part of the serialised form.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub started_at: Option<SystemTime>,
 }
@@ -115,7 +115,7 @@ impl TraceEvent {
 /// The selection exceeded its target, or what the output reserve leaves of the window, and went
 /// on, as [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
 ///
-/// What exceeds the window's rest is then left out all the same.
+/// Items that exceed the window without the output reserve are left out all the same.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OverflowEvent {

@@ -6,7 +6,7 @@ use crate::order;
 use crate::relevance::RelevanceReport;
 use crate::scorer::{ScoreParts, Scorer};
 
-/// What a run selected, what it left out, and why.
+/// Report of a run: the selected items, the others, and the reasons.
 ///
 /// ```
 /// use cupel::{ContextBudget, ContextItem, ExclusionReason, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
@@ -39,17 +39,17 @@ pub struct SelectionReport {
     pub included: Vec<IncludedItem>,
     /// Everything else, by score from the highest down; equal scores in the order of exclusion.
     pub excluded: Vec<ExcludedItem>,
-    /// How many items were considered: all included and excluded ones.
+    /// Number of all included and excluded items.
     pub total_candidates: usize,
     /// The tokens of all included and excluded items together, negative counts among them.
     pub total_tokens_considered: i64,
     /// Kinds whose required count could not be met.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub count_requirement_shortfalls: Vec<CountRequirementShortfall>,
-    /// What became of the question, where there was one.
+    /// Outcome of judging, if there was a question.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub relevance: Option<RelevanceReport>,
-    /// Whether the candidates were scored, or a plan decided what is sent of their conversation.
+    /// Way in which the items were selected: scored, or planned as a conversation.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "crate::model::is_default")
@@ -87,7 +87,7 @@ impl SelectionReport {
         report
     }
 
-    /// Lists what was never up for selection among the excluded items.
+    /// Lists items that were never up for selection among the excluded ones.
     pub(crate) fn refuse(&mut self, refused: impl IntoIterator<Item = Refused>) {
         let excluded = refused.into_iter().map(|Refused { item, why }| {
             ExcludedItem::new(item, 0.0, ExclusionReason::Filtered { filter_name: why })
@@ -101,8 +101,8 @@ impl SelectionReport {
         self.exclude(excluded);
     }
 
-    /// Lists what was selected and cannot be sent among the excluded items: positions among the
-    /// included ones, ascending, and why.
+    /// Moves items that were selected and cannot be sent to the excluded ones. Takes positions among the
+    /// included items, ascending, and the reasons.
     pub(crate) fn withdraw(&mut self, withdrawn: Vec<(usize, String)>) {
         let mut excluded = Vec::with_capacity(withdrawn.len());
         for (position, why) in withdrawn.into_iter().rev() {
@@ -123,7 +123,7 @@ impl SelectionReport {
         self.sort_excluded();
     }
 
-    /// Adds how scores came about, for a scorer that looks at one item alone.
+    /// Adds the parts of the scores, for a scorer that looks at one item alone.
     pub(crate) fn explain_scores(&mut self, scorer: &dyn Scorer) {
         let explain = |item: &ContextItem, score: f64, details: &mut Option<Box<ItemDetails>>| {
             if let Some(mut parts) = scorer.explain_all(std::slice::from_ref(item)).pop() {
@@ -203,8 +203,8 @@ impl ExcludedItem {
 #[cfg_attr(feature = "serde", serde(remote = "Self", default))]
 #[non_exhaustive]
 pub struct ItemDetails {
-    /// How the score came about, when the report
-    /// [asked for it](super::DiagnosticTraceCollector::explain_scores). Pinned items are not scored.
+    /// Parts of the score, if the report
+    /// [asked for them](super::DiagnosticTraceCollector::explain_scores). Pinned items are not scored.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub score: Option<ScoreParts>,
     /// Words of the question that the item has. They are content: telemetry never shows them.
@@ -219,7 +219,7 @@ pub struct ItemDetails {
 crate::model::serde_by_name!(read ItemDetails);
 
 impl ItemDetails {
-    /// What the item itself says; none when that is nothing.
+    /// Details that the item itself has; none if there are none.
     pub(crate) fn of(item: &ContextItem) -> Option<Box<Self>> {
         let matched_words: Vec<String> = item.matched_words().map(str::to_owned).collect();
         (!matched_words.is_empty()).then(|| Box::new(Self { matched_words, ..Self::default() }))

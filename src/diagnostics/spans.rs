@@ -5,7 +5,7 @@ use tracing::{Level, Span, field};
 use super::{ExcludedItem, IncludedItem, PipelineStage};
 use crate::model::ContextBudget;
 
-/// What subscribers filter by.
+/// Target of all spans and events, for the filters of subscribers.
 pub(crate) const TARGET: &str = "cupel";
 
 /// The span around a whole run.
@@ -62,20 +62,20 @@ pub(crate) fn record_error_status(span: &Span) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// What one selection came to, for a log that has a line for each.
+/// Numbers of one selection, for a log that has a line for each.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Summary {
     pub(crate) candidates: usize,
     pub(crate) included: usize,
-    /// Fixed ones among them.
+    /// Tokens of the selection and of the fixed part.
     pub(crate) tokens: i64,
-    /// The window, what is fixed included.
+    /// Window, with the fixed part.
     pub(crate) max_tokens: i64,
     pub(crate) sources_late: usize,
     pub(crate) sources_failed: usize,
 }
 
-/// Tells what a selection came to, if anybody listens.
+/// Logs the numbers of a selection, if anybody listens.
 pub(crate) fn selected(summary: impl FnOnce() -> Summary) {
     if tracing::enabled!(target: TARGET, Level::INFO) {
         let summary = summary();
@@ -93,12 +93,12 @@ pub(crate) fn selected(summary: impl FnOnce() -> Summary) {
     }
 }
 
-/// Whether anybody listens to how many items a stage left out.
+/// Returns `true` if anybody listens to the number of items that a stage left out.
 pub(crate) fn counts_enabled() -> bool {
     tracing::enabled!(target: TARGET, Level::DEBUG)
 }
 
-/// Whether anybody listens to events about single items.
+/// Returns `true` if anybody listens to events about single items.
 pub(crate) fn items_enabled() -> bool {
     tracing::enabled!(target: TARGET, Level::TRACE)
 }

@@ -9,7 +9,7 @@ use std::fmt;
 pub struct ConfigProblem {
     /// The place, as a policy file spells it: `scorers[1].weight`. Empty for the whole.
     pub path: String,
-    /// What was found there and what would be valid.
+    /// The value, and what would be valid.
     pub message: String,
 }
 
@@ -74,7 +74,7 @@ impl ConfigError {
     }
 }
 
-/// How many problems are listed one by one.
+/// Number of problems that are listed one by one.
 const SHOWN: usize = 100;
 
 /// One problem as it is, several below their number.

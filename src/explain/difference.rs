@@ -1,4 +1,4 @@
-//! What changed from one selection to the next.
+//! Changes from one selection to the next.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use crate::diagnostics::SelectionReport;
 use crate::model::{ContextItem, ContextKind};
 
-/// What changed from one call to the next.
+/// Changes from one call to the next.
 ///
 /// Items of two calls are the same when their kind and their text are: two reports may have come
 /// from two files, so there is nothing else to go by.
@@ -30,7 +30,7 @@ use crate::model::{ContextItem, ContextKind};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// How many items the two selections have in common from the beginning.
+    /// Number of items at the beginning that both selections have in common.
     pub prefix_items: usize,
     /// Their tokens, as the later call counts them.
     pub prefix_tokens: i64,
@@ -40,7 +40,7 @@ pub struct Difference {
     pub new: Vec<usize>,
     /// Selected before and not now.
     pub dropped: Vec<Dropped>,
-    /// Where each kept item is now, in the order of the call before.
+    /// Position of each kept item now, in the order of the call before.
     pub(super) kept_before: Vec<usize>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Positions<'a> {
 }
 
 impl Difference {
-    /// What changed from the selection `before` to the selection `now`.
+    /// Changes from the selection `before` to the selection `now`.
     #[must_use]
     pub fn between(before: &SelectionReport, now: &SelectionReport) -> Self {
         let mut difference = Self::default();

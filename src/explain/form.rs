@@ -1,4 +1,4 @@
-//! What there is to show about a selection.
+//! Explanation of a selection: its report, and everything known beside it.
 
 use super::Difference;
 use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
@@ -29,7 +29,7 @@ use crate::pipeline::Pipeline;
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
 pub struct Explanation {
-    /// What the selection was for.
+    /// Purpose of the selection.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub title: Option<String>,
     /// Every candidate with its reason.
@@ -43,13 +43,13 @@ pub struct Explanation {
         serde(default, skip_serializing_if = "crate::model::is_default")
     )]
     pub fixed_tokens: i64,
-    /// How long gathering took, in milliseconds.
+    /// Duration of gathering, in milliseconds.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub gathered_ms: Option<f64>,
-    /// How each source went.
+    /// Outcome of each source.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub sources: Vec<SourceTiming>,
-    /// What a prompt cache is expected to know of the request.
+    /// Tokens of the request that a prompt cache is expected to have.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub cache: Option<PromptCache>,
     /// Anything else worth a line, such as what could not be counted.
@@ -57,12 +57,12 @@ pub struct Explanation {
     pub notes: Vec<String>,
 }
 
-/// What a prompt cache is expected to know of a request.
+/// Tokens of a request that a prompt cache is expected to have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct PromptCache {
-    /// Tokens it is expected to know.
+    /// Tokens that it is expected to have.
     pub cached_tokens: i64,
     /// Tokens that are new to it.
     pub new_tokens: i64,
@@ -72,25 +72,25 @@ pub struct PromptCache {
     pub broke: Option<String>,
 }
 
-/// How one source went.
+/// Outcome of one source.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct SourceTiming {
     /// The source's name.
     pub name: String,
-    /// How many of its items became candidates.
+    /// Number of its items that became candidates.
     pub items: usize,
     /// Their tokens together.
     pub tokens: i64,
     /// From the start of gathering to its end, in milliseconds.
     pub elapsed_ms: f64,
-    /// How it ended, as a short name: `completed`, `timed_out`, `failed`.
+    /// Outcome as a short name: `completed`, `timed_out`, `failed`.
     pub outcome: String,
     /// More about how it ended. It may quote anything.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub detail: Option<String>,
-    /// Whether it was late or failed.
+    /// `true` if the source was late or failed.
     #[cfg_attr(feature = "serde", serde(default))]
     pub failed: bool,
 }
@@ -187,7 +187,7 @@ impl Explanation {
         self
     }
 
-    /// What changed since the call before.
+    /// Changes since the call before.
     #[must_use]
     pub fn since(&self, previous: &Self) -> Difference {
         Difference::between(&previous.report, &self.report)

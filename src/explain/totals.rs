@@ -1,4 +1,4 @@
-//! What the items of a report add up to, and where the window goes.
+//! Totals of a report by kind or source, and the parts of the window.
 
 use foldhash::HashMap;
 
@@ -46,7 +46,7 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// Where the window goes, in tokens. The parts add up to its size, unless the selection exceeds it.
+/// Parts of the window, in tokens. They add up to its size, unless the selection exceeds it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
 pub(super) struct Window {
@@ -55,7 +55,7 @@ pub(super) struct Window {
     /// Not up for selection.
     pub(super) fixed: i64,
     pub(super) selected: i64,
-    /// What the selection could have used and did not.
+    /// Tokens that the selection could have used and did not.
     pub(super) free: i64,
     /// Kept for wrong estimates.
     pub(super) margin: i64,

@@ -3,7 +3,7 @@
 use crate::diagnostics::{ExclusionReason, InclusionReason};
 use crate::model::{ContextItem, ContextKind};
 
-/// Whether what holds or quotes content may be shown.
+/// `true` if content, and everything that quotes it, may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Texts(pub(super) bool);
 
@@ -78,7 +78,7 @@ fn beginning(text: &str) -> String {
     words
 }
 
-/// What a reason to leave an item out means, for somebody who meets it for the first time.
+/// Meaning of an exclusion reason, for somebody who meets it for the first time.
 pub(super) fn meaning(reason: &ExclusionReason) -> &'static str {
     match reason {
         ExclusionReason::BudgetExceeded { .. } => "no room beside what was selected",

@@ -1,4 +1,4 @@
-//! Which item is older: by date, and by position where there are no dates.
+//! Age of items: by date, and by position where there are no dates.
 
 use chrono::{DateTime, Utc};
 
@@ -11,7 +11,7 @@ pub(crate) type Age = (Option<DateTime<Utc>>, u32);
 
 /// The age of every item of a list in its order; none for items that have no place in time.
 ///
-/// What a source gave stands after the request's own candidates in the list, but is older.
+/// Items from sources stand after the request's own candidates in the list, but count as older.
 pub(crate) fn ages<'a>(items: impl Iterator<Item = &'a ContextItem>) -> Vec<Option<Age>> {
     let items: Vec<&ContextItem> = items.collect();
     let mut ages: Vec<Option<Age>> = vec![None; items.len()];
@@ -34,8 +34,8 @@ pub(crate) fn ages<'a>(items: impl Iterator<Item = &'a ContextItem>) -> Vec<Opti
     ages
 }
 
-/// Whether the position of such an item tells when it came up. That of a document, a memory or an
-/// instruction does not.
+/// Returns `true` if the position of such an item tells when it came up. The position of a document,
+/// a memory or an instruction does not.
 fn is_said(kind: &ContextKind) -> bool {
     ![ContextKind::document(), ContextKind::memory(), ContextKind::system_prompt()].contains(kind)
 }

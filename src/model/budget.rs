@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::ContextKind;
 use crate::error::CupelError;
 
-/// How many tokens a selection may use, validated when it is built.
+/// Token budget of a selection, validated when it is built.
 ///
 /// ```
 /// use cupel::{ContextBudget, ContextKind};
@@ -136,7 +136,7 @@ impl ContextBudget {
         self.output_reserve
     }
 
-    /// What the output reserve leaves of the window: the most a request may take.
+    /// Tokens of the window without the output reserve: the most a request may take.
     #[must_use]
     pub fn available_tokens(&self) -> i64 {
         self.max_tokens.saturating_sub(self.output_reserve)
@@ -148,13 +148,13 @@ impl ContextBudget {
         &self.reserved_slots
     }
 
-    /// How much the effective budget shrinks because token counts are estimates, in percent.
+    /// Safety margin in percent. The effective budget shrinks by it, because token counts are estimates.
     #[must_use]
     pub fn estimation_safety_margin_percent(&self) -> f64 {
         self.estimation_safety_margin_percent
     }
 
-    /// What is left for the items that are not pinned: the budget a slicer receives.
+    /// Budget that a slicer receives: what is left for the items that are not pinned.
     ///
     /// ```
     /// use cupel::ContextBudget;
@@ -242,7 +242,7 @@ impl ContextBudgetBuilder {
     }
 }
 
-/// What the pipeline does when pinned and sliced items together exceed the target or the ceiling.
+/// Reaction of the pipeline when pinned and sliced items together exceed the target or the ceiling.
 ///
 /// The ceiling is `maxTokens - outputReserve`: no selection goes beyond it, whatever the strategy.
 ///

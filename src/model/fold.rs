@@ -6,9 +6,8 @@ use chrono::{DateTime, Utc};
 
 use super::{ContextItem, ContextItemBuilder};
 
-/// What the parts of an item are worth together: the sum of their tokens, pinned when one of them
-/// is, as new as the newest, as important and as relevant as the most important and relevant, with
-/// all their tags.
+/// Sum of the parts of one item. Tokens add up, and the item is pinned if one part is. Date, priority
+/// and relevance are the highest of any part. Tags are those of all parts.
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
     tokens: i64,
@@ -32,7 +31,7 @@ impl Fold {
         self.timestamp = self.timestamp.max(timestamp);
     }
 
-    /// Adds what somebody has said about a part.
+    /// Adds the priority, the relevance and the tags of a part.
     pub(crate) fn add_hints(
         &mut self,
         priority: Option<i64>,

@@ -1,4 +1,4 @@
-//! One candidate for the context window, its builder, and what a judge says about it.
+//! One candidate for the context window, its builder, and the hint of a judge about it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ static CONTENT_HASHER: LazyLock<foldhash::fast::RandomState> =
 /// and never copies text. Two handles are the *same item* when they share that data
 /// ([`ContextItem::same`]); `==` compares all fields.
 ///
-/// The token count, the pin and what a judge says belong to the handle. The layer may report the same item with the
+/// The token count, the pin and the hint of a judge belong to the handle. The layer may report the same item with the
 /// tokens it takes in the request, without the pin of an optional source, or with a relevance; such
 /// handles are not equal to the one it was given.
 ///
@@ -44,13 +44,13 @@ static CONTENT_HASHER: LazyLock<foldhash::fast::RandomState> =
 /// ```
 #[derive(Clone)]
 pub struct ContextItem {
-    // What the pipeline reads of every candidate besides its score stands in the handle, so that
-    // a list of items can be classified and deduplicated without a jump into memory for each.
+    // The pipeline reads these fields of every candidate. They are in the handle, so that a list of
+    // items is classified and deduplicated without following a pointer for each.
     tokens: i64,
     /// A hash of the content, with the lowest bits replaced by flags.
     hash_and_flags: u64,
     fields: Arc<Fields>,
-    /// What a judge says, which counts instead of the item's own relevance signal.
+    /// Hint of a judge, which replaces the item's own relevance signal.
     judged: Option<Arc<Hint>>,
 }
 
@@ -99,7 +99,7 @@ impl ContextItem {
         }
     }
 
-    /// Whether both handles name the same item, whatever their fields say.
+    /// Returns `true` if both handles share one item, whatever their fields say.
     #[must_use]
     pub fn same(a: &Self, b: &Self) -> bool {
         Arc::ptr_eq(&a.fields, &b.fields)
@@ -128,13 +128,13 @@ impl ContextItem {
         self.tokens
     }
 
-    /// What the item is; [`ContextKind::message`] unless set.
+    /// Kind of the item; [`ContextKind::message`] unless set.
     #[must_use]
     pub fn kind(&self) -> &ContextKind {
         &self.fields.kind
     }
 
-    /// Where the item came from; [`ContextSource::chat`] unless set.
+    /// Source of the item; [`ContextSource::chat`] unless set.
     #[must_use]
     pub fn source(&self) -> &ContextSource {
         &self.fields.source
@@ -158,7 +158,7 @@ impl ContextItem {
         &self.fields.metadata
     }
 
-    /// When the item was created or observed.
+    /// Time at which the item was created or observed.
     #[must_use]
     pub fn timestamp(&self) -> Option<DateTime<Utc>> {
         self.fields.timestamp
@@ -173,7 +173,7 @@ impl ContextItem {
         }
     }
 
-    /// The same item with what a judge says about it.
+    /// The same item with the hint of a judge.
     ///
     /// ```
     /// use cupel::ContextItem;
@@ -197,13 +197,13 @@ impl ContextItem {
         self.judged.iter().flat_map(|hint| hint.words())
     }
 
-    /// Whether the item is always included, without being scored or sliced.
+    /// Returns `true` if the item is always included, without being scored or sliced.
     #[must_use]
     pub fn pinned(&self) -> bool {
         self.hash_and_flags & PINNED != 0
     }
 
-    /// Whether the layer got this handle from a source, and not from the request itself.
+    /// Returns `true` if the layer got this handle from a source, and not from the request itself.
     pub(crate) fn is_gathered(&self) -> bool {
         self.hash_and_flags & GATHERED != 0
     }
@@ -219,18 +219,18 @@ impl ContextItem {
         self.tokens = tokens;
     }
 
-    /// Sets what a judge says; the handle stays one of the same item.
+    /// Sets the hint of a judge; the handle stays one of the same item.
     pub(crate) fn set_hint(&mut self, hint: Hint) {
         self.judged = Some(Arc::new(hint));
     }
 
-    /// Sets how relevant the item is, by more than the judge whose words it keeps.
+    /// Sets the relevance, and keeps the words that the judge found.
     pub(crate) fn set_hint_value(&mut self, value: f64) {
         let words = self.judged.as_deref().cloned().unwrap_or_default();
         self.set_hint(words.with_value(value));
     }
 
-    /// Notes whether a source gave this handle.
+    /// Records whether a source gave this handle.
     pub(crate) fn set_gathered(&mut self, gathered: bool) {
         self.hash_and_flags =
             (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
@@ -422,7 +422,7 @@ impl ContextItemBuilder {
     }
 }
 
-/// How close a text is to the question, from 0 to 1, and the words that say so.
+/// Relevance of a text to the question, from 0 to 1, and the words that matched.
 ///
 /// ```
 /// use cupel::relevance::Hint;
@@ -438,7 +438,7 @@ pub struct Hint {
 }
 
 impl Hint {
-    /// A hint without words. What is not a number from 0 to 1 is not believed.
+    /// A hint without words. A value that is not a number from 0 to 1 is ignored.
     #[must_use]
     pub fn new(value: f64) -> Self {
         Self { value, words: None }
@@ -463,7 +463,7 @@ impl Hint {
         self
     }
 
-    /// From 0, not at all, to 1.
+    /// Relevance from 0, none, to 1.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.value

@@ -1,4 +1,4 @@
-//! A small map from kinds, in the order they were added, that stays fast when it is not small.
+//! Map from kinds to values, in the order they were added. Fast for few kinds and for many.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) struct KindMap<V> {
 const FEW: usize = 8;
 
 impl<V> KindMap<V> {
-    /// Where a kind stands.
+    /// Position of a kind among the entries.
     pub(crate) fn position(&self, kind: &ContextKind) -> Option<usize> {
         if self.positions.is_empty() {
             self.entries.iter().position(|(known, _)| known == kind)

@@ -197,7 +197,7 @@ macro_rules! open_string {
 }
 
 open_string! {
-    /// What a context item is: a message, a document, a tool's output, or any other word.
+    /// Kind of a context item: a message, a document, a tool's output, or any other word.
     ///
     /// Comparison, ordering and hashing ignore ASCII case; the spelling is kept for display.
     ///
@@ -216,7 +216,7 @@ open_string! {
         message = "Message",
         /// A document or the content of a file.
         document = "Document",
-        /// What a tool returned.
+        /// Output of a tool.
         tool_output = "ToolOutput",
         /// A stored memory or fact.
         memory = "Memory",
@@ -226,7 +226,7 @@ open_string! {
 }
 
 open_string! {
-    /// Where a context item came from.
+    /// Source of a context item.
     ///
     /// Comparison, ordering and hashing ignore ASCII case; the spelling is kept for display.
     ///

@@ -21,7 +21,7 @@ pub enum ExclusionReason {
     BudgetExceeded {
         /// The item's tokens.
         item_tokens: i64,
-        /// What the selection left free.
+        /// Tokens that the selection left free.
         available_tokens: i64,
     },
     /// The item scored below a threshold.
@@ -44,12 +44,12 @@ pub enum ExclusionReason {
         kind: ContextKind,
         /// The cap.
         cap: i64,
-        /// What the kind would have had.
+        /// Amount that the kind would have had.
         actual: i64,
     },
     /// Another kind's required share came first.
     QuotaRequireDisplaced {
-        /// That kind.
+        /// The other kind.
         displaced_by_kind: ContextKind,
     },
     /// The item's token count is negative.
@@ -74,7 +74,7 @@ pub enum ExclusionReason {
         kind: ContextKind,
         /// The most items allowed.
         cap: usize,
-        /// How many there were already.
+        /// Number of items of the kind that are selected.
         count: usize,
     },
     /// A kind has fewer candidates than it requires.
@@ -84,9 +84,9 @@ pub enum ExclusionReason {
     CountRequireCandidatesExhausted {
         /// The kind.
         kind: ContextKind,
-        /// How many it requires.
+        /// Number of items that the kind requires.
         required: usize,
-        /// How many there are.
+        /// Number of candidates of the kind.
         available: usize,
     },
     /// A reason of another implementation or of a later version, by its name.
@@ -355,7 +355,7 @@ pub struct CountRequirementShortfall {
     pub kind: ContextKind,
     /// The configured count.
     pub required_count: usize,
-    /// How many candidates were committed.
+    /// Number of candidates that were selected for it.
     pub satisfied_count: usize,
 }
 

@@ -67,11 +67,11 @@ pub struct Refused {
 pub struct Placed {
     /// The item.
     pub item: ContextItem,
-    /// Where it came from.
+    /// The request or the source that it came from.
     pub origin: Origin,
 }
 
-/// Where an item came from.
+/// Origin of an item: the request or a source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The request's own candidate with this index.

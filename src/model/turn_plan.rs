@@ -1,4 +1,4 @@
-//! How the turns of a conversation are planned: the settings, as shares of the window.
+//! Settings of a turn's plan, as shares of the window, and the way in which a policy selects.
 
 use crate::error::CupelError;
 
@@ -29,7 +29,8 @@ pub struct TurnPlan {
     pub(crate) compare: bool,
 }
 
-/// Where a conversation may be cut: where its tokens since the start cross a multiple of a width.
+/// Grid of the places where a conversation may be cut: its tokens since the start cross a multiple of
+/// the grid's width there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Grid {
@@ -44,7 +45,7 @@ pub enum Grid {
     Tokens(i64),
 }
 
-/// What decides which messages before the cut are recalled.
+/// Criterion by which messages before the cut are recalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RecallBy {
@@ -55,8 +56,8 @@ pub enum RecallBy {
     Policy,
 }
 
-/// Of the window; recorded runs replayed with less lost values of later calls, with more they cost
-/// more than a quarter of plain trimming.
+/// Share of the window. Recorded runs lost values of later calls with a smaller share, and cost more
+/// than a quarter of plain trimming with a larger one.
 const RECALL: f64 = 0.1;
 /// Retrieved documents are what the caller went out for.
 const RECALL_WITH_SOURCES: f64 = 0.25;
@@ -85,8 +86,8 @@ impl TurnPlan {
         }
     }
 
-    /// Sets the share of the window that is kept for what is recalled, with and without sources. The
-    /// frame around it comes on top.
+    /// Sets the share of the window for recalled messages, with and without sources. The text around
+    /// the quotation comes on top.
     pub const fn recall(mut self, share: f64) -> Self {
         self.recall = share;
         self.recall_with_sources = share;
@@ -125,14 +126,13 @@ impl TurnPlan {
         self
     }
 
-    /// Sets what decides which messages before the cut are recalled.
+    /// Sets the criterion by which messages before the cut are recalled.
     pub const fn recall_by(mut self, recall_by: RecallBy) -> Self {
         self.recall_by = recall_by;
         self
     }
 
-    /// Has the report of each call say what newest-first trimming would have sent, so that its cost can
-    /// be set beside the plan's.
+    /// Adds to each report what newest-first trimming would have sent, to compare the costs.
     pub const fn compare(mut self, enabled: bool) -> Self {
         self.compare = enabled;
         self
@@ -152,7 +152,7 @@ impl TurnPlan {
         }
     }
 
-    /// Every setting that is wrong, by the name it has in files.
+    /// Every invalid setting, by its name in files.
     pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
         let shares = [
             ("recall", self.recall),

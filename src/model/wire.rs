@@ -1,4 +1,4 @@
-//! The wire forms of items and budgets: JSON, and what goes by it in other formats.
+//! Serialised forms of items, budgets and floats: JSON, and the same fields in other formats.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ macro_rules! serde_by_name {
 }
 pub(crate) use serde_by_name;
 
-/// For fields that are left out where they say nothing.
+/// Returns `true` for a default value. Fields with one are not written.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -14,7 +14,8 @@ use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, CountRequirementShortfall, ScoredItem};
 use crate::scorer::Scorer;
 
-/// Who watches a run. Asked once, so that an unwatched run does nothing for watchers.
+/// Collector and log of a run. Both are asked once what they want, so that a run that nobody observes
+/// does no extra work.
 pub(super) struct Observer<'c, C: ?Sized> {
     collector: &'c mut C,
     begun: bool,
@@ -25,12 +26,11 @@ pub(super) struct Observer<'c, C: ?Sized> {
     tracing_items: bool,
     /// Items left out in the stage under way; none when nobody logs their number.
     left_out: Option<usize>,
-    /// None when nobody wants to know how scores came about.
+    /// None if nobody wants the parts of scores.
     score_parts: Option<AllParts>,
 }
 
-/// How scores came about, by item and score: an item that is twice among the candidates may have
-/// two.
+/// Explained scores by item and score. An item that is twice among the candidates may have two.
 type AllParts = HashMap<(usize, u64), Box<ItemDetails>>;
 
 /// A stage under way.
@@ -72,7 +72,7 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    /// For what-if runs: they are not selections, so nobody is told.
+    /// Observer of a what-if run: it is no selection, so nobody is told.
     pub(super) fn silent(collector: &'c mut C) -> Self {
         Self {
             begun: false,
@@ -97,12 +97,12 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    /// Whether anybody wants to know about single items, or how many were left out.
+    /// Returns `true` if anybody wants to know about single items, or the number of those left out.
     pub(super) fn wants_items(&self) -> bool {
         self.left_out.is_some() || self.shows_items()
     }
 
-    /// Whether anybody wants to know about single items.
+    /// Returns `true` if anybody wants to know about single items.
     fn shows_items(&self) -> bool {
         self.items || self.item_events || self.tracing_items
     }
@@ -149,12 +149,12 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    /// Whether somebody wants to know how scores came about.
+    /// Returns `true` if somebody wants the parts of scores.
     pub(super) fn wants_score_parts(&self) -> bool {
         self.score_parts.is_some()
     }
 
-    /// Keeps how scores came about until the items are reported.
+    /// Keeps the parts of scores until the items are reported.
     pub(super) fn explain(&mut self, scorer: &dyn Scorer, items: &[ContextItem], scores: &[f64]) {
         if let Some(all) = &mut self.score_parts {
             let explained = scorer.explain_all(items).into_iter();

@@ -79,13 +79,13 @@ impl Pipeline {
         &self.placer
     }
 
-    /// What happens when the selection exceeds the target.
+    /// Reaction when the selection exceeds the target.
     #[must_use]
     pub fn overflow_strategy(&self) -> OverflowStrategy {
         self.overflow_strategy
     }
 
-    /// Whether items with equal content are reduced to one.
+    /// Returns `true` if items with equal content are reduced to one.
     #[must_use]
     pub fn deduplication(&self) -> bool {
         self.deduplication

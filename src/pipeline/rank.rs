@@ -26,12 +26,12 @@ pub(super) struct Classified<'a> {
     pub(super) scoreable_items: Cow<'a, [ContextItem]>,
 }
 
-/// What the first four stages make of the candidates, whatever the budget.
+/// Result of the first four stages, which do not depend on the budget.
 pub(crate) struct Ranked<'a> {
     pub(super) classified: Classified<'a>,
     /// Scored, unique, by score from the highest down.
     pub(super) sorted: Vec<ScoredItem<'a>>,
-    /// Where each of them stands among all candidates.
+    /// Position of each of them among all candidates.
     pub(super) positions: Vec<u32>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Ranked<'a> {
         self.classified.pinned_tokens
     }
 
-    /// What a slicer chooses from.
+    /// Items that a slicer chooses from.
     pub(crate) fn sorted(&self) -> &[ScoredItem<'a>] {
         &self.sorted
     }
@@ -117,7 +117,7 @@ impl<'a> Classified<'a> {
     }
 }
 
-/// The number as tokens, as near as it gets.
+/// The number of tokens, at most [`i64::MAX`].
 pub(super) fn saturated(tokens: i128) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }

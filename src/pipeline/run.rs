@@ -63,7 +63,7 @@ impl Pipeline {
         self.execute(items, budget, collector, self.overflow_observer.as_ref())
     }
 
-    /// What [`run`](Self::run) would select, with the reasons.
+    /// Report of what [`run`](Self::run) would select, with the reasons.
     ///
     /// The overflow observer is not told: nothing has happened yet.
     ///

@@ -33,7 +33,7 @@ pub(crate) struct Simulation<'s> {
 }
 
 impl<'s> Simulation<'s> {
-    /// What a run under `budget` would select, in no particular order.
+    /// Items that a run under `budget` would select, in no particular order.
     pub(crate) fn select(&self, budget: &ContextBudget) -> Result<Vec<ScoredItem<'s>>, CupelError> {
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);
@@ -42,7 +42,7 @@ impl<'s> Simulation<'s> {
         Ok(merged.into_iter().map(|selected| selected.scored).collect())
     }
 
-    /// What a run under `budget` would select, in presentation order.
+    /// Items that a run under `budget` would select, in presentation order.
     pub(crate) fn place(&self, budget: &ContextBudget) -> Result<Vec<&'s ContextItem>, CupelError> {
         let mut collector = NullTraceCollector;
         let mut observer = Observer::silent(&mut collector);

@@ -1,4 +1,4 @@
-//! Selection for a question: a policy judges the items first.
+//! Selection for a question: the judge of a policy, and the items that it has judged.
 
 use super::{Policy, Relevance};
 use crate::diagnostics::SelectionReport;
@@ -14,15 +14,15 @@ use crate::relevance::{JudgeTask, Judged, Question, RelevanceReport};
 pub struct JudgedItems {
     /// The items, in their order.
     pub items: Vec<ContextItem>,
-    /// How to select from them.
+    /// Pipeline to select from them with.
     pub pipeline: Pipeline,
-    /// How judging went.
+    /// Outcome of judging.
     pub report: RelevanceReport,
 }
 
 /// With a question.
 impl Policy {
-    /// How the question is used; none when it is not.
+    /// Use of the question; none if the policy ignores it.
     #[must_use]
     pub fn relevance(&self) -> Option<&Relevance> {
         self.relevance.as_ref()
@@ -35,7 +35,7 @@ impl Policy {
         self
     }
 
-    /// The same policy without one.
+    /// The same policy, which ignores the question.
     #[must_use]
     pub fn without_relevance(mut self) -> Self {
         self.relevance = None;
@@ -76,7 +76,7 @@ impl Policy {
         pipeline.run(&items, budget)
     }
 
-    /// What [`run_for`](Self::run_for) would select, with the reasons.
+    /// Report of what [`run_for`](Self::run_for) would select, with the reasons.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ use crate::slicer::Slicer;
 pub use judged_items::JudgedItems;
 pub use relevance::Relevance;
 
-/// How to select, without a budget and without observers.
+/// Configuration of a selection, without a budget and without observers.
 ///
 /// Cheap to clone. [`Policy::to_pipeline`] turns it into something that runs.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl Policy {
         self.pipeline.clone()
     }
 
-    /// How the turns of a conversation are planned; none when its messages are scored and selected.
+    /// Plan for the turns of a conversation; none if messages are scored and selected.
     ///
     /// The presets for conversations have one. It counts in a layer, with an adapter that knows
     /// conversations, and in a [`Rehearsal`](crate::conversation::Rehearsal) of messages;
@@ -100,8 +100,9 @@ impl Policy {
         &self.pipeline
     }
 
-    /// What this policy would select from items, with the reasons. They are scored, also by a policy
-    /// with a [plan](Self::plan): a [`Rehearsal`](crate::conversation::Rehearsal) plans messages.
+    /// Report of what this policy would select from items, with the reasons. The items are scored, also
+    /// by a policy with a [plan](Self::plan): a [`Rehearsal`](crate::conversation::Rehearsal) plans
+    /// messages.
     ///
     /// # Errors
     ///
@@ -122,7 +123,7 @@ impl From<Policy> for Pipeline {
 }
 
 impl Pipeline {
-    /// What another policy would select from the same items under an explicit budget.
+    /// Report of what another policy would select from the same items under an explicit budget.
     ///
     /// ```
     /// use cupel::{ContextBudget, ContextItem, Policy};

@@ -31,7 +31,7 @@ fn preset(
 }
 
 impl Policy {
-    /// Adds what is different when there is a question.
+    /// Adds the scorer and slicer for calls with a question.
     fn asked(mut self, parts: Parts, slicer: impl Slicer + 'static) -> Result<Self, CupelError> {
         let scorer = CompositeScorer::new(parts)?;
         self.relevance = Some(Relevance::new(Lexical::new()).scorer(scorer).slicer(slicer));
@@ -49,7 +49,8 @@ impl Slicer for Refuse {
     }
 }
 
-/// A preset whose numbers broke a rule would say so when it is used. None does: there is a test.
+/// The preset, or a policy that fails every selection with the error. A test shows that no preset
+/// fails.
 fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
     preset().unwrap_or_else(|error| Policy {
         pipeline: Pipeline::from_parts(
@@ -63,7 +64,7 @@ fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
     })
 }
 
-/// Trust of an item that says nothing about it: neither for nor against.
+/// Trust of an item without a trust value.
 const NEUTRAL_TRUST: f64 = 0.5;
 
 /// Tool outputs first, then what was said about them; instructions are pinned in practice.

@@ -1,4 +1,4 @@
-//! How a policy uses the question.
+//! Use of the question by a policy.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::relevance::Judge;
 use crate::scorer::Scorer;
 use crate::slicer::Slicer;
 
-/// The judge of a policy, and what else is different when there is a question.
+/// Judge of a policy, and the scorer and slicer for calls with a question.
 ///
 /// ```
 /// use cupel::relevance::{Lexical, Question};
@@ -57,20 +57,20 @@ impl Relevance {
         self
     }
 
-    /// Mixes this share of the judge's hint into the hint that an item came with, as from a
-    /// retriever. They stay as they are unless set.
+    /// Mixes this share of the judge's hint into the hint that an item already has, such as that of a
+    /// retriever. Such hints stay unchanged unless set.
     pub fn blend(mut self, share: f64) -> Self {
         self.blend = share;
         self
     }
 
-    /// Scores this way when there is a question; as ever unless set.
+    /// Sets the scorer for calls with a question; the policy's own unless set.
     pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
         self.scorer = Some(Arc::new(scorer));
         self
     }
 
-    /// Fills the budget this way when there is a question; as ever unless set.
+    /// Sets the slicer for calls with a question; the policy's own unless set.
     pub fn slicer(mut self, slicer: impl Slicer + 'static) -> Self {
         self.slicer = Some(Arc::new(slicer));
         self
@@ -96,7 +96,7 @@ impl Relevance {
         Err(CupelError::ScorerConfig(ConfigError::new("Relevance", "blend", message)))
     }
 
-    /// A pipeline as it is when there is a question.
+    /// The pipeline for calls with a question.
     pub(crate) fn pipeline(&self, pipeline: &Pipeline) -> Pipeline {
         pipeline.with_parts(self.scorer.clone(), self.slicer.clone())
     }

@@ -12,7 +12,7 @@ use crate::model::{ContextItem, ages};
 /// The score is the share of the other items that are strictly older. With dates on all items the
 /// scores are those of `RecencyScorer`. An item without a date is just newer than the newest dated
 /// item before it in the list, so a conversation without any dates is as old as its order says.
-/// What a source gave counts as older than the request's own candidates.
+/// Items from sources count as older than the request's own candidates.
 ///
 /// Documents, memories and system prompts without a date have no place in the conversation: they
 /// score 0.0 and do not count.
@@ -71,7 +71,7 @@ impl Scorer for AgeScorer {
     crate::names::as_any!();
 }
 
-/// Whether an item is named more than once.
+/// Returns `true` if an item is in the list more than once.
 fn has_repeats(items: &[ContextItem]) -> bool {
     let mut addresses: Vec<usize> = items.iter().map(ContextItem::address).collect();
     // Items made one after another often lie in memory that way.

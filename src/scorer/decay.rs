@@ -53,7 +53,7 @@ impl TimeProvider for FixedTimeProvider {
     }
 }
 
-/// How a score falls with age. Built only through constructors that validate.
+/// Curve by which a score falls with age. Its constructors validate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecayCurve(Shape);
 
@@ -119,7 +119,7 @@ impl DecayCurve {
         Ok(Self(Shape::Window { max_age }))
     }
 
-    /// What the curve was built from.
+    /// Shape of the curve, with its parameters.
     #[cfg(feature = "serde")]
     pub(crate) fn shape(&self) -> &Shape {
         &self.0

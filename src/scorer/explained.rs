@@ -1,4 +1,4 @@
-//! How a score came about: a tree of scorers, as search engines explain theirs.
+//! Explanation of a score: a tree of scorers, as search engines explain theirs.
 
 /// A score with the scores it was made of.
 ///
@@ -42,7 +42,7 @@ pub struct ScoreParts {
         )
     )]
     pub share: Option<f64>,
-    /// What the score follows from, in a few words. It may quote the item's tags and metadata.
+    /// Reason for the score, in a few words. It may quote the item's tags and metadata.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub note: Option<String>,
     /// The scores it was made of.
@@ -60,7 +60,7 @@ impl ScoreParts {
         Self { scorer: scorer.into(), score, ..Self::default() }
     }
 
-    /// Says what the score follows from.
+    /// Sets the reason for the score.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());

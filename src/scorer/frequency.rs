@@ -78,7 +78,7 @@ fn items_sharing_a_tag(groups: &TagGroups) -> Vec<usize> {
     sharing.into_iter().map(|items| usize::try_from(items).unwrap_or(0)).collect()
 }
 
-/// How often each item is in the list, by identity.
+/// Number of times each item is in the list, by identity.
 struct Copies {
     /// Only items that appear more than once.
     repeated: hashbrown::HashMap<usize, usize, foldhash::fast::RandomState>,

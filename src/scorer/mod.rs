@@ -112,11 +112,11 @@ pub trait Scorer: Send + Sync {
         }
     }
 
-    /// How the score of every item comes about, in the order of the items.
+    /// Explains the score of every item, in the order of the items.
     ///
-    /// Asked for only when a report is to [say so](crate::DiagnosticTraceCollector::explain_scores),
-    /// and beside the scores: it never changes them. Override it in a scorer that is made of
-    /// others, or that has something to say; the default is the name and the score.
+    /// Called only if a report [asks for it](crate::DiagnosticTraceCollector::explain_scores), and it
+    /// never changes the scores. Override it in a scorer that is made of others, or that has a reason
+    /// to give; the default is the name and the score.
     fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
         leaves(self, items, |_| None)
     }
@@ -178,7 +178,7 @@ impl fmt::Debug for dyn Scorer {
     }
 }
 
-/// The scores of a scorer that is made of no others, each with what it follows from.
+/// Scores of a scorer that is made of no others, each with its reason.
 fn leaves<S: Scorer + ?Sized>(
     scorer: &S,
     items: &[ContextItem],

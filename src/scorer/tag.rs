@@ -80,7 +80,7 @@ impl TagScorer {
         &self.weights
     }
 
-    /// Whether tags match without regard to ASCII case.
+    /// Returns `true` if tags match without regard to ASCII case.
     #[must_use]
     pub fn ignores_case(&self) -> bool {
         self.ignore_case

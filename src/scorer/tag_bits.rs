@@ -28,7 +28,7 @@ fn items_in(own: &Range<usize>, items: &Range<usize>) -> i64 {
     own.end.min(items.end).saturating_sub(own.start.max(items.start)) as i64
 }
 
-/// How many bits are set in the first of them.
+/// Number of bits that are set in the first of them.
 fn ones(words: &[u64], items: &Range<usize>) -> i64 {
     let (whole, rest) = (items.end / 64, items.end % 64);
     let full = words.iter().take(whole).map(|word| i64::from(word.count_ones())).sum::<i64>();

@@ -5,9 +5,9 @@ use super::greedy::one_pass;
 
 /// Fills the budget from the best score down, in one pass.
 ///
-/// Where the best items matter more than many items, as the evidence for an answer does, this
-/// beats [`GreedySlice`](crate::GreedySlice): a long text that answers is not pushed out by short
-/// ones that are worth more by the token. An item that does not fit is passed over, and those
+/// Use it instead of [`GreedySlice`](crate::GreedySlice) if the best items matter more than many items, as
+/// the evidence for an answer does: short texts that are worth more by the token do not push out a
+/// long text that answers. An item that does not fit is passed over, and those
 /// behind it may still be taken. Equal scores go by position; items without tokens are always taken.
 ///
 /// ```

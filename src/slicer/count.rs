@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::order;
 
-/// How many items of a kind a selection must and may have.
+/// Number of items of a kind that a selection must and may have.
 ///
 /// ```
 /// use cupel::{ContextKind, CountQuotaEntry};
@@ -59,22 +59,22 @@ impl CountQuotaEntry {
         &self.kind
     }
 
-    /// How many items of the kind are committed first.
+    /// Number of items of the kind that are committed first.
     #[must_use]
     pub fn require_count(&self) -> usize {
         self.require_count
     }
 
-    /// How many items of the kind may be selected.
+    /// Largest number of items of the kind.
     #[must_use]
     pub fn cap_count(&self) -> usize {
         self.cap_count
     }
 }
 
-/// What happens when a kind has fewer candidates than it requires, or, for a slicer that takes
-/// required items [within its budget](crate::CountQuotaSlice::within_budget) only, when they do not
-/// fit.
+/// Reaction of a count slicer when a kind has fewer candidates than it requires. It also applies if
+/// required items do not fit and the slicer takes them
+/// [within its budget](crate::CountQuotaSlice::within_budget) only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ScarcityBehavior {
@@ -93,8 +93,8 @@ pub(super) fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
     problems
 }
 
-/// What both count slicers answer and do alike. They have `entries`, an inner slicer, a `scarcity`
-/// and a flag `within_budget`.
+/// Implements the methods that both count slicers share. They have `entries`, an inner slicer, a
+/// `scarcity` and a flag `within_budget`.
 macro_rules! count_slicer {
     ($Slicer:ident, inner: $inner:ident, sort_inner: $sort_inner:literal) => {
         impl $Slicer {
@@ -106,7 +106,7 @@ macro_rules! count_slicer {
                 &self.entries
             }
 
-            /// What happens when a kind is short of candidates.
+            /// Reaction when a kind is short of candidates.
             #[must_use]
             pub fn scarcity(&self) -> ScarcityBehavior {
                 self.scarcity
@@ -125,7 +125,7 @@ macro_rules! count_slicer {
                 self
             }
 
-            /// Whether required items are taken only as far as they fit the budget.
+            /// Returns `true` if required items are taken only as far as they fit the budget.
             #[must_use]
             pub fn is_within_budget(&self) -> bool {
                 self.within_budget
@@ -175,10 +175,10 @@ pub(super) struct CountPhases<'a> {
     pub(super) slicer: &'static str,
     pub(super) entries: &'a [CountQuotaEntry],
     pub(super) scarcity: ScarcityBehavior,
-    /// Whether required items are taken only as far as the budget holds them.
+    /// `true` if required items are taken only as far as they fit the budget.
     pub(super) within_budget: bool,
     pub(super) inner: &'a dyn Slicer,
-    /// Whether the inner selection is put back into score order before caps are counted.
+    /// `true` if the inner selection is put back into score order before caps are counted.
     pub(super) sort_inner: bool,
 }
 

@@ -51,7 +51,7 @@ impl FillSlice {
     }
 }
 
-/// What a kind may still have.
+/// Room that is left for a kind.
 #[derive(Clone, Copy)]
 struct Room {
     tokens: i64,

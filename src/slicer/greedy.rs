@@ -120,13 +120,13 @@ impl<'s> Filling<'s> {
         }
     }
 
-    /// Whether nothing that is left can fit.
+    /// Returns `true` if nothing that is left can fit.
     fn is_full(&self) -> bool {
         self.left.free == 0 && self.remaining < self.left.smallest
     }
 }
 
-/// What there is to select: tells when the order of the rest no longer matters.
+/// Totals of the items that are left. They tell when the order of the rest no longer matters.
 #[derive(Clone, Copy)]
 struct Left {
     /// Items without tokens that are not selected yet.

@@ -79,7 +79,7 @@ impl KnapsackSlice {
         self
     }
 
-    /// Whether a table that would be too large gets wider buckets.
+    /// Returns `true` if a table that would be too large gets wider buckets.
     #[must_use]
     pub fn widens_buckets(&self) -> bool {
         self.widen_buckets

@@ -66,7 +66,7 @@ pub use stream::{
     StreamSlice,
 };
 
-/// What a slicer decided.
+/// Decision of a slicer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sliced {
     /// Positions of the selected items, in the slicer's own order.
@@ -75,8 +75,8 @@ pub struct Sliced {
     pub shortfalls: Vec<CountRequirementShortfall>,
     /// Positions of items that were left out for another reason than the budget.
     pub exclusions: Vec<(usize, ExclusionReason)>,
-    /// What else the reader of a report should know, for example that an answer is less exact than
-    /// it was asked to be. The report has it as the message of the slice stage's event.
+    /// Remarks for the reader of a report, for example that an answer is less exact than requested.
+    /// They are the message of the slice stage's event.
     pub notes: Vec<String>,
 }
 
@@ -112,7 +112,8 @@ impl Sliced {
     }
 }
 
-/// Whether a larger budget always selects what a smaller one does. Budget simulation relies on it.
+/// Promise that a larger budget selects everything that a smaller one does. Budget simulation relies
+/// on it.
 ///
 /// The specification says so of [`GreedySlice`] and [`KnapsackSlice`], though both can give
 /// up an item for a better one that only the larger budget holds.
@@ -131,12 +132,12 @@ pub enum Monotonicity {
 /// Slices items it has already seen; see [`Slicer::prepare`].
 pub type PreparedSlice<'s> = Box<dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 's>;
 
-/// What a slicer guarantees and allows one kind.
+/// Share or count that a slicer guarantees and allows one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindQuota {
     /// The kind.
     pub kind: ContextKind,
-    /// What the numbers count.
+    /// Unit of the numbers.
     pub unit: QuotaUnit,
     /// The least the kind is guaranteed.
     pub require: f64,
@@ -144,7 +145,7 @@ pub struct KindQuota {
     pub cap: f64,
 }
 
-/// What a [`KindQuota`] counts.
+/// Unit of a [`KindQuota`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuotaUnit {
@@ -248,7 +249,7 @@ pub trait Slicer: Send + Sync {
         (candidates as u64).saturating_mul(64)
     }
 
-    /// Whether this slicer enforces item counts per kind.
+    /// Returns `true` if this slicer enforces item counts per kind.
     fn is_count_quota(&self) -> bool {
         self.facts().quota_unit == Some(QuotaUnit::Items)
     }

@@ -73,7 +73,7 @@
 //!
 //! # Duplicates
 //!
-//! When a later copy of an item scores higher and takes its place, the earlier one is taken back,
+//! A later copy of an item may score higher and take its place. The earlier one is then taken back,
 //! and something behind it may fit again that the rule above has dropped.
 //! [`StreamSlice::deduplicating`] therefore keeps more: an item goes only when those before it
 //! that are no larger exceed the budget together with it.
@@ -161,8 +161,8 @@ impl<P> StreamSlice<P> {
     /// A slice that keeps one of several items with equal content, as a pipeline does: the one
     /// that scores highest, and of equal ones the one with the earliest sequence.
     ///
-    /// Which ones arrived first does not matter. The selection is that of a batch as long as
-    /// items of equal content have equal tokens.
+    /// The order of arrival does not matter. The selection is that of a batch as long as items of equal
+    /// content have equal tokens.
     ///
     /// ```
     /// use cupel::slicer::{Sequence, StreamItem, StreamPush, StreamSlice};
@@ -223,7 +223,7 @@ impl<P> StreamSlice<P> {
         }
     }
 
-    /// What is selected so far, in the order of a batch.
+    /// Items that are selected so far, in the order of a batch.
     pub fn selection(&self) -> impl Iterator<Item = &StreamItem<P>> {
         let mut left = self.budget;
         self.live().filter(move |item| {
@@ -240,7 +240,7 @@ impl<P> StreamSlice<P> {
         self.kept.iter().map(|entry| &entry.item)
     }
 
-    /// How many items are kept.
+    /// Number of items that are kept.
     #[must_use]
     pub fn live_len(&self) -> usize {
         self.kept.len()
@@ -300,8 +300,8 @@ impl<P> StreamSlice<P> {
 
     /// Hands back what is out for good but still kept.
     ///
-    /// That is nothing, except when deduplicating: then finding out takes a pass over all kept
-    /// items, which is otherwise made when their number has grown by a quarter.
+    /// Without deduplication there is nothing. With it, this takes a pass over all kept items, which
+    /// otherwise happens when their number has grown by a quarter.
     pub fn compact(&mut self) -> Vec<StreamItem<P>> {
         match &mut self.rule {
             Rule::Plain(_) => Vec::new(),
@@ -309,7 +309,7 @@ impl<P> StreamSlice<P> {
         }
     }
 
-    /// Whether nothing that the open streams can still yield would change the selection.
+    /// Returns `true` if nothing that the open streams can still yield would change the selection.
     ///
     /// If this is `true` the open streams may be abandoned. It is never `true` while one may
     /// yield a pinned item or one without tokens. It is `false` only if an item within the
@@ -332,8 +332,8 @@ impl<P> StreamSlice<P> {
         left < stream.fewest_tokens() && !self.may_replace_selected(stream)
     }
 
-    /// Whether the stream may yield a better copy of a selected item that takes its place and does
-    /// not fit. A copy of the same size would have fitted where the item does.
+    /// Returns `true` if the stream may yield a better copy of a selected item that takes its place and
+    /// does not fit. A copy of the same size would have fitted where the item does.
     fn may_replace_selected(&self, stream: &StreamBounds) -> bool {
         match &self.rule {
             Rule::Deduplicating(rule) if rule.allows_copies_of_any_size() => {

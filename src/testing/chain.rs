@@ -46,7 +46,7 @@ pub(super) fn or_panic(outcome: Outcome<'_>) -> SelectionReportAssertionChain<'_
     }
 }
 
-/// What the `try_` form of an assertion returns.
+/// Result of the `try_` form of an assertion.
 pub(super) type Outcome<'a> =
     Result<SelectionReportAssertionChain<'a>, SelectionReportAssertionError>;
 
@@ -107,7 +107,7 @@ macro_rules! assertions {
                 ///
                 /// # Panics
                 ///
-                /// When it does not hold.
+                /// Panics when it does not hold.
                 #[track_caller]
                 pub fn $name $(<$life>)? (self $(, $arg: $type)*) -> Self {
                     super::chain::or_panic(self.$try_name($($arg),*))
@@ -120,7 +120,7 @@ macro_rules! assertions {
                 ///
                 /// # Errors
                 ///
-                /// When it does not hold.
+                /// Returns the failure when it does not hold.
                 pub fn $try_name $(<$life>)? (self $(, $arg: $type)*) -> super::chain::Outcome<'a> {
                     let $report = self.report;
                     let check = || -> Option<String> { $body };

@@ -107,8 +107,8 @@ assertions! {
 
     /// No excluded item has this kind.
     ///
-    /// Whether one was *included* is another question:
-    /// [`include_exactly_n_items_with_kind`](Self::include_exactly_n_items_with_kind) asks it.
+    /// Use [`include_exactly_n_items_with_kind`](Self::include_exactly_n_items_with_kind) to assert that
+    /// such items were *included*.
     "HaveNoExclusionsForKind": have_no_exclusions_for_kind, try_have_no_exclusions_for_kind
     |report, kind: impl Borrow<ContextKind>| {
         let kind = kind.borrow();

@@ -39,10 +39,9 @@ assertions! {
     /// first five included items.
     ///
     /// The predicate gets an [`IncludedItem`], which has the item's score and reason beside the item.
-    /// That of
-    /// [`exclude_item_matching_with_reason`](Self::exclude_item_matching_with_reason) gets a
-    /// [`ContextItem`](crate::ContextItem), because the reason is an argument of its own there. The
-    /// specification fixes both.
+    /// The specification gives [`ContextItem`](crate::ContextItem)s to the predicate of
+    /// [`exclude_item_matching_with_reason`](Self::exclude_item_matching_with_reason), because the
+    /// reason is an argument of its own there.
     "IncludeItemMatching": include_item_matching, try_include_item_matching
     |report, predicate: impl FnMut(&IncludedItem) -> bool| {
         let included = &report.included;
@@ -122,10 +121,10 @@ assertions! {
 
     /// The `n` best included items are at the `n` outermost positions: 0, last, 1, last − 1, ….
     ///
-    /// Which of them is at which of these positions does not matter, and of items that tie for
-    /// the `n`-th place any will do. When `n` is the number of included items, every position is
-    /// outermost, and the order counts instead: scores may not rise from the edges inward. When
-    /// `n` is larger, the assertion does not hold.
+    /// Their order among these positions does not matter, and any of the items that tie for the `n`-th
+    /// place will do. If `n` is the number of included items, every position is outermost, and the
+    /// order counts instead: scores may not rise from the edges inward. If `n` is larger, the
+    /// assertion does not hold.
     "PlaceTopNScoredAtEdges": place_top_n_scored_at_edges, try_place_top_n_scored_at_edges
     |report, n: usize| {
         let inward: Vec<Placed<'_>> = from_the_edges_inward(&report.included).collect();

@@ -66,7 +66,7 @@ pub(super) fn read(
     Ok(merged)
 }
 
-/// What a file says it extends, and where it says so.
+/// Name of the pipeline that a file extends, and the place of that name.
 pub(super) fn parent(tree: &Tree) -> Result<Option<(String, Place)>, ContractProblem> {
     let Some(extends) = tree.get("extends") else { return Ok(None) };
     let place = Place::at(&extends.file, "extends");

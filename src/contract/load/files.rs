@@ -11,14 +11,14 @@ use crate::contract::problem::ContractProblem;
 /// The folder of prompts, which may be longer than settings.
 pub(super) const PROMPTS: &str = "prompts";
 
-/// What a file held when it was read; `None` for one that was looked for and not there.
+/// Bytes of a file when it was read; `None` if it was looked for and not there.
 type Content = Option<Arc<[u8]>>;
 
 /// The inputs of one contract.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     root: PathBuf,
-    /// Where the folder really is; none if it is nowhere.
+    /// Path of the folder without links; none if there is no such folder.
     real_root: Option<PathBuf>,
     /// By their names below the folder.
     read: Vec<(PathBuf, Content)>,
@@ -49,8 +49,8 @@ impl Files {
         Ok(text)
     }
 
-    /// Whether every file still holds, to the byte, what it held when it was read. Where the bytes
-    /// are the same, it does not matter where a link has led to since.
+    /// Returns `true` if every file still has the bytes that it had when it was read. If the bytes are
+    /// the same, the target of a link does not matter.
     pub(super) fn unchanged(&self) -> bool {
         self.read.iter().all(|(name, before)| {
             let now = self.content(name, Ok(self.root.join(name)));
@@ -69,7 +69,7 @@ impl Files {
         }
     }
 
-    /// Where a file really is. Links may lead to another file of the folder, but not out of it.
+    /// Path of a file without links. Links may lead to another file of the folder, but not out of it.
     fn below(&self, name: &Path) -> io::Result<PathBuf> {
         let file = self.root.join(name).canonicalize()?;
         if !self.real_root.as_ref().is_some_and(|root| file.starts_with(root)) {
@@ -80,7 +80,7 @@ impl Files {
     }
 }
 
-/// Whether a name from a file stays below the folder it is looked for in.
+/// Returns `true` if a name from a file stays below the folder it is looked for in.
 pub(super) fn stays_below(name: &str) -> bool {
     let mut components = Path::new(name).components().peekable();
     name.len() <= KEY_BYTES

@@ -1,4 +1,4 @@
-//! What is said of files while they are read: problems, and notes on keys of other programs.
+//! Findings in files while they are read: problems, and notes on keys of other programs.
 
 use std::sync::Arc;
 

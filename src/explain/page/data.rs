@@ -1,4 +1,4 @@
-//! What the page shows, as data for its script.
+//! Data of the page, for its script.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::scorer::ScoreParts;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Data<'a> {
     title: Option<&'a str>,
-    /// Whether texts are shown.
+    /// `true` if texts are shown.
     texts: bool,
     candidates: usize,
     candidate_tokens: i64,
@@ -136,7 +136,7 @@ impl Serialize for Names<'_> {
     }
 }
 
-/// What no reason of the report says of an item: it was sent before, and nobody offers it now.
+/// Reason of an item that was sent before and is no candidate now. No report has it.
 const GONE: ReasonData<'static> =
     ReasonData { name: "NoCandidate", meaning: "sent in the call before, no candidate any more" };
 

@@ -51,7 +51,7 @@ pub struct Page<'a> {
     home: Option<(String, String)>,
 }
 
-/// Where the page has its style and its script from.
+/// Place of the page's style and script.
 #[derive(Debug, Clone)]
 enum Assets {
     /// In it, allowed by their hashes.
@@ -70,7 +70,7 @@ impl Explanation {
 }
 
 impl<'a> Page<'a> {
-    /// How many characters of a text are shown unless set.
+    /// Number of characters of a text that are shown unless set.
     pub const TEXT_LIMIT: usize = 20_000;
 
     pub(super) fn new(explanation: &'a Explanation) -> Self {
@@ -123,7 +123,7 @@ impl<'a> Page<'a> {
         self
     }
 
-    /// What the page shows, as JSON that can stand inside a `<script>` element.
+    /// Data of the page, as JSON that can stand inside a `<script>` element.
     #[must_use]
     pub fn data(&self) -> String {
         let data = Data::of(self.explanation, self.previous, self.texts, self.text_limit);

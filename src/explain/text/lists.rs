@@ -31,8 +31,7 @@ impl<'a> Text<'a> {
         if self.texts.0 { clip(item.content(), width) } else { self.paint.faint("(text left out)") }
     }
 
-    /// What else is known about an item: the part of the plan, matched words, what a reason says
-    /// beyond its name.
+    /// Remarks on an item: the part of the plan, matched words, and the numbers of its reason.
     fn aside(&self, details: Option<&ItemDetails>, reason: Option<&ExclusionReason>) -> String {
         let part = details.and_then(|details| details.part.as_ref());
         let mut asides: Vec<String> = part.iter().map(|part| clip(part, 20)).collect();

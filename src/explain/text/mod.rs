@@ -17,23 +17,23 @@ use table::Paint;
 pub enum Section {
     /// A few lines: how full the window is, what moved, how sources went, how many were left out.
     Brief,
-    /// What is new since the call before and what was dropped, a line each.
+    /// New and dropped items since the call before, a line each.
     Changes,
-    /// What there was to select from, and what was selected.
+    /// Totals of the candidates and of the selection.
     Summary,
     /// Candidates and selection by kind.
     Kinds,
     /// Candidates and selection by source.
     Origins,
-    /// What went in, in the order the model reads it.
+    /// Selected items, in the order the model reads them.
     Included,
-    /// What stayed out, by reason.
+    /// Items that were left out, by reason.
     Excluded,
-    /// What changed since the call before.
+    /// Changes since the call before.
     Difference,
-    /// How each source went.
+    /// Outcome of each source.
     Sources,
-    /// How long each stage took.
+    /// Duration of each stage.
     Stages,
 }
 

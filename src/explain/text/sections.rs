@@ -62,7 +62,7 @@ impl Text<'_> {
         Ok(())
     }
 
-    /// What a prompt cache is expected to know.
+    /// Tokens that a prompt cache is expected to have.
     fn cache(&self, f: &mut fmt::Formatter<'_>, label: &str) -> fmt::Result {
         let Some(cache) = &self.explanation.cache else {
             return Ok(());
@@ -74,7 +74,7 @@ impl Text<'_> {
         writeln!(f, "  {label} {}", clip(&line, width))
     }
 
-    /// How each source went, in one line.
+    /// Outcome of each source, in one line.
     fn source_line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.explanation.sources.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a conversion between specs and parts needs, and everything it finds wrong.
+//! Conversion between specs and parts: the registry it reads, and the problems it finds.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
@@ -14,7 +14,7 @@ pub(super) struct Convert<'r> {
     /// None where only the values are checked.
     pub(super) registry: Option<&'r ScorerRegistry>,
     problems: Vec<ConfigProblem>,
-    /// Places whose values could not be read and have a stand-in, which nobody should judge.
+    /// Paths whose values could not be read. They have a stand-in, and no rule applies to it.
     unread: HashSet<String>,
 }
 
@@ -23,7 +23,7 @@ impl<'r> Convert<'r> {
         Self { registry: Some(registry), ..Self::default() }
     }
 
-    /// Notes a problem, unless nobody can know what really stands there.
+    /// Records a problem, unless the value there was not read.
     pub(super) fn add(&mut self, path: impl Display, message: impl Into<String>) {
         let path = path.to_string();
         let ends = path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
@@ -33,12 +33,12 @@ impl<'r> Convert<'r> {
         }
     }
 
-    /// Notes a part that only its own code knows.
+    /// Records a part that cannot be written as data.
     pub(super) fn not_built_in(&mut self, path: &Path<'_>, name: &str, what: &str) {
         self.add(path, format!("{name} cannot be written as data: only the built-in {what} can"));
     }
 
-    /// What was built, or none after noting under `path` what its constructor says is wrong.
+    /// The built value. If its constructor failed, records the problems under `path` and returns none.
     pub(super) fn check<T>(&mut self, path: &Path<'_>, built: Result<T, CupelError>) -> Option<T> {
         match built {
             Ok(value) => return Some(value),
@@ -78,7 +78,7 @@ impl<'r> Convert<'r> {
         found
     }
 
-    /// The value, if nothing is wrong; what has no value has noted why.
+    /// The value, if there is no problem. Without a value there is at least one.
     pub(super) fn finish<T>(self, value: Option<T>) -> Result<T, PolicySpecError> {
         match value {
             Some(value) if self.problems.is_empty() => Ok(value),
@@ -105,7 +105,7 @@ impl Report for Convert<'_> {
     }
 }
 
-/// What would be valid, with the one that was probably meant.
+/// List of the valid words, with the one that was probably meant.
 fn one_of(word: &str, known: &[&str]) -> String {
     let meant = meant(word, known).map(|meant| format!("; did you mean {meant}?"));
     format!("expected one of {}{}", known.join(", "), meant.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What can go wrong between a file, a spec and a policy.
+//! Errors between a file, a spec and a policy.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub enum PolicySpecError {
     Syntax {
         /// JSON, TOML or YAML.
         format: &'static str,
-        /// What the parser said, with the line and column where it knows them.
+        /// Message of the parser, with line and column if it knows them.
         message: String,
     },
 
@@ -37,7 +37,7 @@ pub enum PolicySpecError {
     Unwritable {
         /// JSON, TOML or YAML.
         format: &'static str,
-        /// What the writer said.
+        /// Message of the writer.
         message: String,
     },
 
@@ -57,7 +57,7 @@ pub enum PolicySpecError {
     File {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Error of the file.
         error: Box<PolicySpecError>,
     },
 }

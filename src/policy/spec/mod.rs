@@ -119,24 +119,23 @@ pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PolicySpec {
-    /// How items are scored.
+    /// Scorer of the items.
     #[serde(flatten, serialize_with = "scorer::write_scorer")]
     pub scorer: ScorerSpec,
-    /// How the budget is filled.
+    /// Slicer that fills the budget.
     pub slicer: SlicerSpec,
-    /// How the selection is ordered.
+    /// Placer that orders the selection.
     pub placer: PlacerSpec,
-    /// What happens when the selection exceeds the target.
+    /// Reaction when the selection exceeds the target.
     #[serde(serialize_with = "values::lower_case")]
     pub overflow: OverflowStrategy,
-    /// Whether items with equal content are reduced to the best one.
+    /// `true` to reduce items with equal content to the best one.
     pub deduplication: bool,
-    /// How the turns of a conversation are planned; none when they are not.
+    /// Plan for the turns of a conversation; none if they are not planned.
     ///
     /// A table, whose keys may all be left out and then have the defaults of [`TurnPlan::new`]; the
     /// word `default` for all of these; or `none`. A policy without the key plans nothing, as one
-    /// that is built in code: who writes down scorers wants messages scored. A preset that plans is
-    /// written with its plan.
+    /// that is built in code. A preset that plans is written with its plan.
     ///
     /// | key | value |
     /// | --- | --- |
@@ -165,7 +164,7 @@ pub struct PolicySpec {
     /// ```
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<TurnPlan>,
-    /// How the question is used; not at all when none.
+    /// Use of the question; none to ignore it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<RelevanceSpec>,
 }

@@ -20,7 +20,7 @@ const PLACER: Path<'_> = Path::Key(&Path::Root, "placer");
 const PLAN: Path<'_> = Path::Key(&Path::Root, "plan");
 const RELEVANCE: Path<'_> = Path::Key(&Path::Root, "relevance");
 
-/// Where a policy's scorer is written: a weighted average as the policy's own list.
+/// Path of a policy's scorer. A weighted average is the policy's own list.
 fn scorer_path(is_average: bool) -> Path<'static> {
     if is_average { Path::Root } else { SCORER }
 }

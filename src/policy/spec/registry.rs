@@ -1,4 +1,4 @@
-//! What a spec cannot hold: a clock, and scorers and judges written in code.
+//! Registry of the things that a spec cannot hold: a clock, and scorers and judges written in code.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -45,15 +45,15 @@ parts! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RelevanceSpec {
-    /// Who judges.
+    /// The judge.
     #[serde(flatten)]
     pub judge: JudgeSpec,
     /// The judge's share in the hint of an item that came with one.
     pub blend: f64,
-    /// How items are scored when there is a question; as ever when none.
+    /// Scorer for calls with a question; the policy's own if none.
     #[serde(flatten, serialize_with = "write_optional_scorer")]
     pub scorer: Option<ScorerSpec>,
-    /// How the budget is filled when there is a question; as ever when none.
+    /// Slicer for calls with a question; the policy's own if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slicer: Option<SlicerSpec>,
 }
@@ -99,7 +99,7 @@ impl FromTree for RelevanceSpec {
 }
 
 impl RelevanceSpec {
-    /// What the spec describes, or what stands in for it after noting what is wrong.
+    /// Use of the question that the spec describes, or a stand-in after a problem is recorded.
     pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Relevance {
         let judge = self.judge.build(path, convert);
         let mut relevance = Relevance::new(judge).blend(self.blend);

@@ -67,7 +67,7 @@ parts! {
         "tag" Tag {
             /// The weight of each tag.
             weights: BTreeMap<String, f64>,
-            /// Whether tags match without regard to ASCII case; false where the key is left out.
+            /// `true` to match tags without regard to ASCII case; false where the key is left out.
             ignore_case: bool = false,
         },
         /// [`MetadataTrustScorer`](crate::MetadataTrustScorer).
@@ -87,7 +87,7 @@ parts! {
         /// [`DecayScorer`](crate::DecayScorer), on the clock of the
         /// [`ScorerRegistry`](crate::ScorerRegistry).
         "decay" Decay {
-            /// How the score falls with age.
+            /// Curve by which the score falls with age.
             curve: DecayCurveSpec,
             /// The score of items without a timestamp; 0.5 where the key is left out.
             null_timestamp_score: f64 = 0.5,

@@ -44,8 +44,8 @@ parts! {
         "knapsack" Knapsack {
             /// Tokens in a bucket; 100 where the key is left out.
             bucket_size: i64 = KnapsackSlice::default().bucket_size(),
-            /// Whether buckets get wider where the table would be too large; false where the key
-            /// is left out.
+            /// `true` to widen buckets if the table would be too large; false where the key is left
+            /// out.
             widen_buckets: bool = false,
         },
         /// [`FillSlice`](crate::FillSlice).
@@ -64,11 +64,11 @@ parts! {
         "count_quota" CountQuota {
             /// The counts of the kinds.
             entries: Vec<CountQuotaSpec>,
-            /// What happens when a kind is short of candidates; `degrade` where the key is left out.
+            /// Reaction when a kind is short of candidates; `degrade` where the key is left out.
             #[serde(serialize_with = "lower_case")]
             scarcity: ScarcityBehavior = ScarcityBehavior::default(),
-            /// Whether required items are taken only as far as they fit; false where the key is
-            /// left out.
+            /// `true` to take required items only as far as they fit; false where the key is left
+            /// out.
             within_budget: bool = false,
             /// The slicer that fills the rest of the budget: any but a knapsack.
             inner: Nested<SlicerSpec>,
@@ -77,16 +77,16 @@ parts! {
         "count_constrained_knapsack" CountConstrainedKnapsack {
             /// The counts of the kinds.
             entries: Vec<CountQuotaSpec>,
-            /// What happens when a kind is short of candidates; `degrade` where the key is left out.
+            /// Reaction when a kind is short of candidates; `degrade` where the key is left out.
             #[serde(serialize_with = "lower_case")]
             scarcity: ScarcityBehavior = ScarcityBehavior::default(),
-            /// Whether required items are taken only as far as they fit; false where the key is
-            /// left out.
+            /// `true` to take required items only as far as they fit; false where the key is left
+            /// out.
             within_budget: bool = false,
             /// Tokens in a bucket of the knapsack; 100 where the key is left out.
             bucket_size: i64 = KnapsackSlice::default().bucket_size(),
-            /// Whether buckets get wider where the table would be too large; false where the key
-            /// is left out.
+            /// `true` to widen buckets if the table would be too large; false where the key is left
+            /// out.
             widen_buckets: bool = false,
         },
     }
@@ -110,9 +110,9 @@ table! {
     pub struct CountQuotaSpec: "a table with kind, require_count and cap_count" {
         /// The kind.
         pub kind: ContextKind,
-        /// How many are committed first; 0 where the key is left out.
+        /// Number of items that are committed first; 0 where the key is left out.
         pub require_count: usize = 0,
-        /// How many there may be; [`NO_CAP`](Self::NO_CAP) where the key is left out.
+        /// Largest number of items; [`NO_CAP`](Self::NO_CAP) where the key is left out.
         #[serde(skip_serializing_if = "is_no_cap")]
         pub cap_count: usize = Self::NO_CAP,
     }

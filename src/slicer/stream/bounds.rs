@@ -1,4 +1,4 @@
-//! What an open stream promises about the items it has not yielded yet.
+//! Promises of an open stream about the items it has not yielded yet.
 
 use super::item::{Key, Sequence, StreamItem, StreamOrder, density_key};
 use crate::order;
@@ -47,7 +47,7 @@ impl StreamBounds {
         Self { next: Sequence::new(source, 0), ..self }
     }
 
-    /// Whether anything was promised: every promise says that no item is pinned, too.
+    /// Returns `true` if anything was promised: every promise says that no item is pinned, too.
     pub(crate) fn says_anything(&self) -> bool {
         !self.may_pin
     }
@@ -134,7 +134,7 @@ impl StreamBounds {
         self.may_pin
     }
 
-    /// Whether an item may come that a batch would keep rather than this copy of it.
+    /// Returns `true` if an item may come that a batch would keep instead of this copy of it.
     pub(super) fn may_outrank<P>(&self, item: &StreamItem<P>) -> bool {
         let best = (order::descending(self.max_score), self.next);
         best < (order::descending(item.score), item.sequence)

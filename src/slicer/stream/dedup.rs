@@ -81,7 +81,7 @@ impl<P> Deduplication<P> {
     }
 }
 
-/// What a payload must tell for items with equal content to be reduced to one.
+/// Payload whose content can be compared, so that items with equal content are reduced to one.
 ///
 /// Items of equal content must have equal tokens. That is so when one tokenizer counted them
 /// all, and the rule that makes deduplicating while items arrive exact rests on it.
@@ -89,7 +89,7 @@ pub trait StreamContent {
     /// A hash that is equal for equal contents.
     fn content_hash(&self) -> u64;
 
-    /// Whether both contents are equal.
+    /// Returns `true` if both contents are equal.
     fn same_content(&self, other: &Self) -> bool;
 }
 

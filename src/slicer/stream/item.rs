@@ -1,4 +1,4 @@
-//! What goes into a stream slice and what comes out again.
+//! Items and answers of a stream slice, and the order of its items.
 
 use crate::model::ScoredItem;
 use crate::order;
@@ -32,7 +32,7 @@ pub struct StreamItem<P> {
     pub tokens: i64,
     /// The place among all items, for ties.
     pub sequence: Sequence,
-    /// What the caller wants back.
+    /// Data of the caller, handed back with the item.
     pub payload: P,
 }
 
@@ -44,7 +44,7 @@ impl<P> StreamItem<P> {
     }
 }
 
-/// What became of an item that was pushed.
+/// Outcome of a pushed item.
 ///
 /// Every payload that the slice does not keep comes back here, so nothing is lost unnoticed.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,14 +67,14 @@ pub enum StreamPush<P> {
 }
 
 impl<P> StreamPush<P> {
-    /// Whether the item was kept.
+    /// Returns `true` if the item was kept.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Kept { .. })
     }
 }
 
-/// What a [`StreamSlice`](crate::slicer::StreamSlice) holds when nothing more arrives.
+/// Result of a [`StreamSlice`](crate::slicer::StreamSlice) when nothing more arrives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamSelection<P> {
     /// The selection of a batch, in its order.
@@ -83,7 +83,7 @@ pub struct StreamSelection<P> {
     pub passed_over: Vec<StreamItem<P>>,
 }
 
-/// Which items come first.
+/// Order in which items are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StreamOrder {
@@ -116,7 +116,7 @@ impl StreamOrder {
         order::by_score_descending(self.values(items))
     }
 
-    /// What items go by first, as a key that ascends where it descends.
+    /// The value as a key: the higher the value, the smaller the key.
     pub(super) fn rank(self, score: f64, tokens: i64) -> u64 {
         order::descending(self.value(score, tokens))
     }
@@ -130,7 +130,7 @@ impl StreamOrder {
     }
 }
 
-/// Where an item stands in greedy order; the smallest key is taken first.
+/// Position of an item in greedy order; the smallest key is taken first.
 ///
 /// A batch sorts by score and then, keeping that order among equals, by density.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Which items some future could still select, when nothing is ever taken back.
+//! Rule for streams without duplicates: drops the items that can never be selected.
 
 use super::item::{StreamItem, StreamPush};
 use super::kept::Kept;

@@ -1,4 +1,4 @@
-//! Which items some future could still select, when better copies may replace what is there.
+//! Rule for streams with duplicates: better copies may replace what is there.
 
 use super::item::{Key, StreamItem};
 use super::kept::{Entry, Kept};
@@ -27,7 +27,7 @@ pub(super) struct RoomRule {
     sizes: Vec<u64>,
     /// For every size, the key behind which items of at least this size are dead.
     cutoffs: Vec<Key>,
-    /// How many items make the next pass due.
+    /// Number of items at which the next pass is due.
     due: usize,
 }
 
@@ -39,7 +39,7 @@ impl RoomRule {
         Self { sizes: Vec::new(), cutoffs: Vec::new(), due: Self::SLACK }
     }
 
-    /// Whether the last pass showed that an item of this size and key is dead.
+    /// Returns `true` if the last pass showed that an item of this size and key is dead.
     pub(super) fn is_dead(&self, key: &Key, tokens: u64) -> bool {
         let no_larger = self.sizes.partition_point(|size| *size <= tokens);
         let cutoff = no_larger.checked_sub(1).and_then(|size| self.cutoffs.get(size));
@@ -72,7 +72,7 @@ struct Filling {
     cutoffs: Vec<Key>,
     /// A Fenwick tree over `sizes`.
     sums: Vec<u64>,
-    /// How many sizes, from the smallest up, still have room. A larger size counts at least what
+    /// Number of sizes, from the smallest up, that still have room. A larger size counts at least what
     /// a smaller one counts, so room runs out from the largest down.
     open: usize,
 }
