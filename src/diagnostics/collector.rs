@@ -1,4 +1,4 @@
-//! Collectors, and the events that the pipeline hands them while it runs.
+//! Collectors, which the pipeline tells about a run.
 
 use std::fmt;
 

@@ -40,7 +40,6 @@
 //! ```
 
 mod collector;
-mod event;
 mod report;
 pub(crate) mod spans;
 
@@ -48,5 +47,7 @@ pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
     DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
 };
-pub use event::{OverflowEvent, PipelineStage, TraceEvent};
-pub use report::{ExcludedItem, IncludedItem, ItemDetails, SelectionReport};
+pub use report::{
+    ExcludedItem, IncludedItem, ItemDetails, OverflowEvent, PipelineStage, SelectionReport,
+    TraceEvent,
+};

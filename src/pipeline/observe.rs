@@ -15,26 +15,27 @@ use crate::model::{ContextBudget, ContextItem, CountRequirementShortfall, Scored
 use crate::scorer::Scorer;
 
 /// Collector and log of a run. Both are asked once what they want, so that a run that nobody observes
-/// does no extra work.
-pub(super) struct Observer<'c, C: ?Sized> {
-    collector: &'c mut C,
-    begun: bool,
+/// does no extra work. The default observes nothing, for what-if runs.
+#[derive(Default)]
+pub(super) struct Observer<'c> {
+    /// None if the collector is disabled.
+    collector: Option<&'c mut dyn TraceCollector>,
     recording: bool,
     items: bool,
     item_events: bool,
     tracing: bool,
     tracing_items: bool,
-    /// Items left out in the stage under way; none when nobody logs their number.
+    /// Items left out in the current stage; none if nobody logs their number.
     left_out: Option<usize>,
     /// None if nobody wants the parts of scores.
-    score_parts: Option<AllParts>,
+    score_parts: Option<ExplainedScores>,
 }
 
 /// Explained scores by item and score. An item that is twice among the candidates may have two.
-type AllParts = HashMap<(usize, u64), Box<ItemDetails>>;
+type ExplainedScores = HashMap<(usize, u64), Box<ItemDetails>>;
 
-/// A stage under way.
-pub(super) struct Running {
+/// A stage that has begun. If it is dropped before it is left, it has failed.
+pub(super) struct StageRun {
     stage: PipelineStage,
     items_in: usize,
     span: EnteredSpan,
@@ -42,8 +43,7 @@ pub(super) struct Running {
     completed: bool,
 }
 
-/// A stage that is not left has failed.
-impl Drop for Running {
+impl Drop for StageRun {
     fn drop(&mut self) {
         if !self.completed {
             spans::record_error_status(&self.span);
@@ -51,50 +51,45 @@ impl Drop for Running {
     }
 }
 
-impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
-    pub(super) fn begin(collector: &'c mut C, candidates: usize, budget: &ContextBudget) -> Self {
-        let begun = collector.is_enabled();
-        if begun {
-            collector.begin_run(candidates, budget);
-        }
-        // Only now a collector may know that this run is of no interest.
-        let recording = begun && collector.is_enabled();
-        Self {
-            begun,
-            recording,
-            items: recording && collector.wants_items(),
-            item_events: recording && collector.detail_level() >= TraceDetailLevel::Item,
-            score_parts: (recording && collector.wants_score_parts()).then(HashMap::default),
+impl<'c> Observer<'c> {
+    pub(super) fn begin(
+        collector: &'c mut dyn TraceCollector,
+        candidates: usize,
+        budget: &ContextBudget,
+    ) -> Self {
+        let mut observer = Self {
             tracing: true,
             tracing_items: spans::items_enabled(),
             left_out: spans::counts_enabled().then_some(0),
-            collector,
+            ..Self::default()
+        };
+        if collector.is_enabled() {
+            collector.begin_run(candidates, budget);
+            // Only now a collector may know that this run is of no interest.
+            if collector.is_enabled() {
+                observer.recording = true;
+                observer.items = collector.wants_items();
+                observer.item_events = collector.detail_level() >= TraceDetailLevel::Item;
+                observer.score_parts = collector.wants_score_parts().then(HashMap::default);
+            }
+            observer.collector = Some(collector);
         }
+        observer
     }
 
-    /// Observer of a what-if run: it is no selection, so nobody is told.
-    pub(super) fn silent(collector: &'c mut C) -> Self {
-        Self {
-            begun: false,
-            recording: false,
-            items: false,
-            item_events: false,
-            tracing: false,
-            tracing_items: false,
-            left_out: None,
-            score_parts: None,
-            collector,
+    /// Calls the collector if `wanted`.
+    fn tell(&mut self, wanted: bool, tell: impl FnOnce(&mut dyn TraceCollector)) {
+        if let Some(collector) = self.collector.as_deref_mut().filter(|_| wanted) {
+            tell(collector);
         }
     }
 
     /// Ends the run that this span is about.
-    pub(super) fn end(self, span: &Span, outcome: Result<(), &CupelError>) {
+    pub(super) fn end(mut self, span: &Span, outcome: Result<(), &CupelError>) {
         if let Err(error) = outcome {
             spans::record_failure(span, error.name());
         }
-        if self.begun {
-            self.collector.end_run(outcome);
-        }
+        self.tell(true, |collector| collector.end_run(outcome));
     }
 
     /// Returns `true` if anybody wants to know about single items, or the number of those left out.
@@ -107,12 +102,10 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         self.items || self.item_events || self.tracing_items
     }
 
-    pub(super) fn enter(&mut self, stage: PipelineStage, items_in: usize) -> Running {
-        if self.recording {
-            self.collector.begin_stage(&stage, items_in);
-        }
+    pub(super) fn enter(&mut self, stage: PipelineStage, items_in: usize) -> StageRun {
+        self.tell(self.recording, |collector| collector.begin_stage(&stage, items_in));
         self.left_out = self.left_out.map(|_| 0);
-        Running {
+        StageRun {
             span: if self.tracing { spans::stage(&stage, items_in) } else { Span::none() }
                 .entered(),
             started: self.recording.then(|| (SystemTime::now(), Instant::now())),
@@ -122,14 +115,14 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
     }
 
-    pub(super) fn leave(&mut self, running: Running, items_out: usize) {
+    pub(super) fn leave(&mut self, running: StageRun, items_out: usize) {
         self.leave_with(running, items_out, None);
     }
 
     /// As [`leave`](Self::leave), with something to tell about the stage.
     pub(super) fn leave_with(
         &mut self,
-        mut running: Running,
+        mut running: StageRun,
         items_out: usize,
         message: Option<String>,
     ) {
@@ -140,12 +133,13 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
         if let Some((started_at, started)) = running.started {
             let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
-            self.collector.record_stage_event(TraceEvent {
+            let event = TraceEvent {
                 item_count_out: Some(items_out),
                 started_at: Some(started_at),
                 message,
                 ..TraceEvent::stage(running.stage.clone(), duration_ms, running.items_in)
-            });
+            };
+            self.tell(true, |collector| collector.record_stage_event(event));
         }
     }
 
@@ -181,11 +175,15 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         details
     }
 
+    fn item_event(&mut self, stage: &PipelineStage, message: String) {
+        let event = TraceEvent::item(stage.clone(), message);
+        self.tell(true, |collector| collector.record_item_event(event));
+    }
+
     pub(super) fn scored(&mut self, scores: &[f64]) {
         if self.item_events {
             for score in scores {
-                let message = format!("Scored: {score}");
-                self.collector.record_item_event(TraceEvent::item(PipelineStage::Score, message));
+                self.item_event(&PipelineStage::Score, format!("Scored: {score}"));
             }
         }
     }
@@ -207,12 +205,9 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
             spans::excluded(&excluded);
         }
         if self.item_events {
-            let event = TraceEvent::item(stage.clone(), excluded.reason.to_string());
-            self.collector.record_item_event(event);
+            self.item_event(stage, excluded.reason.to_string());
         }
-        if self.items {
-            self.collector.record_excluded(stage, excluded);
-        }
+        self.tell(self.items, |collector| collector.record_excluded(stage, excluded));
     }
 
     pub(super) fn included(&mut self, scored: ScoredItem<'_>) {
@@ -232,18 +227,14 @@ impl<'c, C: TraceCollector + ?Sized> Observer<'c, C> {
         }
         if self.item_events {
             let message = format!("Included: {}, score {}", included.reason, included.score);
-            self.collector.record_item_event(TraceEvent::item(PipelineStage::Place, message));
+            self.item_event(&PipelineStage::Place, message);
         }
-        if self.items {
-            self.collector.record_included(included);
-        }
+        self.tell(self.items, |collector| collector.record_included(included));
     }
 
     pub(super) fn shortfalls(&mut self, shortfalls: Vec<CountRequirementShortfall>) {
-        if self.items {
-            for shortfall in shortfalls {
-                self.collector.record_shortfall(shortfall);
-            }
+        for shortfall in shortfalls {
+            self.tell(self.items, |collector| collector.record_shortfall(shortfall));
         }
     }
 }

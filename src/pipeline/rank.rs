@@ -5,17 +5,16 @@ use std::borrow::Cow;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::Explain;
+use super::Pipeline;
 use super::observe::Observer;
-use super::parts::Pipeline;
-use crate::diagnostics::{ExclusionReason, PipelineStage, TraceCollector};
+use crate::diagnostics::{ExclusionReason, PipelineStage};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
 use crate::order;
 use crate::scorer::Scorer;
 
 /// The candidates, partitioned by position; the caller's order is kept within each part.
-pub(super) struct Classified<'a> {
+pub(super) struct ClassifiedItems<'a> {
     /// All candidates, which the positions point into.
     pub(super) items: &'a [ContextItem],
     pub(super) pinned: Vec<u32>,
@@ -27,15 +26,15 @@ pub(super) struct Classified<'a> {
 }
 
 /// Result of the first four stages, which do not depend on the budget.
-pub(crate) struct Ranked<'a> {
-    pub(super) classified: Classified<'a>,
+pub(crate) struct RankedItems<'a> {
+    pub(super) classified: ClassifiedItems<'a>,
     /// Scored, unique, by score from the highest down.
     pub(super) sorted: Vec<ScoredItem<'a>>,
     /// Position of each of them among all candidates.
     pub(super) positions: Vec<u32>,
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> RankedItems<'a> {
     pub(crate) fn pinned_tokens(&self) -> i128 {
         self.classified.pinned_tokens
     }
@@ -59,10 +58,10 @@ pub(super) fn check_count(items: &[ContextItem]) -> Result<(), CupelError> {
 }
 
 /// Partitions `items`.
-pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
+pub(super) fn classify<'a>(
     items: &'a [ContextItem],
-    observer: &mut Observer<'_, C>,
-) -> Classified<'a> {
+    observer: &mut Observer<'_>,
+) -> ClassifiedItems<'a> {
     const STAGE: PipelineStage = PipelineStage::Classify;
     let running = observer.enter(STAGE, items.len());
     let mut pinned = Vec::new();
@@ -88,12 +87,12 @@ pub(super) fn classify<'a, C: TraceCollector + ?Sized>(
         let item = |position: &u32| items.get(*position as usize).cloned();
         scoreable.iter().filter_map(item).collect()
     };
-    let classified = Classified { items, pinned, pinned_tokens, scoreable, scoreable_items };
+    let classified = ClassifiedItems { items, pinned, pinned_tokens, scoreable, scoreable_items };
     observer.leave(running, classified.pinned.len() + classified.scoreable.len());
     classified
 }
 
-impl<'a> Classified<'a> {
+impl<'a> ClassifiedItems<'a> {
     pub(super) fn item(&self, position: u32) -> Option<&'a ContextItem> {
         self.items.get(position as usize)
     }
@@ -124,24 +123,24 @@ pub(super) fn saturated(tokens: i128) -> i64 {
 
 impl Pipeline {
     /// Stages 2 to 4, which do not depend on the budget.
-    pub(super) fn rank<'a, C: TraceCollector + ?Sized>(
+    pub(super) fn rank<'a>(
         &self,
-        classified: Classified<'a>,
-        observer: &mut Observer<'_, C>,
-    ) -> Ranked<'a> {
+        classified: ClassifiedItems<'a>,
+        observer: &mut Observer<'_>,
+    ) -> RankedItems<'a> {
         let scores = score(&*self.scorer, &classified, observer);
         let items = &*classified.scoreable_items;
         let dropped = deduplicate(items, &scores, self.deduplication, observer);
         let (sorted, positions) = sort(&classified, &scores, &dropped);
-        Ranked { classified, sorted, positions }
+        RankedItems { classified, sorted, positions }
     }
 }
 
 /// Stage 2: the score of every scoreable item, in the caller's order.
-pub(super) fn score<C: TraceCollector + ?Sized>(
+pub(super) fn score(
     scorer: &dyn Scorer,
-    classified: &Classified<'_>,
-    observer: &mut Observer<'_, C>,
+    classified: &ClassifiedItems<'_>,
+    observer: &mut Observer<'_>,
 ) -> Vec<f64> {
     let items = &*classified.scoreable_items;
     let running = observer.enter(PipelineStage::Score, items.len());
@@ -163,7 +162,7 @@ pub(super) fn score<C: TraceCollector + ?Sized>(
 ///
 /// `dropped` are the places among the scoreable ones, ascending, that deduplication took out.
 pub(super) fn sort<'a>(
-    classified: &Classified<'a>,
+    classified: &ClassifiedItems<'a>,
     scores: &[f64],
     dropped: &[u32],
 ) -> (Vec<ScoredItem<'a>>, Vec<u32>) {
@@ -194,11 +193,11 @@ pub(super) fn sort<'a>(
 }
 
 /// The positions of duplicates that lose to another item, ascending; none when disabled.
-pub(super) fn deduplicate<C: TraceCollector + ?Sized>(
+pub(super) fn deduplicate(
     scoreable: &[ContextItem],
     scores: &[f64],
     enabled: bool,
-    observer: &mut Observer<'_, C>,
+    observer: &mut Observer<'_>,
 ) -> Vec<u32> {
     const STAGE: PipelineStage = PipelineStage::Deduplicate;
     let running = observer.enter(STAGE, scoreable.len());
@@ -249,4 +248,40 @@ fn duplicates(scoreable: &[ContextItem], scores: &[f64]) -> Vec<u32> {
     }
     dropped.sort_unstable();
     dropped
+}
+
+/// Gives the reason why an item does not fit: a full budget, or one that pinned items have used up.
+pub(crate) struct Explain<'a> {
+    target: i64,
+    target_without_pins: i64,
+    first_pinned: Option<&'a ContextItem>,
+}
+
+impl<'a> Explain<'a> {
+    pub(crate) fn new(
+        budget: &ContextBudget,
+        pinned_tokens: i64,
+        first_pinned: Option<&'a ContextItem>,
+    ) -> Self {
+        Self {
+            target: budget.effective(pinned_tokens).target_tokens(),
+            target_without_pins: budget.effective(0).target_tokens(),
+            first_pinned,
+        }
+    }
+
+    /// The effective target.
+    pub(crate) fn target(&self) -> i64 {
+        self.target
+    }
+
+    pub(crate) fn why_not(&self, item_tokens: i64, available_tokens: i64) -> ExclusionReason {
+        let only_for_pins = item_tokens > self.target && item_tokens <= self.target_without_pins;
+        match self.first_pinned {
+            Some(pinned) if only_for_pins => {
+                ExclusionReason::PinnedOverride { displaced_by: pinned.shared_content() }
+            }
+            _ => ExclusionReason::BudgetExceeded { item_tokens, available_tokens },
+        }
+    }
 }

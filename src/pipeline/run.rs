@@ -1,15 +1,15 @@
-//! Runs of a pipeline: all stages, one after another.
+//! Runs of a pipeline: all stages in a row, or simulated under many budgets.
 
+use super::fit::{PlaceStage, SliceFn, slice};
 use super::observe::Observer;
-use super::parts::{OverflowObserver, Pipeline};
-use super::place::Place;
-use super::{rank, slice};
+use super::rank::{RankedItems, check_count, classify};
+use super::{OverflowObserver, Pipeline};
 use crate::diagnostics::{
     DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceCollector,
     TraceDetailLevel, spans,
 };
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem};
+use crate::model::{ContextBudget, ContextItem, ScoredItem};
 
 impl Pipeline {
     /// Selects from `items` what fits `budget`, in presentation order.
@@ -33,11 +33,11 @@ impl Pipeline {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    pub fn run_traced<C: TraceCollector + ?Sized>(
+    pub fn run_traced(
         &self,
         items: &[ContextItem],
         budget: &ContextBudget,
-        collector: &mut C,
+        collector: &mut dyn TraceCollector,
     ) -> Result<Vec<ContextItem>, CupelError> {
         let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
         // Room for all of them at once: `collect` would not know how many there are.
@@ -54,11 +54,11 @@ impl Pipeline {
     }
 
     /// As [`run_traced`](Self::run_traced), as positions in `items`.
-    pub(crate) fn run_positions<C: TraceCollector>(
+    pub(crate) fn run_positions(
         &self,
         items: &[ContextItem],
         budget: &ContextBudget,
-        collector: &mut C,
+        collector: &mut dyn TraceCollector,
     ) -> Result<Vec<usize>, CupelError> {
         self.execute(items, budget, collector, self.overflow_observer.as_ref())
     }
@@ -85,34 +85,34 @@ impl Pipeline {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    pub fn dry_run_traced<C: TraceCollector + ?Sized>(
+    pub fn dry_run_traced(
         &self,
         items: &[ContextItem],
         budget: &ContextBudget,
-        collector: &mut C,
+        collector: &mut dyn TraceCollector,
     ) -> Result<(), CupelError> {
         self.dry_run_positions(items, budget, collector).map(|_| ())
     }
 
     /// As [`dry_run_traced`](Self::dry_run_traced), with the positions in `items` of what is selected.
-    pub(crate) fn dry_run_positions<C: TraceCollector + ?Sized>(
+    pub(crate) fn dry_run_positions(
         &self,
         items: &[ContextItem],
         budget: &ContextBudget,
-        collector: &mut C,
+        collector: &mut dyn TraceCollector,
     ) -> Result<Vec<usize>, CupelError> {
         self.execute(items, budget, collector, None)
     }
 
     /// The one code path behind every public way to run: the positions of what is selected.
-    fn execute<C: TraceCollector + ?Sized>(
+    fn execute(
         &self,
         items: &[ContextItem],
         budget: &ContextBudget,
-        collector: &mut C,
+        collector: &mut dyn TraceCollector,
         on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<usize>, CupelError> {
-        rank::check_count(items)?;
+        check_count(items)?;
         let span = spans::pipeline(items.len(), budget);
         let _entered = span.enter();
         let mut observer = Observer::begin(collector, items.len(), budget);
@@ -121,19 +121,83 @@ impl Pipeline {
         outcome
     }
 
-    fn stages<C: TraceCollector + ?Sized>(
+    fn stages(
         &self,
         items: &[ContextItem],
         budget: &ContextBudget,
-        observer: &mut Observer<'_, C>,
+        observer: &mut Observer<'_>,
         on_overflow: Option<&OverflowObserver>,
     ) -> Result<Vec<usize>, CupelError> {
-        let classified = rank::classify(items, observer);
+        let classified = classify(items, observer);
         classified.check_pinned(budget)?;
         let ranked = self.rank(classified, observer);
-        let slice = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
-        let sliced = slice::slice(&slice, self.slicer.name(), &ranked, budget, observer)?;
-        let place = Place { pipeline: self, ranked: &ranked, budget, arrival: &[], on_overflow };
+        let choose = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
+        let sliced = slice(&choose, self.slicer.name(), &ranked, budget, observer)?;
+        let place =
+            PlaceStage { pipeline: self, ranked: &ranked, budget, arrival: &[], on_overflow };
         place.place(&sliced, observer)
+    }
+}
+
+impl Pipeline {
+    /// The stages that do not depend on the budget.
+    pub(crate) fn rank_once<'a>(
+        &self,
+        items: &'a [ContextItem],
+    ) -> Result<RankedItems<'a>, CupelError> {
+        check_count(items)?;
+        let mut observer = Observer::default();
+        let classified = classify(items, &mut observer);
+        Ok(self.rank(classified, &mut observer))
+    }
+
+    /// Prepares to select from `ranked` under any number of budgets.
+    pub(crate) fn simulate<'s>(&'s self, ranked: &'s RankedItems<'s>) -> Simulation<'s> {
+        Simulation { pipeline: self, ranked, slice: self.slicer.prepare(&ranked.sorted) }
+    }
+}
+
+/// Selects from ranked candidates under one budget after another.
+pub(crate) struct Simulation<'s> {
+    pipeline: &'s Pipeline,
+    ranked: &'s RankedItems<'s>,
+    slice: Box<SliceFn<'s>>,
+}
+
+impl<'s> Simulation<'s> {
+    /// Items that a run under `budget` would select, in no particular order.
+    pub(crate) fn select(&self, budget: &ContextBudget) -> Result<Vec<ScoredItem<'s>>, CupelError> {
+        let mut observer = Observer::default();
+        let sliced = self.slice(budget, &mut observer)?;
+        let merged = self.stage_six(budget).merge(&sliced, &mut observer)?;
+        Ok(merged.into_iter().map(|selected| selected.scored).collect())
+    }
+
+    /// Items that a run under `budget` would select, in presentation order.
+    pub(crate) fn place(&self, budget: &ContextBudget) -> Result<Vec<&'s ContextItem>, CupelError> {
+        let mut observer = Observer::default();
+        let sliced = self.slice(budget, &mut observer)?;
+        let placed = self.stage_six(budget).place(&sliced, &mut observer)?;
+        let items = self.ranked.classified.items;
+        Ok(placed.into_iter().filter_map(|position| items.get(position)).collect())
+    }
+
+    fn slice(
+        &self,
+        budget: &ContextBudget,
+        observer: &mut Observer<'_>,
+    ) -> Result<Vec<usize>, CupelError> {
+        self.ranked.classified.check_pinned(budget)?;
+        slice(&*self.slice, self.pipeline.slicer.name(), self.ranked, budget, observer)
+    }
+
+    fn stage_six<'p>(&'p self, budget: &'p ContextBudget) -> PlaceStage<'p, 's> {
+        PlaceStage {
+            pipeline: self.pipeline,
+            ranked: self.ranked,
+            budget,
+            arrival: &[],
+            on_overflow: None,
+        }
     }
 }

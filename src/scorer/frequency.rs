@@ -1,7 +1,7 @@
 //! Scores by how many peers share a tag.
 
-use super::tag_groups::TagGroups;
-use super::{Scorer, tag_bits, tag_subsets};
+use super::Scorer;
+use super::shared_tags::{MAX_TAGS, TagGroups, items_sharing_a_tag};
 use crate::model::ContextItem;
 
 /// The share of the other candidates that have at least one tag in common with the item.
@@ -45,7 +45,7 @@ impl Scorer for FrequencyScorer {
                 continue;
             };
             // An item shares its tags with itself, under every handle it appears by.
-            let peers = sharing - copies.count(item);
+            let peers = sharing - copies.count(item) as i64;
             *score = peers as f64 / (items.len() - 1) as f64;
         }
     }
@@ -55,27 +55,13 @@ impl Scorer for FrequencyScorer {
     fn steps(&self, items: &[ContextItem]) -> u64 {
         let words = items.len() as u64 / 64 + 1;
         let steps = |item: &ContextItem| match item.tags().len() {
-            tags if tags <= tag_subsets::MAX_TAGS => 64 * tags as u64 + (2 << tags),
+            tags if tags <= MAX_TAGS => 64 * tags as u64 + (2 << tags),
             tags => (64 + words / 2).saturating_mul(tags as u64),
         };
         items.iter().map(steps).fold(0, u64::saturating_add)
     }
 
     crate::names::as_any!();
-}
-
-/// For every group, how many items (its own included) share a tag with it.
-fn items_sharing_a_tag(groups: &TagGroups) -> Vec<usize> {
-    let mut sharing: Vec<i64> = groups.sizes.iter().map(|size| i64::from(*size)).collect();
-    // A group without common tags shares with nobody else.
-    let with_tags = groups.tags.groups().filter(|&group| !groups.tags.get(group).is_empty());
-    let (few, many): (Vec<u32>, Vec<u32>) =
-        with_tags.partition(|&group| groups.tags.get(group).len() <= tag_subsets::MAX_TAGS);
-    tag_subsets::count(groups, &few, &mut sharing);
-    if !many.is_empty() {
-        tag_bits::count(groups, &few, &many, &mut sharing);
-    }
-    sharing.into_iter().map(|items| usize::try_from(items).unwrap_or(0)).collect()
 }
 
 /// Number of times each item is in the list, by identity.

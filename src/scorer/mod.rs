@@ -28,45 +28,39 @@
 //!
 //! A score of NaN is allowed and orders after every number.
 
-mod age;
 mod composite;
-mod cycle;
 mod decay;
-mod explained;
 mod frequency;
 mod kind;
-mod metadata_key;
-mod metadata_trust;
+mod metadata;
 mod rank;
 mod reflexive;
 mod scaled;
+mod score_parts;
+mod shared_tags;
 mod tag;
-mod tag_bits;
-mod tag_groups;
-mod tag_subsets;
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use auto_impl::auto_impl;
 
+use crate::error::{ConfigError, CupelError};
 use crate::model::ContextItem;
 
-pub use age::AgeScorer;
 pub use composite::{CompositeScorer, CompositeScorerBuilder};
-pub(crate) use cycle::detect_cycles;
 #[cfg(feature = "serde")]
 pub(crate) use decay::Shape as DecayShape;
 pub use decay::{DecayCurve, DecayScorer, FixedTimeProvider, SystemTimeProvider, TimeProvider};
-pub use explained::ScoreParts;
 pub use frequency::FrequencyScorer;
 pub use kind::KindScorer;
-pub use metadata_key::MetadataKeyScorer;
-pub use metadata_trust::MetadataTrustScorer;
-pub use rank::{PriorityScorer, RecencyScorer};
+pub use metadata::{MetadataKeyScorer, MetadataTrustScorer};
+pub use rank::{AgeScorer, PriorityScorer, RecencyScorer};
 pub use reflexive::ReflexiveScorer;
 pub use scaled::ScaledScorer;
+pub use score_parts::ScoreParts;
 pub use tag::TagScorer;
 
 /// Properties of a [`Scorer`], as it declares them.
@@ -191,4 +185,51 @@ fn leaves<S: Scorer + ?Sized>(
         ..ScoreParts::new(scorer.name(), score)
     };
     items.iter().zip(scores).map(leaf).collect()
+}
+
+/// Address and type of a scorer.
+type Identity = (usize, &'static str);
+
+/// Most levels of scorers inside each other. Scoring and dropping them takes stack for every level.
+const DEEPEST: usize = 256;
+
+/// Fails if the graph of scorers below `root` has a cycle or is too deep.
+///
+/// Immutable scorers cannot form a cycle. A custom scorer that receives its children late can.
+pub(crate) fn detect_cycles(root: &dyn Scorer) -> Result<(), CupelError> {
+    let mut walk = GraphWalk::default();
+    walk.visit(root);
+    walk.error.map_or(Ok(()), Err)
+}
+
+#[derive(Default)]
+struct GraphWalk {
+    visited: HashSet<Identity>,
+    path: HashSet<Identity>,
+    error: Option<CupelError>,
+}
+
+impl GraphWalk {
+    fn visit(&mut self, node: &dyn Scorer) {
+        if self.error.is_some() {
+            return;
+        }
+        let identity = node.identity();
+        if self.path.contains(&identity) {
+            self.error = Some(CupelError::ScorerCycle { scorer: node.name().to_owned() });
+            return;
+        }
+        if self.path.len() >= DEEPEST {
+            let message = format!("nested more than {DEEPEST} levels deep, the limit is {DEEPEST}");
+            let error = ConfigError::new(node.name(), "scorer", message);
+            self.error = Some(CupelError::ScorerConfig(error));
+            return;
+        }
+        if !self.visited.insert(identity) {
+            return;
+        }
+        self.path.insert(identity);
+        node.visit_children(&mut |child| self.visit(child));
+        self.path.remove(&identity);
+    }
 }

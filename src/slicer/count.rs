@@ -1,6 +1,9 @@
-//! Item counts per kind: the configuration and the phases both count slicers share.
+//! Slicers with item counts per kind: over any slicer, or over the knapsack.
 
-use super::{KindQuota, QuotaUnit, Sliced, Slicer};
+use std::any::Any;
+use std::sync::Arc;
+
+use super::{KindQuota, KnapsackSlice, Monotonicity, QuotaUnit, Sliced, Slicer, SlicerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{
@@ -44,7 +47,7 @@ impl CountQuotaEntry {
         Ok(Self { kind, require_count, cap_count })
     }
 
-    pub(super) fn as_quota(&self) -> KindQuota {
+    fn as_quota(&self) -> KindQuota {
         KindQuota {
             kind: self.kind.clone(),
             unit: QuotaUnit::Items,
@@ -87,10 +90,119 @@ pub enum ScarcityBehavior {
 }
 
 /// Rejects two entries for one kind, since it is not clear which one should hold.
-pub(super) fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
+fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
     let mut problems = Problems::default();
     problems.kinds_once(&Path::Root.key("entries"), entries.iter().map(|entry| &entry.kind));
     problems
+}
+
+/// Commits the best required items of every kind, fills the rest with an inner slicer, and drops
+/// what that one chose beyond a kind's cap.
+///
+/// ```
+/// use cupel::{
+///     ContextBudget, ContextItem, ContextKind, CountQuotaEntry, CountQuotaSlice, GreedySlice,
+///     ScarcityBehavior, ScoredItem, Slicer,
+/// };
+///
+/// let entries = vec![CountQuotaEntry::new(ContextKind::tool_output(), 1, 1)?];
+/// let slicer = CountQuotaSlice::new(entries, GreedySlice, ScarcityBehavior::Degrade)?;
+///
+/// let tool = |text| ContextItem::builder(text, 10).kind(ContextKind::tool_output()).build();
+/// let items = [tool("newest")?, tool("older")?];
+/// let scored = [ScoredItem::new(&items[0], 0.9), ScoredItem::new(&items[1], 0.8)];
+/// let budget = ContextBudget::builder(100).build()?;
+/// assert_eq!(slicer.slice(&scored, &budget)?.indices, [0]);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CountQuotaSlice {
+    entries: Vec<CountQuotaEntry>,
+    inner: Arc<dyn Slicer>,
+    scarcity: ScarcityBehavior,
+    within_budget: bool,
+}
+
+impl CountQuotaSlice {
+    /// Creates a slicer.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::SlicerConfig`] when `inner` is a knapsack slicer (use
+    /// [`CountConstrainedKnapsackSlice`](crate::CountConstrainedKnapsackSlice)) or a kind has two
+    /// entries.
+    pub fn new(
+        entries: Vec<CountQuotaEntry>,
+        inner: impl Slicer + 'static,
+        scarcity: ScarcityBehavior,
+    ) -> Result<Self, CupelError> {
+        let mut problems = check_entries(&entries);
+        if inner.as_any().is_some_and(<dyn Any>::is::<KnapsackSlice>) {
+            let message = "must not be a knapsack (KnapsackSlice); use greedy, or \
+                           count_constrained_knapsack instead of count_quota";
+            problems.add(&Path::Root.key("inner"), message);
+        }
+        problems.slicer(Self::NAME)?;
+        Ok(Self { entries, inner: Arc::new(inner), scarcity, within_budget: false })
+    }
+
+    /// The slicer that fills the rest of the budget.
+    #[must_use]
+    pub fn inner(&self) -> &Arc<dyn Slicer> {
+        &self.inner
+    }
+}
+
+/// Commits the best required items of every kind, packs the rest with a knapsack, and drops what
+/// goes beyond a kind's cap, lowest scores first.
+///
+/// ```
+/// use cupel::{
+///     ContextBudget, ContextItem, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
+///     KnapsackSlice, ScarcityBehavior, ScoredItem, Slicer,
+/// };
+///
+/// let entries = vec![CountQuotaEntry::new(ContextKind::new("tool")?, 3, 5)?];
+/// let slicer =
+///     CountConstrainedKnapsackSlice::new(entries, KnapsackSlice::new(10)?, ScarcityBehavior::Throw)?;
+///
+/// let only = ContextItem::builder("tool-a", 10).kind(ContextKind::new("tool")?).build()?;
+/// let budget = ContextBudget::builder(100).build()?;
+/// let error = slicer.slice(&[ScoredItem::new(&only, 0.9)], &budget).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "CountConstrainedKnapsackSlice: candidate pool for kind 'tool' has 1 items but RequireCount is 3.",
+/// );
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CountConstrainedKnapsackSlice {
+    entries: Vec<CountQuotaEntry>,
+    knapsack: KnapsackSlice,
+    scarcity: ScarcityBehavior,
+    within_budget: bool,
+}
+
+impl CountConstrainedKnapsackSlice {
+    /// Creates a slicer.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::SlicerConfig`] when a kind has two entries.
+    pub fn new(
+        entries: Vec<CountQuotaEntry>,
+        knapsack: KnapsackSlice,
+        scarcity: ScarcityBehavior,
+    ) -> Result<Self, CupelError> {
+        check_entries(&entries).slicer(Self::NAME)?;
+        Ok(Self { entries, knapsack, scarcity, within_budget: false })
+    }
+
+    /// The knapsack that fills the rest of the budget.
+    #[must_use]
+    pub fn knapsack(&self) -> &KnapsackSlice {
+        &self.knapsack
+    }
 }
 
 /// Implements the methods that both count slicers share. They have `entries`, an inner slicer, a
@@ -168,22 +280,23 @@ macro_rules! count_slicer {
     };
 }
 
-pub(super) use count_slicer;
+count_slicer!(CountQuotaSlice, inner: inner, sort_inner: false);
+count_slicer!(CountConstrainedKnapsackSlice, inner: knapsack, sort_inner: true);
 
 /// The phases both count slicers go through; they differ in what fills the rest of the budget.
-pub(super) struct CountPhases<'a> {
-    pub(super) slicer: &'static str,
-    pub(super) entries: &'a [CountQuotaEntry],
-    pub(super) scarcity: ScarcityBehavior,
+struct CountPhases<'a> {
+    slicer: &'static str,
+    entries: &'a [CountQuotaEntry],
+    scarcity: ScarcityBehavior,
     /// `true` if required items are taken only as far as they fit the budget.
-    pub(super) within_budget: bool,
-    pub(super) inner: &'a dyn Slicer,
+    within_budget: bool,
+    inner: &'a dyn Slicer,
     /// `true` if the inner selection is put back into score order before caps are counted.
-    pub(super) sort_inner: bool,
+    sort_inner: bool,
 }
 
 impl CountPhases<'_> {
-    pub(super) fn slice(
+    fn slice(
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,

@@ -51,14 +51,14 @@ impl FillSlice {
     }
 }
 
-/// Room that is left for a kind.
+/// KindRoom that is left for a kind.
 #[derive(Clone, Copy)]
-struct Room {
+struct KindRoom {
     tokens: i64,
     items: usize,
 }
 
-impl Room {
+impl KindRoom {
     const UNLIMITED: Self = Self { tokens: i64::MAX, items: usize::MAX };
 
     fn of(quota: &KindQuota, target: i64) -> Self {
@@ -97,7 +97,7 @@ impl Slicer for FillSlice {
         let facts = self.inner.facts();
         let mut rooms = KindMap::default();
         for quota in facts.quotas {
-            rooms.get_or_insert(&quota.kind, Room::of(&quota, target));
+            rooms.get_or_insert(&quota.kind, KindRoom::of(&quota, target));
         }
         let mut taken = vec![false; items.len()];
         let mut left = target;
@@ -118,7 +118,7 @@ impl Slicer for FillSlice {
                 continue;
             };
             let tokens = scored.tokens();
-            let mut unlimited = Room::UNLIMITED;
+            let mut unlimited = KindRoom::UNLIMITED;
             let room = rooms.get_mut(scored.item().kind()).unwrap_or(&mut unlimited);
             if (0..=left).contains(&tokens) && room.holds(tokens) {
                 room.take(tokens);

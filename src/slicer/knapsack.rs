@@ -1,5 +1,6 @@
 //! The best total score for a discretised budget, by dynamic programming.
 
+use super::prefix_sums::PrefixSums;
 use super::{Monotonicity, Sliced, Slicer, SlicerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
@@ -218,7 +219,7 @@ fn drop_dominated(candidates: &[Candidate], capacity: i64) -> Vec<Candidate> {
     if !candidates.is_sorted_by(|a, b| a.value >= b.value) {
         return fits.copied().collect();
     }
-    let mut lighter = PrefixSums::new(capacity as usize);
+    let mut lighter = PrefixSums::new(capacity as usize + 1);
     fits.filter(|candidate| {
         let better = lighter.up_to(candidate.weight as usize);
         lighter.add(candidate.weight as usize, candidate.weight as u64);
@@ -226,31 +227,6 @@ fn drop_dominated(candidates: &[Candidate], capacity: i64) -> Vec<Candidate> {
     })
     .copied()
     .collect()
-}
-
-/// Sums over prefixes that can be updated, each in logarithmic time (a Fenwick tree).
-struct PrefixSums(Vec<u64>);
-
-impl PrefixSums {
-    fn new(len: usize) -> Self {
-        Self(vec![0; len + 1])
-    }
-
-    fn add(&mut self, mut position: usize, amount: u64) {
-        while let Some(sum) = self.0.get_mut(position) {
-            *sum += amount;
-            position += position & position.wrapping_neg();
-        }
-    }
-
-    fn up_to(&self, mut position: usize) -> u64 {
-        let mut total = 0;
-        while position > 0 {
-            total += self.0.get(position).copied().unwrap_or(0);
-            position &= position - 1;
-        }
-        total
-    }
 }
 
 /// The integer type of the table's values.

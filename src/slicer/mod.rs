@@ -34,13 +34,11 @@
 //! A position that is out of range or named twice makes the pipeline return
 //! [`CupelError::Contract`].
 
-mod best_first;
 mod count;
-mod count_knapsack;
-mod count_quota;
 mod fill;
-mod greedy;
 mod knapsack;
+mod one_pass;
+mod prefix_sums;
 mod quota;
 pub mod stream;
 
@@ -53,13 +51,12 @@ use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ExclusionReason, ScoredItem};
 
 pub use crate::model::CountRequirementShortfall;
-pub use best_first::BestFirstSlice;
-pub use count::{CountQuotaEntry, ScarcityBehavior};
-pub use count_knapsack::CountConstrainedKnapsackSlice;
-pub use count_quota::CountQuotaSlice;
+pub use count::{
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, ScarcityBehavior,
+};
 pub use fill::FillSlice;
-pub use greedy::GreedySlice;
 pub use knapsack::KnapsackSlice;
+pub use one_pass::{BestFirstSlice, GreedySlice};
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
 pub use stream::{
     Sequence, StreamBounds, StreamContent, StreamItem, StreamOrder, StreamPush, StreamSelection,

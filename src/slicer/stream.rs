@@ -87,9 +87,7 @@ mod bounds;
 mod dedup;
 mod item;
 mod kept;
-mod reach;
-mod room;
-mod totals;
+mod rules;
 
 use std::fmt;
 
@@ -99,8 +97,8 @@ pub use bounds::StreamBounds;
 use dedup::Deduplication;
 pub use dedup::StreamContent;
 pub use item::{Sequence, StreamItem, StreamOrder, StreamPush, StreamSelection};
-use kept::Kept;
-use reach::ReachRule;
+use kept::KeptItems;
+use rules::ReachRule;
 
 /// Selects what [`GreedySlice`](crate::GreedySlice) would, or
 /// [`BestFirstSlice`](crate::BestFirstSlice), from items that arrive one by one.
@@ -115,7 +113,7 @@ use reach::ReachRule;
 #[derive(Clone)]
 pub struct StreamSlice<P> {
     budget: i64,
-    kept: Kept<P>,
+    kept: KeptItems<P>,
     rule: Rule<P>,
 }
 
@@ -131,9 +129,11 @@ impl<P> StreamSlice<P> {
     /// As in a batch, nothing is selected for a budget of 0 or less.
     #[must_use]
     pub fn new(budget: i64) -> Self {
-        let budget = budget.max(0);
-        let rule = Rule::Plain(ReachRule::new(budget.unsigned_abs()));
-        Self { budget, kept: Kept::new(StreamOrder::default()), rule }
+        Self::with_rule(budget, Rule::Plain(ReachRule::new(budget.max(0).unsigned_abs())))
+    }
+
+    fn with_rule(budget: i64, rule: Rule<P>) -> Self {
+        Self { budget: budget.max(0), kept: KeptItems::new(StreamOrder::default()), rule }
     }
 
     /// Sets which items come first: those with most score per token unless set. What has arrived
@@ -150,7 +150,7 @@ impl<P> StreamSlice<P> {
     #[must_use]
     pub fn order(mut self, order: StreamOrder) -> Self {
         let arrived = self.clear();
-        self.kept = Kept::new(order);
+        self.kept = KeptItems::new(order);
         for item in arrived {
             // Nothing is lost that could have been selected: whoever sets an order sets it first.
             let _ = self.push(item);
@@ -185,7 +185,7 @@ impl<P> StreamSlice<P> {
     where
         P: StreamContent,
     {
-        Self::with_deduplication(budget, Deduplication::new(false))
+        Self::with_rule(budget, Rule::Deduplicating(Deduplication::new(false)))
     }
 
     /// As [`deduplicating`](Self::deduplicating), for items whose copies may differ in tokens.
@@ -197,15 +197,7 @@ impl<P> StreamSlice<P> {
     where
         P: StreamContent,
     {
-        Self::with_deduplication(budget, Deduplication::new(true))
-    }
-
-    fn with_deduplication(budget: i64, rule: Deduplication<P>) -> Self {
-        Self {
-            budget: budget.max(0),
-            kept: Kept::new(StreamOrder::default()),
-            rule: Rule::Deduplicating(rule),
-        }
+        Self::with_rule(budget, Rule::Deduplicating(Deduplication::new(true)))
     }
 
     /// Takes an item in, and hands back what is out for good.
@@ -225,14 +217,8 @@ impl<P> StreamSlice<P> {
 
     /// Items that are selected so far, in the order of a batch.
     pub fn selection(&self) -> impl Iterator<Item = &StreamItem<P>> {
-        let mut left = self.budget;
-        self.live().filter(move |item| {
-            let fits = item.tokens <= left;
-            if fits {
-                left -= item.tokens;
-            }
-            fits
-        })
+        let mut fits = fits_in_turn(self.budget);
+        self.live().filter(move |item| fits(item))
     }
 
     /// Everything that is kept, selected or not, in order.
@@ -291,7 +277,7 @@ impl<P> StreamSlice<P> {
 
     fn clear(&mut self) -> Vec<StreamItem<P>> {
         let order = self.kept.order();
-        let all = std::mem::replace(&mut self.kept, Kept::new(order)).into_items();
+        let all = std::mem::replace(&mut self.kept, KeptItems::new(order)).into_items();
         if let Rule::Deduplicating(rule) = &mut self.rule {
             rule.forget(order, &all);
         }
@@ -346,15 +332,20 @@ impl<P> StreamSlice<P> {
     /// Ends the stream: what is selected, and what was kept in case it would be.
     #[must_use]
     pub fn finish(self) -> StreamSelection<P> {
-        let mut left = self.budget;
-        let (selected, passed_over) = self.kept.into_items().into_iter().partition(|item| {
-            let fits = item.tokens <= left;
-            if fits {
-                left -= item.tokens;
-            }
-            fits
-        });
+        let items = self.kept.into_items().into_iter();
+        let (selected, passed_over) = items.partition(fits_in_turn(self.budget));
         StreamSelection { selected, passed_over }
+    }
+}
+
+/// Tells of one item after another whether it fits what those before it have left.
+fn fits_in_turn<P>(mut left: i64) -> impl FnMut(&StreamItem<P>) -> bool {
+    move |item| {
+        let fits = item.tokens <= left;
+        if fits {
+            left -= item.tokens;
+        }
+        fits
     }
 }
 

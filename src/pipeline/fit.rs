@@ -1,34 +1,94 @@
-//! Stage 6: merges pinned and sliced items, handles overflow, and orders the result; also by itself,
-//! for a selection that was made while items arrived.
+//! Stage 5 selects the items that fit the effective budget. Stage 6 adds the pinned ones, handles overflow
+//! and orders the result. Stage 6 also runs by itself, for a selection that was made while items arrived.
 
 use std::borrow::Cow;
 
 use super::observe::Observer;
-use super::parts::{OverflowObserver, Pipeline};
-use super::rank::{Classified, Ranked, saturated};
-use super::slice::mark;
+use super::rank::{ClassifiedItems, RankedItems, saturated};
+use super::{OverflowObserver, Pipeline};
 use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector, spans};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
 use crate::order;
 use crate::placer::Placer;
+use crate::slicer::Sliced;
 
-const STAGE: PipelineStage = PipelineStage::Place;
+/// A slicer with the items that it chooses from.
+pub(super) type SliceFn<'f> = dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 'f;
+
+/// Lets the slicer choose and reports the items that it left out. Returns positions among the sorted
+/// items, in the slicer's order.
+pub(super) fn slice(
+    slice: &SliceFn<'_>,
+    slicer: &str,
+    ranked: &RankedItems<'_>,
+    budget: &ContextBudget,
+    observer: &mut Observer<'_>,
+) -> Result<Vec<usize>, CupelError> {
+    const STAGE: PipelineStage = PipelineStage::Slice;
+    let sorted = &ranked.sorted;
+    let running = observer.enter(STAGE, sorted.len());
+    let effective = budget.effective(saturated(ranked.classified.pinned_tokens));
+    let sliced = slice(&effective)?;
+
+    let chosen = mark(slicer, &sliced.indices, sorted.len())?;
+    if observer.wants_items() {
+        let selected = sliced.indices.iter().filter_map(|&index| sorted.get(index));
+        let used = selected.fold(0_i64, |sum, s| sum.saturating_add(s.tokens()));
+        let available = effective.target_tokens().saturating_sub(used);
+        let mut own_reasons = sliced.exclusions;
+        own_reasons.sort_by_key(|(position, _)| *position);
+        let mut own_reasons = own_reasons.into_iter().peekable();
+        let explain = ranked.classified.explain(budget);
+        for (position, (scored, chosen)) in sorted.iter().zip(&chosen).enumerate() {
+            let mut reason = None;
+            while let Some((_, own)) = own_reasons.next_if(|(at, _)| *at <= position) {
+                reason = Some(own);
+            }
+            if !chosen {
+                let reason = reason.unwrap_or_else(|| explain.why_not(scored.tokens(), available));
+                observer.excluded(&STAGE, *scored, reason);
+            }
+        }
+        observer.shortfalls(sliced.shortfalls);
+    }
+    let note = (!sliced.notes.is_empty()).then(|| sliced.notes.join("; "));
+    observer.leave_with(running, sliced.indices.len(), note);
+    Ok(sliced.indices)
+}
+
+/// Turns the answer of a slicer or a placer into flags, and checks it on the way.
+pub(super) fn mark(
+    component: &str,
+    indices: &[usize],
+    len: usize,
+) -> Result<Vec<bool>, CupelError> {
+    let mut chosen = vec![false; len];
+    for &index in indices {
+        let flag =
+            chosen.get_mut(index).ok_or_else(|| CupelError::out_of_range(component, index, len))?;
+        if std::mem::replace(flag, true) {
+            let problem = format!("answered with position {index} twice; each may appear once");
+            return Err(CupelError::contract(component, problem));
+        }
+    }
+    Ok(chosen)
+}
 
 /// The score a pinned item is placed with.
 const PINNED_SCORE: f64 = 1.0;
 
 /// An item of the final selection.
 #[derive(Clone, Copy)]
-pub(super) struct Selected<'a> {
+pub(super) struct SelectedItem<'a> {
     /// Its position among all candidates.
     pub(super) position: u32,
     pub(super) scored: ScoredItem<'a>,
 }
 
-pub(super) struct Place<'p, 'a> {
+pub(super) struct PlaceStage<'p, 'a> {
     pub(super) pipeline: &'p Pipeline,
-    pub(super) ranked: &'p Ranked<'a>,
+    pub(super) ranked: &'p RankedItems<'a>,
     pub(super) budget: &'p ContextBudget,
     /// The place of every candidate in the order they arrived in; empty when that is the order
     /// of the candidates.
@@ -36,19 +96,19 @@ pub(super) struct Place<'p, 'a> {
     pub(super) on_overflow: Option<&'p OverflowObserver>,
 }
 
-impl<'a> Place<'_, 'a> {
+impl<'a> PlaceStage<'_, 'a> {
     /// Positions of the selection, in presentation order. `sliced` are numbers of sorted items.
-    pub(super) fn place<C: TraceCollector + ?Sized>(
+    pub(super) fn place(
         &self,
         sliced: &[usize],
-        observer: &mut Observer<'_, C>,
+        observer: &mut Observer<'_>,
     ) -> Result<Vec<usize>, CupelError> {
         let items_in = self.ranked.classified.pinned.len() + sliced.len();
-        let running = observer.enter(STAGE, items_in);
+        let running = observer.enter(PipelineStage::Place, items_in);
         let merged = self.merge(sliced, observer)?;
         let placer = &*self.pipeline.placer;
         let scored: Vec<ScoredItem<'a>> = merged.iter().map(|selected| selected.scored).collect();
-        let position = |selected: &Selected<'a>| {
+        let position = |selected: &SelectedItem<'a>| {
             let position = selected.position as usize;
             self.arrival.get(position).copied().unwrap_or(position)
         };
@@ -67,19 +127,19 @@ impl<'a> Place<'_, 'a> {
     }
 
     /// Pinned items, then the sliced ones, as far as the overflow strategy allows.
-    pub(super) fn merge<C: TraceCollector + ?Sized>(
+    pub(super) fn merge(
         &self,
         sliced: &[usize],
-        observer: &mut Observer<'_, C>,
-    ) -> Result<Vec<Selected<'a>>, CupelError> {
-        let Ranked { classified, sorted, positions } = self.ranked;
+        observer: &mut Observer<'_>,
+    ) -> Result<Vec<SelectedItem<'a>>, CupelError> {
+        let RankedItems { classified, sorted, positions } = self.ranked;
         let mut merged = Vec::with_capacity(classified.pinned.len() + sliced.len());
         merged.extend(classified.pinned.iter().filter_map(|&position| {
             let scored = ScoredItem::new(classified.item(position)?, PINNED_SCORE);
-            Some(Selected { position, scored })
+            Some(SelectedItem { position, scored })
         }));
         merged.extend(sliced.iter().filter_map(|&number| {
-            Some(Selected { position: *positions.get(number)?, scored: *sorted.get(number)? })
+            Some(SelectedItem { position: *positions.get(number)?, scored: *sorted.get(number)? })
         }));
         let tokens: i128 = merged.iter().map(|s| i128::from(s.scored.tokens())).sum();
         if tokens > i128::from(self.limit()) {
@@ -93,12 +153,12 @@ impl<'a> Place<'_, 'a> {
         self.budget.target_tokens().min(self.budget.available_tokens())
     }
 
-    fn handle_overflow<C: TraceCollector + ?Sized>(
+    fn handle_overflow(
         &self,
-        merged: Vec<Selected<'a>>,
+        merged: Vec<SelectedItem<'a>>,
         tokens: i128,
-        observer: &mut Observer<'_, C>,
-    ) -> Result<Vec<Selected<'a>>, CupelError> {
+        observer: &mut Observer<'_>,
+    ) -> Result<Vec<SelectedItem<'a>>, CupelError> {
         // No selection may exceed this; a slicer may take required items whatever they cost.
         let ceiling = self.budget.available_tokens();
         let target_tokens = self.budget.target_tokens();
@@ -131,12 +191,12 @@ impl<'a> Place<'_, 'a> {
     }
 
     /// Keeps pinned items, and others from the highest score down as long as they fit `limit`.
-    fn truncate<C: TraceCollector + ?Sized>(
+    fn truncate(
         &self,
-        mut merged: Vec<Selected<'a>>,
+        mut merged: Vec<SelectedItem<'a>>,
         limit: i64,
-        observer: &mut Observer<'_, C>,
-    ) -> Vec<Selected<'a>> {
+        observer: &mut Observer<'_>,
+    ) -> Vec<SelectedItem<'a>> {
         // A slicer has its own order, by density for one; what is dropped goes by score.
         if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
             sliced.sort_by_key(|selected| order::descending(selected.scored.score()));
@@ -144,7 +204,7 @@ impl<'a> Place<'_, 'a> {
         // Wide enough for any number of items: a sum that is cut off would seem to fit.
         let mut kept_tokens = 0_i128;
         let (kept, dropped): (Vec<_>, Vec<_>) =
-            merged.into_iter().partition(|Selected { scored, .. }| {
+            merged.into_iter().partition(|SelectedItem { scored, .. }| {
                 let with = kept_tokens + i128::from(scored.tokens());
                 let keep = scored.item().pinned() || with <= i128::from(limit);
                 if keep {
@@ -155,8 +215,9 @@ impl<'a> Place<'_, 'a> {
         if observer.wants_items() {
             let explain = self.ranked.classified.explain(self.budget);
             let available = limit.saturating_sub(saturated(kept_tokens));
-            for Selected { scored, .. } in dropped {
-                observer.excluded(&STAGE, scored, explain.why_not(scored.tokens(), available));
+            for SelectedItem { scored, .. } in dropped {
+                let reason = explain.why_not(scored.tokens(), available);
+                observer.excluded(&PipelineStage::Place, scored, reason);
             }
         }
         kept
@@ -190,7 +251,7 @@ impl Pipeline {
         let mut observer = Observer::begin(collector, arrived, budget);
         let pinned = items.len().saturating_sub(scores.len());
         let (pinned_items, sliced) = items.split_at(pinned);
-        let classified = Classified {
+        let classified = ClassifiedItems {
             items,
             pinned: (0..pinned as u32).collect(),
             pinned_tokens: pinned_items.iter().map(|item| i128::from(item.tokens())).sum(),
@@ -198,12 +259,12 @@ impl Pipeline {
             scoreable_items: Cow::Borrowed(&[]),
         };
         let scored = sliced.iter().zip(scores).map(|(item, score)| ScoredItem::new(item, *score));
-        let ranked = Ranked {
+        let ranked = RankedItems {
             classified,
             sorted: scored.collect(),
             positions: (pinned as u32..items.len() as u32).collect(),
         };
-        let place = Place {
+        let place = PlaceStage {
             pipeline: self,
             ranked: &ranked,
             budget,

@@ -1,6 +1,7 @@
-//! Takes items by score per token until the budget is full.
+//! Slicers that go through the items once and take whatever fits: by score per token, or by score.
 
-use super::{PreparedSlice, Sliced, StreamOrder};
+use super::{Monotonicity, PreparedSlice, Sliced, Slicer, SlicerFacts, StreamOrder};
+use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 use crate::order::Ranking;
 
@@ -22,48 +23,62 @@ use crate::order::Ranking;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GreedySlice;
 
-/// Makes a slicer that takes whatever fits in one order. Each is monotonic: the specification says
-/// so of `GreedySlice`.
+/// Fills the budget from the best score down, in one pass.
+///
+/// Use it instead of [`GreedySlice`] if the best items matter more than many items, as the evidence for
+/// an answer does: short texts that are worth more by the token do not push out a long text that answers.
+/// An item that does not fit is passed over, and those behind it may still be taken. Equal scores go by position; items without tokens are always taken.
+///
+/// ```
+/// use cupel::{BestFirstSlice, ContextBudget, ContextItem, ScoredItem, Slicer};
+///
+/// let items = [ContextItem::new("short", 20)?, ContextItem::new("long", 80)?];
+/// let scored = [ScoredItem::new(&items[0], 0.5), ScoredItem::new(&items[1], 0.9)];
+/// let budget = ContextBudget::builder(90).build()?;
+/// assert_eq!(BestFirstSlice.slice(&scored, &budget)?.indices, [1]);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BestFirstSlice;
+
+/// Implements a slicer that takes whatever fits in one order. The specification calls `GreedySlice`
+/// monotonic, so both are.
 macro_rules! one_pass {
     ($Slicer:ident, $order:expr) => {
-        impl $crate::slicer::Slicer for $Slicer {
+        impl Slicer for $Slicer {
             fn slice(
                 &self,
-                items: &[$crate::model::ScoredItem<'_>],
-                budget: &$crate::model::ContextBudget,
-            ) -> Result<$crate::slicer::Sliced, $crate::error::CupelError> {
-                Ok($crate::slicer::greedy::fill(items, budget, $order))
+                items: &[ScoredItem<'_>],
+                budget: &ContextBudget,
+            ) -> Result<Sliced, CupelError> {
+                Ok(fill(items, budget, $order))
             }
 
-            fn prepare<'s>(
-                &'s self,
-                items: &'s [$crate::model::ScoredItem<'s>],
-            ) -> $crate::slicer::PreparedSlice<'s> {
-                $crate::slicer::greedy::prepare_fill(items, $order)
+            fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
+                prepare_fill(items, $order)
             }
 
-            fn facts(&self) -> $crate::slicer::SlicerFacts {
-                $crate::slicer::SlicerFacts::default()
-                    .with_monotonicity($crate::slicer::Monotonicity::Monotonic)
-                    .with_one_pass($order)
+            fn facts(&self) -> SlicerFacts {
+                let facts = SlicerFacts::default().with_monotonicity(Monotonicity::Monotonic);
+                facts.with_one_pass($order)
             }
 
             crate::names::as_any!();
         }
     };
 }
-pub(super) use one_pass;
 
 one_pass!(GreedySlice, StreamOrder::Density);
+one_pass!(BestFirstSlice, StreamOrder::Score);
 
 /// Takes whatever fits in this order.
-pub(super) fn fill(items: &[ScoredItem<'_>], budget: &ContextBudget, order: StreamOrder) -> Sliced {
+fn fill(items: &[ScoredItem<'_>], budget: &ContextBudget, order: StreamOrder) -> Sliced {
     if items.is_empty() || budget.target_tokens() <= 0 {
         return Sliced::default();
     }
-    let left = Left::count(items);
+    let left = ItemTotals::count(items);
     let mut ranking = Ranking::new(order.values(items));
-    let mut filling = Filling::new(items, budget, left);
+    let mut filling = BudgetFill::new(items, budget, left);
     let mut count = left.likely_selected(filling.remaining);
     while let Some(best) = ranking.next_best(count) {
         best.into_iter().for_each(|position| filling.take(position));
@@ -76,14 +91,11 @@ pub(super) fn fill(items: &[ScoredItem<'_>], budget: &ContextBudget, order: Stre
 }
 
 /// Takes whatever fits in this order, for one budget after another.
-pub(super) fn prepare_fill<'s>(
-    items: &'s [ScoredItem<'s>],
-    order: StreamOrder,
-) -> PreparedSlice<'s> {
+fn prepare_fill<'s>(items: &'s [ScoredItem<'s>], order: StreamOrder) -> PreparedSlice<'s> {
     let order = order.positions(items);
-    let left = Left::count(items);
+    let left = ItemTotals::count(items);
     Box::new(move |budget| {
-        let mut filling = Filling::new(items, budget, left);
+        let mut filling = BudgetFill::new(items, budget, left);
         if filling.remaining > 0 {
             let _ = order.iter().all(|&position| {
                 filling.take(position);
@@ -95,15 +107,15 @@ pub(super) fn prepare_fill<'s>(
 }
 
 /// A budget being filled.
-struct Filling<'s> {
+struct BudgetFill<'s> {
     items: &'s [ScoredItem<'s>],
-    left: Left,
+    left: ItemTotals,
     remaining: i64,
     selected: Vec<usize>,
 }
 
-impl<'s> Filling<'s> {
-    fn new(items: &'s [ScoredItem<'s>], budget: &ContextBudget, left: Left) -> Self {
+impl<'s> BudgetFill<'s> {
+    fn new(items: &'s [ScoredItem<'s>], budget: &ContextBudget, left: ItemTotals) -> Self {
         Self { items, left, remaining: budget.target_tokens(), selected: Vec::new() }
     }
 
@@ -128,7 +140,7 @@ impl<'s> Filling<'s> {
 
 /// Totals of the items that are left. They tell when the order of the rest no longer matters.
 #[derive(Clone, Copy)]
-struct Left {
+struct ItemTotals {
     /// Items without tokens that are not selected yet.
     free: usize,
     /// All items with tokens, and their tokens.
@@ -137,7 +149,7 @@ struct Left {
     smallest: i64,
 }
 
-impl Left {
+impl ItemTotals {
     fn count(items: &[ScoredItem<'_>]) -> Self {
         let mut left = Self { free: 0, paid: 0, paid_tokens: 0, smallest: i64::MAX };
         for scored in items {

@@ -1,7 +1,61 @@
-//! Rule for streams with duplicates: better copies may replace what is there.
+//! Rules that drop the items which can never be selected: one for streams without duplicates, and one for
+//! streams in which a better copy may replace an item.
 
-use super::item::{Key, StreamItem};
-use super::kept::{Entry, Kept};
+use super::item::{Key, StreamItem, StreamPush};
+use super::kept::{Entry, KeptItems};
+use crate::slicer::prefix_sums::PrefixSums;
+
+/// Drops an item as soon as nothing that arrives could make it fit.
+#[derive(Debug, Clone)]
+pub(super) struct ReachRule {
+    /// Density key of the last live item: most arrivals of a long stream come behind it.
+    last: u64,
+    /// The reach behind the last live item.
+    reach: u64,
+}
+
+impl ReachRule {
+    pub(super) fn new(budget: u64) -> Self {
+        Self { last: 0, reach: budget }
+    }
+
+    /// Keeps an item if some future could select it.
+    pub(super) fn push<P>(
+        &mut self,
+        live: &mut KeptItems<P>,
+        budget: u64,
+        item: StreamItem<P>,
+    ) -> StreamPush<P> {
+        let tokens = item.tokens.unsigned_abs();
+        if tokens > self.reach && live.order().rank(item.score, item.tokens) > self.last {
+            return StreamPush::Dropped(item);
+        }
+        let key = live.order().key(&item);
+        match live.insert_live(&key, item, budget) {
+            Ok(outcome) => StreamPush::Kept { dropped: self.note(live, outcome), withdrawn: None },
+            Err(item) => StreamPush::Dropped(item),
+        }
+    }
+
+    /// Takes out what is no longer live with a smaller budget.
+    ///
+    /// Behind an item that dies, the reach was at least the item's size less one, and it dies
+    /// because no more than that is left in front of it. So a reach only ever shrinks, and no
+    /// item that was dropped before is missed.
+    pub(super) fn update<P>(&mut self, live: &mut KeptItems<P>, budget: u64) -> Vec<StreamItem<P>> {
+        let outcome = live.drop_dead(budget);
+        self.note(live, outcome)
+    }
+
+    fn note<P>(
+        &mut self,
+        live: &KeptItems<P>,
+        (dropped, reach): (Vec<StreamItem<P>>, u64),
+    ) -> Vec<StreamItem<P>> {
+        (self.last, self.reach) = (live.last().density, reach);
+        dropped
+    }
+}
 
 /// Drops an item when those before it that are no larger leave no room for it.
 ///
@@ -56,37 +110,37 @@ impl RoomRule {
     }
 
     /// Takes out everything that is dead.
-    pub(super) fn sweep<P>(&mut self, kept: &mut Kept<P>, budget: u64) -> Vec<StreamItem<P>> {
-        let mut filling = Filling::new(kept, budget);
-        let dropped = kept.retain(|entry| filling.take(entry.tokens(), || entry.key()));
-        (self.sizes, self.cutoffs) = (filling.sizes, filling.cutoffs);
+    pub(super) fn sweep<P>(&mut self, kept: &mut KeptItems<P>, budget: u64) -> Vec<StreamItem<P>> {
+        let mut pass = SizeSums::new(kept, budget);
+        let dropped = kept.retain(|entry| pass.take(entry.tokens(), || entry.key()));
+        (self.sizes, self.cutoffs) = (pass.sizes, pass.cutoffs);
         self.due = kept.len() + (kept.len() / 4).max(Self::SLACK);
         dropped
     }
 }
 
 /// One pass in greedy order: how many tokens there are of each size or smaller.
-struct Filling {
+struct SizeSums {
     budget: u64,
     sizes: Vec<u64>,
     cutoffs: Vec<Key>,
-    /// A Fenwick tree over `sizes`.
-    sums: Vec<u64>,
+    /// Tokens by position in `sizes`. A sum that an open size reads is far from the largest number.
+    sums: PrefixSums,
     /// Number of sizes, from the smallest up, that still have room. A larger size counts at least what
     /// a smaller one counts, so room runs out from the largest down.
     open: usize,
 }
 
-impl Filling {
-    fn new<P>(kept: &Kept<P>, budget: u64) -> Self {
+impl SizeSums {
+    fn new<P>(kept: &KeptItems<P>, budget: u64) -> Self {
         let mut sizes: Vec<u64> = kept.iter().map(Entry::tokens).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let open = sizes.len();
         let cutoffs = vec![Key::LAST; open];
-        let mut filling = Self { budget, cutoffs, sums: vec![0; open], open, sizes };
-        filling.close_full(|| Key::FIRST);
-        filling
+        let mut pass = Self { budget, cutoffs, sums: PrefixSums::new(open), open, sizes };
+        pass.close_full(|| Key::FIRST);
+        pass
     }
 
     /// Counts an item if it is not dead.
@@ -95,7 +149,7 @@ impl Filling {
         let live = size < self.open;
         // Room for nothing is there for ever, and takes none.
         if live && tokens > 0 {
-            self.add(size, tokens);
+            self.sums.add(size, tokens);
             self.close_full(key);
         }
         live
@@ -104,7 +158,7 @@ impl Filling {
     fn close_full(&mut self, key: impl Fn() -> Key) {
         while let Some(largest) = self.open.checked_sub(1) {
             let size = self.sizes.get(largest).copied().unwrap_or(0);
-            if self.sum(largest).saturating_add(size) <= self.budget {
+            if self.sums.up_to(largest).saturating_add(size) <= self.budget {
                 break;
             }
             if let Some(cutoff) = self.cutoffs.get_mut(largest) {
@@ -112,24 +166,5 @@ impl Filling {
             }
             self.open = largest;
         }
-    }
-
-    fn add(&mut self, size: usize, tokens: u64) {
-        let mut node = size;
-        while let Some(sum) = self.sums.get_mut(node) {
-            // A sum that an open size reads is far from the limit; others may stay there.
-            *sum = sum.saturating_add(tokens);
-            node |= node + 1;
-        }
-    }
-
-    /// The tokens of everything counted up to a size.
-    fn sum(&self, size: usize) -> u64 {
-        let (mut total, mut end) = (0_u64, size + 1);
-        while let Some(sum) = end.checked_sub(1).and_then(|node| self.sums.get(node)) {
-            total = total.saturating_add(*sum);
-            end &= end - 1;
-        }
-        total
     }
 }
