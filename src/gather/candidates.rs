@@ -167,7 +167,7 @@ impl PinRoom {
             self.left = left;
             return false;
         }
-        item.unpin();
+        item.set_pinned(false);
         true
     }
 }

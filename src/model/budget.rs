@@ -1,7 +1,7 @@
 //! The token budget, the effective budget that slicing sees, and what happens when a selection
 //! exceeds its target.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -29,11 +29,20 @@ use crate::error::CupelError;
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct ContextBudget {
     max_tokens: i64,
     target_tokens: i64,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "super::is_default"))]
     output_reserve: i64,
-    reserved_slots: HashMap<ContextKind, i64>,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "super::is_default"))]
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "super::wire::unique_kinds"))]
+    reserved_slots: BTreeMap<ContextKind, i64>,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "super::is_default"))]
     estimation_safety_margin_percent: f64,
 }
 
@@ -47,14 +56,14 @@ impl ContextBudget {
         max_tokens: i64,
         target_tokens: i64,
         output_reserve: i64,
-        reserved_slots: HashMap<ContextKind, i64>,
+        reserved_slots: impl IntoIterator<Item = (ContextKind, i64)>,
         estimation_safety_margin_percent: f64,
     ) -> Result<Self, CupelError> {
         let budget = Self {
             max_tokens,
             target_tokens,
             output_reserve,
-            reserved_slots,
+            reserved_slots: reserved_slots.into_iter().collect(),
             estimation_safety_margin_percent,
         };
         budget.validated()
@@ -71,7 +80,7 @@ impl ContextBudget {
             max_tokens,
             target_tokens,
             output_reserve: 0,
-            reserved_slots: HashMap::new(),
+            reserved_slots: BTreeMap::new(),
             estimation_safety_margin_percent: 0.0,
         }
     }
@@ -88,7 +97,7 @@ impl ContextBudget {
         Self { max_tokens, target_tokens, ..self.clone() }.validated()
     }
 
-    fn validated(self) -> Result<Self, CupelError> {
+    pub(super) fn validated(self) -> Result<Self, CupelError> {
         let max = self.max_tokens;
         if max < 0 {
             return Err(CupelError::budget("maxTokens", format!("must be at least 0, got {max}")));
@@ -106,10 +115,7 @@ impl ContextBudget {
             let problem = format!("must be between 0 and 100, got {margin}");
             return Err(CupelError::budget("estimationSafetyMarginPercent", problem));
         }
-        // The smallest kind first, so that the same bad map always gives the same message.
-        if let Some((kind, slots)) =
-            self.reserved_slots.iter().filter(|(_, slots)| **slots < 0).min()
-        {
+        if let Some((kind, slots)) = self.reserved_slots.iter().find(|(_, slots)| **slots < 0) {
             return Err(CupelError::budget(
                 format!("reservedSlots[{kind}]"),
                 format!("must be at least 0, got {slots}"),
@@ -144,7 +150,7 @@ impl ContextBudget {
 
     /// Capacity set aside for each kind; the sum is taken off the effective budget.
     #[must_use]
-    pub fn reserved_slots(&self) -> &HashMap<ContextKind, i64> {
+    pub fn reserved_slots(&self) -> &BTreeMap<ContextKind, i64> {
         &self.reserved_slots
     }
 

@@ -232,18 +232,16 @@ impl ContextItem {
 
     /// Records whether a source gave this handle.
     pub(crate) fn set_gathered(&mut self, gathered: bool) {
-        self.hash_and_flags =
-            (self.hash_and_flags & !GATHERED) | if gathered { GATHERED } else { 0 };
+        self.set_flag(GATHERED, gathered);
     }
 
     /// Sets whether the item is always included; the handle stays one of the same item.
     pub(crate) fn set_pinned(&mut self, pinned: bool) {
-        self.hash_and_flags = (self.hash_and_flags & !PINNED) | if pinned { PINNED } else { 0 };
+        self.set_flag(PINNED, pinned);
     }
 
-    /// Takes the pin off; the handle stays one of the same item.
-    pub(crate) fn unpin(&mut self) {
-        self.hash_and_flags &= !PINNED;
+    fn set_flag(&mut self, flag: u64, set: bool) {
+        self.hash_and_flags = (self.hash_and_flags & !flag) | if set { flag } else { 0 };
     }
 
     /// A hash of the content bytes, for this process only.

@@ -17,30 +17,25 @@
 //! # }
 //! ```
 
-mod age;
 mod budget;
-mod fold;
 mod item;
 mod kind_map;
 mod open_string;
 mod reason;
 mod scored;
-mod strategy;
 mod turn_plan;
 #[cfg(feature = "serde")]
 mod wire;
 
-pub(crate) use age::ages;
 pub use budget::{ContextBudget, ContextBudgetBuilder, OverflowStrategy};
-pub(crate) use fold::Fold;
 pub use item::{ContextItem, ContextItemBuilder, Hint};
 pub(crate) use kind_map::KindMap;
 pub use open_string::{ContextKind, ContextSource};
 #[cfg(feature = "testing")]
 pub(crate) use reason::reasons;
 pub use reason::{CountRequirementShortfall, ExclusionReason, InclusionReason, UnknownFields};
+pub(crate) use scored::{Fold, ages};
 pub use scored::{Origin, Placed, Refused, ScoredItem};
-pub use strategy::Strategy;
-pub use turn_plan::{Grid, RecallBy, TurnPlan};
+pub use turn_plan::{Grid, RecallBy, Strategy, TurnPlan};
 #[cfg(feature = "serde")]
 pub(crate) use wire::{by_name, float, is_default, serde_by_name};

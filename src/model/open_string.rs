@@ -157,24 +157,10 @@ macro_rules! open_string {
             }
         }
 
-        impl AsRef<str> for $name {
-            fn as_ref(&self) -> &str {
-                self.as_str()
-            }
-        }
-
         impl FromStr for $name {
             type Err = CupelError;
 
             fn from_str(text: &str) -> Result<Self, CupelError> {
-                Self::new(text)
-            }
-        }
-
-        impl TryFrom<&str> for $name {
-            type Error = CupelError;
-
-            fn try_from(text: &str) -> Result<Self, CupelError> {
                 Self::new(text)
             }
         }

@@ -1,5 +1,6 @@
 //! Why an item was included or left out, and requirements that could not be met.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -255,31 +256,20 @@ impl fmt::Display for InclusionReason {
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct UnknownFields {
-    #[cfg(feature = "serde")]
-    fields: serde_json::Map<String, serde_json::Value>,
+    /// JSON texts by name.
+    fields: BTreeMap<String, String>,
 }
 
 impl UnknownFields {
     /// The names of the fields.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        #[cfg(feature = "serde")]
-        let names = self.fields.keys().map(String::as_str);
-        #[cfg(not(feature = "serde"))]
-        let names = std::iter::empty();
-        names
+        self.fields.keys().map(String::as_str)
     }
 
     /// A field's value as JSON text.
     #[must_use]
     pub fn json(&self, name: &str) -> Option<String> {
-        #[cfg(feature = "serde")]
-        let value = self.fields.get(name).map(ToString::to_string);
-        #[cfg(not(feature = "serde"))]
-        let value = {
-            let _ = name;
-            None
-        };
-        value
+        self.fields.get(name).cloned()
     }
 }
 
@@ -290,18 +280,11 @@ impl fmt::Debug for UnknownFields {
     }
 }
 
-#[cfg(feature = "serde")]
-impl serde::Serialize for UnknownFields {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.fields.serialize(serializer)
-    }
-}
-
-/// The wire form: a name, and the fields that belong to it.
+/// Serialised form: a name, and the fields that belong to it.
 #[cfg(feature = "serde")]
 mod wire {
     use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::{Map, Value};
 
     use super::{ExclusionReason, InclusionReason, UnknownFields};
@@ -319,11 +302,25 @@ mod wire {
         }
     }
 
+    impl From<Map<String, Value>> for UnknownFields {
+        fn from(fields: Map<String, Value>) -> Self {
+            let text = |(name, value): (String, Value)| (name, value.to_string());
+            Self { fields: fields.into_iter().map(text).collect() }
+        }
+    }
+
+    impl Serialize for UnknownFields {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let value = |text: &String| serde_json::from_str::<Value>(text).unwrap_or_default();
+            serializer.collect_map(self.fields.iter().map(|(name, text)| (name, value(text))))
+        }
+    }
+
     impl<'de> Deserialize<'de> for ExclusionReason {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let (name, mut fields) = read(deserializer)?;
             if !Self::NAMES.contains(&&*name) {
-                return Ok(Self::Unknown { reason: name, fields: UnknownFields { fields } });
+                return Ok(Self::Unknown { reason: name, fields: fields.into() });
             }
             fields.insert("reason".to_owned(), Value::String(name.clone()));
             // The derived form, which knows the fields of every known reason.
@@ -342,7 +339,7 @@ mod wire {
             Ok(known
                 .into_iter()
                 .find(|reason| reason.name() == name)
-                .unwrap_or(Self::Unknown { reason: name, fields: UnknownFields { fields } }))
+                .unwrap_or(Self::Unknown { reason: name, fields: fields.into() }))
         }
     }
 }

@@ -137,22 +137,8 @@ impl<'de> Deserialize<'de> for ContextItem {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ContextBudget")]
-struct BudgetWire {
-    max_tokens: i64,
-    target_tokens: i64,
-    #[serde(default, skip_serializing_if = "is_default")]
-    output_reserve: i64,
-    /// Sorted, so that the same budget always reads the same.
-    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "unique_kinds")]
-    reserved_slots: BTreeMap<ContextKind, i64>,
-    #[serde(default, skip_serializing_if = "is_default")]
-    estimation_safety_margin_percent: f64,
-}
-
-/// Two spellings of one kind would silently lose one of the values.
-fn unique_kinds<'de, D: Deserializer<'de>>(
+/// Reads a map of kinds, and refuses two spellings of one kind: one of the values would be lost.
+pub(super) fn unique_kinds<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<ContextKind, i64>, D::Error> {
     struct Slots;
@@ -183,31 +169,12 @@ fn unique_kinds<'de, D: Deserializer<'de>>(
     deserializer.deserialize_map(Slots)
 }
 
-impl Serialize for ContextBudget {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let slots = self.reserved_slots().iter();
-        let wire = BudgetWire {
-            max_tokens: self.max_tokens(),
-            target_tokens: self.target_tokens(),
-            output_reserve: self.output_reserve(),
-            reserved_slots: slots.map(|(kind, slots)| (kind.clone(), *slots)).collect(),
-            estimation_safety_margin_percent: self.estimation_safety_margin_percent(),
-        };
-        by_name(&wire, serializer)
-    }
-}
+serde_by_name!(ContextBudget);
 
 impl<'de> Deserialize<'de> for ContextBudget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = BudgetWire::deserialize(deserializer)?;
-        Self::new(
-            wire.max_tokens,
-            wire.target_tokens,
-            wire.output_reserve,
-            wire.reserved_slots.into_iter().collect(),
-            wire.estimation_safety_margin_percent,
-        )
-        .map_err(D::Error::custom)
+        // The derived form, before it is validated.
+        Self::deserialize(deserializer)?.validated().map_err(D::Error::custom)
     }
 }
 

@@ -33,7 +33,6 @@
 //!
 //! With the feature `serde` a policy is also data: see the module `spec`.
 
-mod judged_items;
 mod presets;
 mod relevance;
 #[cfg(feature = "serde")]
@@ -47,8 +46,7 @@ use crate::placer::Placer;
 use crate::scorer::{Scorer, detect_cycles};
 use crate::slicer::Slicer;
 
-pub use judged_items::JudgedItems;
-pub use relevance::Relevance;
+pub use relevance::{JudgedItems, Relevance};
 
 /// Configuration of a selection, without a budget and without observers.
 ///
@@ -164,26 +162,26 @@ impl PolicyBuilder {
         Self::default()
     }
 
-    /// Sets how items are scored.
+    /// Sets the scorer of the items.
     pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
         self.pipeline = self.pipeline.scorer(scorer);
         self
     }
 
-    /// Sets how the budget is filled.
+    /// Sets the slicer that fills the budget.
     pub fn slicer(mut self, slicer: impl Slicer + 'static) -> Self {
         self.pipeline = self.pipeline.slicer(slicer);
         self
     }
 
-    /// Sets how the selection is ordered.
+    /// Sets the placer that orders the selection.
     pub fn placer(mut self, placer: impl Placer + 'static) -> Self {
         self.pipeline = self.pipeline.placer(placer);
         self
     }
 
-    /// Sets what happens when the selection exceeds the target; [`OverflowStrategy::Throw`]
-    /// unless set.
+    /// Sets the reaction when the selection exceeds the target; [`OverflowStrategy::Throw`] unless
+    /// set.
     pub fn overflow_strategy(mut self, strategy: OverflowStrategy) -> Self {
         self.pipeline = self.pipeline.overflow_strategy(strategy);
         self
@@ -201,7 +199,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets how the question is used; it is not unless set.
+    /// Sets the use of the question; it is ignored unless set.
     pub fn relevance(mut self, relevance: Relevance) -> Self {
         self.relevance = Some(relevance);
         self

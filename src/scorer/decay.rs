@@ -164,8 +164,8 @@ impl DecayCurve {
 #[derive(Debug)]
 pub struct DecayScorer {
     clock: Box<dyn TimeProvider>,
-    curve: DecayCurve,
-    null_timestamp_score: f64,
+    pub(crate) curve: DecayCurve,
+    pub(crate) null_timestamp_score: f64,
 }
 
 impl DecayScorer {
@@ -185,18 +185,6 @@ impl DecayScorer {
         problems.scorer("DecayScorer")?;
         self.null_timestamp_score = score;
         Ok(self)
-    }
-
-    /// The curve.
-    #[must_use]
-    pub fn curve(&self) -> &DecayCurve {
-        &self.curve
-    }
-
-    /// The score of items without a timestamp.
-    #[cfg(feature = "serde")]
-    pub(crate) fn undated_score(&self) -> f64 {
-        self.null_timestamp_score
     }
 
     fn score_at(&self, item: &ContextItem, now: DateTime<Utc>) -> f64 {

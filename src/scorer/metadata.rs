@@ -18,9 +18,9 @@ use crate::model::ContextItem;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetadataKeyScorer {
-    key: String,
-    value: String,
-    boost: f64,
+    pub(crate) key: String,
+    pub(crate) value: String,
+    pub(crate) boost: f64,
 }
 
 impl MetadataKeyScorer {
@@ -38,24 +38,6 @@ impl MetadataKeyScorer {
         problems.positive(&Path::Root.key("boost"), boost);
         problems.scorer("MetadataKeyScorer")?;
         Ok(Self { key: key.into(), value: value.into(), boost })
-    }
-
-    /// The metadata key.
-    #[must_use]
-    pub fn key(&self) -> &str {
-        &self.key
-    }
-
-    /// The value that is boosted.
-    #[must_use]
-    pub fn value(&self) -> &str {
-        &self.value
-    }
-
-    /// The multiplier for matching items.
-    #[must_use]
-    pub fn boost(&self) -> f64 {
-        self.boost
     }
 }
 
@@ -93,7 +75,7 @@ impl Scorer for MetadataKeyScorer {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MetadataTrustScorer {
-    default_score: f64,
+    pub(crate) default_score: f64,
 }
 
 impl MetadataTrustScorer {
@@ -110,12 +92,6 @@ impl MetadataTrustScorer {
         problems.score(&Path::Root.key("default_score"), default_score);
         problems.scorer("MetadataTrustScorer")?;
         Ok(Self { default_score })
-    }
-
-    /// The score of items without a usable trust value.
-    #[must_use]
-    pub fn default_score(&self) -> f64 {
-        self.default_score
     }
 }
 

@@ -25,7 +25,7 @@ use crate::model::ContextItem;
 /// ```
 #[derive(Debug, Clone)]
 pub struct ScaledScorer {
-    inner: Arc<dyn Scorer>,
+    pub(crate) inner: Arc<dyn Scorer>,
 }
 
 impl ScaledScorer {
@@ -39,12 +39,6 @@ impl ScaledScorer {
         let scaled = Self { inner: Arc::new(inner) };
         detect_cycles(&scaled)?;
         Ok(scaled)
-    }
-
-    /// The scorer that is scaled.
-    #[must_use]
-    pub fn inner(&self) -> &Arc<dyn Scorer> {
-        &self.inner
     }
 }
 

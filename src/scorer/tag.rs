@@ -24,9 +24,9 @@ use crate::names;
 pub struct TagScorer {
     /// As they were spelled, but sorted as they compare: the sum does not depend on the order
     /// they were given in.
-    weights: Vec<(String, f64)>,
+    pub(crate) weights: Vec<(String, f64)>,
     total: f64,
-    ignore_case: bool,
+    pub(crate) ignore_case: bool,
 }
 
 impl TagScorer {
@@ -72,18 +72,6 @@ impl TagScorer {
         let total = problems.finite_sum(&path, weights.iter().map(|(_, weight)| *weight));
         problems.scorer("TagScorer")?;
         Ok(Self { weights, total, ignore_case })
-    }
-
-    /// The weights, sorted by tag; tags are spelled as they were given.
-    #[must_use]
-    pub fn weights(&self) -> &[(String, f64)] {
-        &self.weights
-    }
-
-    /// Returns `true` if tags match without regard to ASCII case.
-    #[must_use]
-    pub fn ignores_case(&self) -> bool {
-        self.ignore_case
     }
 
     fn weight_of(&self, tag: &str) -> f64 {

@@ -117,10 +117,10 @@ fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
 /// ```
 #[derive(Debug, Clone)]
 pub struct CountQuotaSlice {
-    entries: Vec<CountQuotaEntry>,
-    inner: Arc<dyn Slicer>,
-    scarcity: ScarcityBehavior,
-    within_budget: bool,
+    pub(crate) entries: Vec<CountQuotaEntry>,
+    pub(crate) inner: Arc<dyn Slicer>,
+    pub(crate) scarcity: ScarcityBehavior,
+    pub(crate) within_budget: bool,
 }
 
 impl CountQuotaSlice {
@@ -144,12 +144,6 @@ impl CountQuotaSlice {
         }
         problems.slicer(Self::NAME)?;
         Ok(Self { entries, inner: Arc::new(inner), scarcity, within_budget: false })
-    }
-
-    /// The slicer that fills the rest of the budget.
-    #[must_use]
-    pub fn inner(&self) -> &Arc<dyn Slicer> {
-        &self.inner
     }
 }
 
@@ -177,10 +171,10 @@ impl CountQuotaSlice {
 /// ```
 #[derive(Debug, Clone)]
 pub struct CountConstrainedKnapsackSlice {
-    entries: Vec<CountQuotaEntry>,
-    knapsack: KnapsackSlice,
-    scarcity: ScarcityBehavior,
-    within_budget: bool,
+    pub(crate) entries: Vec<CountQuotaEntry>,
+    pub(crate) knapsack: KnapsackSlice,
+    pub(crate) scarcity: ScarcityBehavior,
+    pub(crate) within_budget: bool,
 }
 
 impl CountConstrainedKnapsackSlice {
@@ -197,12 +191,6 @@ impl CountConstrainedKnapsackSlice {
         check_entries(&entries).slicer(Self::NAME)?;
         Ok(Self { entries, knapsack, scarcity, within_budget: false })
     }
-
-    /// The knapsack that fills the rest of the budget.
-    #[must_use]
-    pub fn knapsack(&self) -> &KnapsackSlice {
-        &self.knapsack
-    }
 }
 
 /// Implements the methods that both count slicers share. They have `entries`, an inner slicer, a
@@ -211,18 +199,6 @@ macro_rules! count_slicer {
     ($Slicer:ident, inner: $inner:ident, sort_inner: $sort_inner:literal) => {
         impl $Slicer {
             const NAME: &'static str = stringify!($Slicer);
-
-            /// The entries, in configuration order.
-            #[must_use]
-            pub fn entries(&self) -> &[CountQuotaEntry] {
-                &self.entries
-            }
-
-            /// Reaction when a kind is short of candidates.
-            #[must_use]
-            pub fn scarcity(&self) -> ScarcityBehavior {
-                self.scarcity
-            }
 
             /// Sets whether required items are taken only as far as they fit the budget; off
             /// unless set.
@@ -235,12 +211,6 @@ macro_rules! count_slicer {
             pub fn within_budget(mut self, enabled: bool) -> Self {
                 self.within_budget = enabled;
                 self
-            }
-
-            /// Returns `true` if required items are taken only as far as they fit the budget.
-            #[must_use]
-            pub fn is_within_budget(&self) -> bool {
-                self.within_budget
             }
         }
 

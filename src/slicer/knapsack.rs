@@ -33,7 +33,7 @@ use crate::model::{ContextBudget, ScoredItem};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnapsackSlice {
     bucket_size: i64,
-    widen_buckets: bool,
+    pub(crate) widen_buckets: bool,
 }
 
 impl KnapsackSlice {
@@ -78,12 +78,6 @@ impl KnapsackSlice {
     pub fn widen_buckets(mut self, enabled: bool) -> Self {
         self.widen_buckets = enabled;
         self
-    }
-
-    /// Returns `true` if a table that would be too large gets wider buckets.
-    #[must_use]
-    pub fn widens_buckets(&self) -> bool {
-        self.widen_buckets
     }
 
     /// The bucket size for so many candidates, or why there is none.

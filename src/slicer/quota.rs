@@ -150,26 +150,14 @@ impl QuotaSetBuilder {
 /// ```
 #[derive(Debug, Clone)]
 pub struct QuotaSlice {
-    quotas: QuotaSet,
-    inner: Arc<dyn Slicer>,
+    pub(crate) quotas: QuotaSet,
+    pub(crate) inner: Arc<dyn Slicer>,
 }
 
 impl QuotaSlice {
     /// Creates a slicer that shares the budget by `quotas` and fills each part with `inner`.
     pub fn new(quotas: QuotaSet, inner: impl Slicer + 'static) -> Self {
         Self { quotas, inner: Arc::new(inner) }
-    }
-
-    /// The quotas.
-    #[must_use]
-    pub fn quotas(&self) -> &QuotaSet {
-        &self.quotas
-    }
-
-    /// The slicer that fills each part.
-    #[must_use]
-    pub fn inner(&self) -> &Arc<dyn Slicer> {
-        &self.inner
     }
 }
 

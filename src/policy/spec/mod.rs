@@ -63,33 +63,28 @@
 //! scorer is `scorer`. `scorer` with a composite in it is the same as `scorers`, and is written as
 //! such.
 
-mod convert;
-mod decay;
-mod error;
+mod conversion;
 #[cfg(feature = "config")]
 mod file;
 mod nested;
 mod parts;
 mod placer;
-mod plan;
 mod policy;
 mod registry;
 mod relevance;
 mod scorer;
 mod slicer;
-mod values;
 
 use serde::Serialize;
 
 use crate::model::{OverflowStrategy, TurnPlan};
 
-pub use decay::{DecayCurveSpec, DecayWindowSpec};
-pub use error::PolicySpecError;
+pub use conversion::PolicySpecError;
 pub use nested::Nested;
 pub use placer::PlacerSpec;
 pub use registry::ScorerRegistry;
 pub use relevance::{JudgeSpec, RelevanceSpec};
-pub use scorer::{ScorerSpec, WeightedScorer};
+pub use scorer::{DecayCurveSpec, DecayWindowSpec, ScorerSpec, WeightedScorer};
 pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
 
 /// A policy as data; see the [module](self) for the keys.
@@ -127,7 +122,7 @@ pub struct PolicySpec {
     /// Placer that orders the selection.
     pub placer: PlacerSpec,
     /// Reaction when the selection exceeds the target.
-    #[serde(serialize_with = "values::lower_case")]
+    #[serde(serialize_with = "parts::lower_case")]
     pub overflow: OverflowStrategy,
     /// `true` to reduce items with equal content to the best one.
     pub deduplication: bool,

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 
-use super::convert::Convert;
+use super::conversion::Conversion;
 use crate::config::limits::DEPTH;
 use crate::config::{FromTree, Path, Report, Tree};
 
@@ -50,7 +50,7 @@ impl<T> Nested<T> {
     }
 
     /// A part inside another, after noting it if it is too deep.
-    pub(super) fn noted(part: T, path: &Path<'_>, convert: &mut Convert<'_>) -> Self
+    pub(super) fn noted(part: T, path: &Path<'_>, convert: &mut Conversion<'_>) -> Self
     where
         T: Part,
     {
@@ -60,7 +60,7 @@ impl<T> Nested<T> {
     }
 
     /// The part, after noting it if it is too deep.
-    pub(super) fn open(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> &T {
+    pub(super) fn open(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> &T {
         if self.too_deep {
             convert.add(path, Self::problem());
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::convert::Convert;
+use super::conversion::Conversion;
 use super::parts::parts;
 use crate::config::{FromTree, Path};
 use crate::placer::{AgePlacer, ChronologicalPlacer, Placer, UShapedPlacer};
@@ -21,7 +21,7 @@ parts! {
 }
 
 impl PlacerSpec {
-    pub(super) fn build(self, _: &Path<'_>, _: &mut Convert<'_>) -> Arc<dyn Placer> {
+    pub(super) fn build(self, _: &Path<'_>, _: &mut Conversion<'_>) -> Arc<dyn Placer> {
         match self {
             Self::Age => Arc::new(AgePlacer),
             Self::Chronological => Arc::new(ChronologicalPlacer),
@@ -33,7 +33,7 @@ impl PlacerSpec {
     pub(super) fn describe(
         placer: &dyn Placer,
         path: &Path<'_>,
-        convert: &mut Convert<'_>,
+        convert: &mut Conversion<'_>,
     ) -> Self {
         match placer.as_any() {
             Some(any) if any.is::<AgePlacer>() => Self::Age,

@@ -1,18 +1,15 @@
-//! A policy's own keys: read, written, turned into a policy, and back.
-
-use std::any::Any;
+//! A policy's own keys and those of its plan: read, written, turned into a policy, and back.
 
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::convert::Convert;
+use super::conversion::Conversion;
 use super::{
     PlacerSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec, SlicerSpec,
-    plan,
 };
 use crate::config::{Fields, Found, FromTree, Path, Report, Tree};
-use crate::model::OverflowStrategy;
+use crate::model::{Grid, OverflowStrategy, RecallBy, TurnPlan};
 use crate::policy::{Policy, PolicyBuilder};
-use crate::scorer::CompositeScorer;
 
 const SCORER: Path<'_> = Path::Key(&Path::Root, "scorer");
 const SLICER: Path<'_> = Path::Key(&Path::Root, "slicer");
@@ -20,16 +17,11 @@ const PLACER: Path<'_> = Path::Key(&Path::Root, "placer");
 const PLAN: Path<'_> = Path::Key(&Path::Root, "plan");
 const RELEVANCE: Path<'_> = Path::Key(&Path::Root, "relevance");
 
-/// Path of a policy's scorer. A weighted average is the policy's own list.
-fn scorer_path(is_average: bool) -> Path<'static> {
-    if is_average { Path::Root } else { SCORER }
-}
-
 impl PolicySpec {
     /// Reads a policy and fails with everything that is wrong with it.
     #[doc(hidden)]
     pub fn read(tree: Tree) -> Result<Self, PolicySpecError> {
-        let mut convert = Convert::default();
+        let mut convert = Conversion::default();
         let Some(mut fields) = Fields::open(tree, &Path::Root, &mut convert, "a table") else {
             return convert.finish(None);
         };
@@ -57,12 +49,12 @@ impl PolicySpec {
             _ => {}
         }
         // What is built is thrown away: it needs a registry. What its rules say is kept.
-        drop(spec.build(&scorer_path(!given.1), &mut convert));
+        drop(spec.build(if given.1 { &SCORER } else { &Path::Root }, &mut convert));
         convert.finish(Some(spec))
     }
 
-    fn build(&self, scorer_path: &Path<'_>, convert: &mut Convert<'_>) -> PolicyBuilder {
-        let plan = self.plan.as_ref().map(|plan| plan::checked(plan, &PLAN, convert));
+    fn build(&self, scorer_path: &Path<'_>, convert: &mut Conversion<'_>) -> PolicyBuilder {
+        let plan = self.plan.as_ref().map(|plan| checked_plan(plan, convert));
         let policy = Policy::builder()
             .scorer(self.scorer.build(scorer_path, convert))
             .slicer(self.slicer.build(&SLICER, convert))
@@ -79,10 +71,6 @@ impl PolicySpec {
         }
     }
 
-    fn own_scorer_path(&self) -> Path<'static> {
-        scorer_path(matches!(self.scorer, ScorerSpec::Composite { .. }))
-    }
-
     /// Checks every value; whether custom scorers are registered shows in
     /// [`to_policy`](Self::to_policy).
     ///
@@ -90,8 +78,8 @@ impl PolicySpec {
     ///
     /// [`PolicySpecError::Invalid`] lists every value that is not allowed, with its path.
     pub fn validate(&self) -> Result<(), PolicySpecError> {
-        let mut convert = Convert::default();
-        drop(self.build(&self.own_scorer_path(), &mut convert));
+        let mut convert = Conversion::default();
+        drop(self.build(&self.scorer.path_in(&Path::Root), &mut convert));
         convert.finish(Some(()))
     }
 
@@ -102,8 +90,8 @@ impl PolicySpec {
     /// [`PolicySpecError::Invalid`] lists every value that is not allowed and every name that is
     /// not registered, each with its path.
     pub fn to_policy(&self, registry: &ScorerRegistry) -> Result<Policy, PolicySpecError> {
-        let mut convert = Convert::with(registry);
-        let policy = self.build(&self.own_scorer_path(), &mut convert).build();
+        let mut convert = Conversion::with(registry);
+        let policy = self.build(&self.scorer.path_in(&Path::Root), &mut convert).build();
         let policy = convert.check(&Path::Root, policy);
         convert.finish(policy)
     }
@@ -121,12 +109,9 @@ impl PolicySpec {
         registry: &ScorerRegistry,
     ) -> Result<Self, PolicySpecError> {
         let pipeline = policy.pipeline();
-        let mut convert = Convert::with(registry);
-        let scorer = &**pipeline.scorer();
-        let is_average = scorer.as_any().is_some_and(<dyn Any>::is::<CompositeScorer>)
-            && registry.name_of(scorer).is_none();
+        let mut convert = Conversion::with(registry);
         let spec = Self {
-            scorer: ScorerSpec::describe(scorer, &scorer_path(is_average), &mut convert),
+            scorer: ScorerSpec::describe_in(&Path::Root, &**pipeline.scorer(), &mut convert),
             slicer: SlicerSpec::describe(&**pipeline.slicer(), &SLICER, &mut convert),
             placer: PlacerSpec::describe(&**pipeline.placer(), &PLACER, &mut convert),
             overflow: pipeline.overflow_strategy(),
@@ -151,7 +136,7 @@ macro_rules! deserialize {
     ($($Spec:ident),+) => {$(
         impl<'de> Deserialize<'de> for $Spec {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let mut convert = Convert::default();
+                let mut convert = Conversion::default();
                 let tree = Tree::read(deserializer, "")?;
                 let spec = Self::from_tree(tree, &Path::Root, &mut convert);
                 let _ = spec.as_ref().map(|spec| spec.build(&Path::Root, &mut convert));
@@ -162,3 +147,69 @@ macro_rules! deserialize {
 }
 
 deserialize!(ScorerSpec, SlicerSpec, PlacerSpec);
+
+/// The plan, or the default one after a problem is recorded.
+fn checked_plan(plan: &TurnPlan, convert: &mut Conversion<'_>) -> TurnPlan {
+    let problems = plan.problems();
+    for (field, problem) in &problems {
+        let field = if *field == "grid" { "grid_tokens" } else { field };
+        convert.add(PLAN.key(field), problem);
+    }
+    if problems.is_empty() { plan.clone() } else { TurnPlan::new() }
+}
+
+/// The keys that a policy's `plan` has.
+impl Serialize for TurnPlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = serializer.serialize_map(None)?;
+        keys.serialize_entry("recall", &self.recall)?;
+        keys.serialize_entry("recall_with_sources", &self.recall_with_sources)?;
+        keys.serialize_entry("prompt_cache", &(self.grid != Grid::Uncached))?;
+        if let Grid::Tokens(tokens) = self.grid {
+            keys.serialize_entry("grid_tokens", &tokens)?;
+        }
+        keys.serialize_entry("excerpt", &self.excerpt)?;
+        keys.serialize_entry("faded", &self.faded)?;
+        keys.serialize_entry("hash", &self.hash)?;
+        keys.serialize_entry("recall_by_policy", &(self.recall_by == RecallBy::Policy))?;
+        keys.serialize_entry("compare", &self.compare)?;
+        keys.end()
+    }
+}
+
+impl FromTree for TurnPlan {
+    const EXPECTED: &'static str = "none, default, or a table with the settings of a plan";
+
+    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
+        let default = Self::new();
+        match tree.text() {
+            Some("none") => return None,
+            Some("default") => return Some(default),
+            _ => {}
+        }
+        let mut fields = Fields::open(tree, path, report, Self::EXPECTED)?;
+        let plan = Self {
+            recall: fields.or("recall", default.recall),
+            recall_with_sources: fields.or("recall_with_sources", default.recall_with_sources),
+            grid: match (fields.or("prompt_cache", true), fields.maybe("grid_tokens")) {
+                (_, Some(tokens)) => Grid::Tokens(tokens),
+                (true, None) => Grid::Cached,
+                (false, None) => Grid::Uncached,
+            },
+            excerpt: fields.or("excerpt", default.excerpt),
+            faded: fields.or("faded", default.faded),
+            hash: fields.or("hash", default.hash),
+            recall_by: match fields.or("recall_by_policy", false) {
+                true => RecallBy::Policy,
+                false => RecallBy::Relevance,
+            },
+            compare: fields.or("compare", default.compare),
+        };
+        fields.close();
+        Some(plan)
+    }
+
+    fn stand_in(_: &Path<'_>) -> Self {
+        Self::new()
+    }
+}

@@ -93,11 +93,6 @@ impl ScorerRegistry {
         self.judges.get(name)
     }
 
-    /// The names of the judges, sorted.
-    pub fn judges(&self) -> impl Iterator<Item = &str> {
-        self.judges.keys().map(String::as_str)
-    }
-
     /// The name under which this very judge is registered.
     pub(super) fn name_of_judge(&self, judge: &dyn Judge) -> Option<&str> {
         let mut entries = self.judges.iter();
@@ -111,11 +106,6 @@ impl ScorerRegistry {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Scorer>> {
         self.scorers.get(name)
-    }
-
-    /// The registered names, sorted.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.scorers.keys().map(String::as_str)
     }
 
     pub(super) fn clock(&self) -> Arc<dyn TimeProvider> {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::convert::Convert;
+use super::conversion::Conversion;
 use super::parts::{parts, setting};
 use super::scorer::write_scorer;
 use super::{ScorerSpec, SlicerSpec};
 use crate::config::{Fields, FromTree, Path};
 use crate::policy::Relevance;
 use crate::relevance::{Judge, Language, Lexical};
-use crate::scorer::{CompositeScorer, Scorer};
 
 parts! {
     /// A judge as data.
@@ -100,16 +99,14 @@ impl FromTree for RelevanceSpec {
 
 impl RelevanceSpec {
     /// Use of the question that the spec describes, or a stand-in after a problem is recorded.
-    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Relevance {
+    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Relevance {
         let judge = self.judge.build(path, convert);
         let mut relevance = Relevance::new(judge).blend(self.blend);
         if convert.check(path, relevance.check()).is_none() {
             relevance = relevance.blend(0.0);
         }
         if let Some(scorer) = &self.scorer {
-            let at = path.key("scorer");
-            let at = if matches!(scorer, ScorerSpec::Composite { .. }) { path } else { &at };
-            relevance = relevance.scorer(scorer.build(at, convert));
+            relevance = relevance.scorer(scorer.build(&scorer.path_in(path), convert));
         }
         if let Some(slicer) = &self.slicer {
             relevance = relevance.slicer(slicer.build(&path.key("slicer"), convert));
@@ -121,15 +118,10 @@ impl RelevanceSpec {
     pub(super) fn describe(
         relevance: &Relevance,
         path: &Path<'_>,
-        convert: &mut Convert<'_>,
+        convert: &mut Conversion<'_>,
     ) -> Self {
-        let mut scorer = |scorer: &Arc<dyn Scorer>| {
-            let is_average = scorer.as_any().is_some_and(<dyn Any>::is::<CompositeScorer>)
-                && convert.registry.is_none_or(|registry| registry.name_of(&**scorer).is_none());
-            let at = path.key("scorer");
-            ScorerSpec::describe(&**scorer, if is_average { path } else { &at }, convert)
-        };
-        let scorer = relevance.scorer.as_ref().map(&mut scorer);
+        let scorer = relevance.scorer.as_ref();
+        let scorer = scorer.map(|scorer| ScorerSpec::describe_in(path, &**scorer, convert));
         let slicer = relevance.slicer.as_ref();
         let slicer =
             slicer.map(|slicer| SlicerSpec::describe(&**slicer, &path.key("slicer"), convert));
@@ -139,7 +131,7 @@ impl RelevanceSpec {
 }
 
 impl JudgeSpec {
-    fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Judge> {
+    fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Arc<dyn Judge> {
         match self {
             Self::Lexical { language } => Arc::new(Lexical::in_language(*language)),
             Self::Custom { name } => convert
@@ -148,7 +140,7 @@ impl JudgeSpec {
         }
     }
 
-    fn describe(judge: &dyn Judge, path: &Path<'_>, convert: &mut Convert<'_>) -> Self {
+    fn describe(judge: &dyn Judge, path: &Path<'_>, convert: &mut Conversion<'_>) -> Self {
         if let Some(name) = convert.registry.and_then(|registry| registry.name_of_judge(judge)) {
             return Self::Custom { name: name.to_owned() };
         }

@@ -3,17 +3,20 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::convert::Convert;
-use super::decay::DecayCurveSpec;
+use serde::Serializer;
+
+use super::conversion::Conversion;
 use super::nested::{Nested, Part};
-use super::parts::{parts, setting};
+use super::parts::{parts, setting, table};
 use crate::config::{Fields, FromTree, Path};
+use crate::error::CupelError;
 use crate::model::ContextKind;
 use crate::scorer::{
-    AgeScorer, CompositeScorer, DecayScorer, FrequencyScorer, KindScorer, MetadataKeyScorer,
-    MetadataTrustScorer, PriorityScorer, RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer,
-    SystemTimeProvider, TagScorer, TimeProvider,
+    AgeScorer, CompositeScorer, DecayCurve, DecayScorer, DecayShape, FrequencyScorer, KindScorer,
+    MetadataKeyScorer, MetadataTrustScorer, PriorityScorer, RecencyScorer, ReflexiveScorer,
+    ScaledScorer, Scorer, SystemTimeProvider, TagScorer, TimeProvider,
 };
 
 parts! {
@@ -170,11 +173,11 @@ impl ScorerSpec {
     }
 
     /// The scorer, or one that stands in for it after noting what is wrong.
-    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Scorer> {
+    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Arc<dyn Scorer> {
         self.checked(path, convert).unwrap_or_else(|| Arc::new(ReflexiveScorer))
     }
 
-    fn checked(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Scorer>> {
+    fn checked(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Option<Arc<dyn Scorer>> {
         Some(match self {
             Self::Recency => Arc::new(RecencyScorer),
             Self::Age => Arc::new(AgeScorer),
@@ -229,7 +232,7 @@ impl ScorerSpec {
     pub(super) fn describe(
         scorer: &dyn Scorer,
         path: &Path<'_>,
-        convert: &mut Convert<'_>,
+        convert: &mut Conversion<'_>,
     ) -> Self {
         let registered = convert.registry.and_then(|registry| registry.name_of(scorer));
         if let Some(name) = registered {
@@ -247,8 +250,26 @@ impl ScorerSpec {
         })
     }
 
+    /// As [`describe`](Self::describe), for the scorer of the table at `parent`, which has a weighted
+    /// average as a list of its own.
+    pub(super) fn describe_in(
+        parent: &Path<'_>,
+        scorer: &dyn Scorer,
+        convert: &mut Conversion<'_>,
+    ) -> Self {
+        let is_average = scorer.as_any().is_some_and(<dyn Any>::is::<CompositeScorer>)
+            && convert.registry.is_none_or(|registry| registry.name_of(scorer).is_none());
+        let single = parent.key("scorer");
+        Self::describe(scorer, if is_average { parent } else { &single }, convert)
+    }
+
+    /// Path of this scorer in the table at `parent`: a weighted average is a list of the table itself.
+    pub(super) fn path_in<'p>(&self, parent: &'p Path<'p>) -> Path<'p> {
+        if matches!(self, Self::Composite { .. }) { *parent } else { parent.key("scorer") }
+    }
+
     /// The spec of a built-in scorer.
-    fn of(any: &dyn Any, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Self> {
+    fn of(any: &dyn Any, path: &Path<'_>, convert: &mut Conversion<'_>) -> Option<Self> {
         let plain = [
             (any.is::<RecencyScorer>(), Self::Recency),
             (any.is::<AgeScorer>(), Self::Age),
@@ -262,19 +283,21 @@ impl ScorerSpec {
         Some(if let Some(kind) = any.downcast_ref::<KindScorer>() {
             Self::Kind { weights: kind.weights().iter().cloned().collect() }
         } else if let Some(tag) = any.downcast_ref::<TagScorer>() {
-            let weights = tag.weights().iter().cloned().collect();
-            Self::Tag { weights, ignore_case: tag.ignores_case() }
+            Self::Tag {
+                weights: tag.weights.iter().cloned().collect(),
+                ignore_case: tag.ignore_case,
+            }
         } else if let Some(trust) = any.downcast_ref::<MetadataTrustScorer>() {
-            Self::MetadataTrust { default_score: trust.default_score() }
+            Self::MetadataTrust { default_score: trust.default_score }
         } else if let Some(scorer) = any.downcast_ref::<MetadataKeyScorer>() {
-            let (key, value) = (scorer.key().to_owned(), scorer.value().to_owned());
-            Self::MetadataKey { key, value, boost: scorer.boost() }
+            let (key, value) = (scorer.key.clone(), scorer.value.clone());
+            Self::MetadataKey { key, value, boost: scorer.boost }
         } else if let Some(decay) = any.downcast_ref::<DecayScorer>() {
-            let null_timestamp_score = decay.undated_score();
-            Self::Decay { curve: DecayCurveSpec::of(decay.curve()), null_timestamp_score }
+            let null_timestamp_score = decay.null_timestamp_score;
+            Self::Decay { curve: DecayCurveSpec::of(&decay.curve), null_timestamp_score }
         } else if let Some(scaled) = any.downcast_ref::<ScaledScorer>() {
             let at = path.key("scorer");
-            let inner = Self::describe(&**scaled.inner(), &at, convert);
+            let inner = Self::describe(&*scaled.inner, &at, convert);
             Self::Scaled { scorer: Nested::noted(inner, &at, convert) }
         } else {
             let composite = any.downcast_ref::<CompositeScorer>()?;
@@ -290,12 +313,76 @@ impl ScorerSpec {
 }
 
 /// A weighted average is written as the policy's own list.
-pub(super) fn write_scorer<S: serde::Serializer>(
+pub(super) fn write_scorer<S: Serializer>(
     scorer: &ScorerSpec,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match scorer {
         ScorerSpec::Composite { scorers } => serializer.collect_map([("scorers", scorers)]),
         scorer => serializer.collect_map([("scorer", scorer)]),
+    }
+}
+
+parts! {
+    /// A [`DecayCurve`](crate::DecayCurve) as data; in a file, ages are in seconds.
+    pub enum DecayCurveSpec: "a decay curve" else Self::Window { max_age: Duration::MAX } => {
+        /// [`DecayCurve::exponential`](crate::DecayCurve::exponential).
+        "exponential" Exponential {
+            /// The age at which half of the score is left; key `half_life_secs`.
+            #[serde(serialize_with = "seconds")]
+            half_life: Duration as "half_life_secs",
+        },
+        /// [`DecayCurve::step`](crate::DecayCurve::step).
+        "step" Step {
+            /// From the youngest to the oldest.
+            windows: Vec<DecayWindowSpec>,
+        },
+        /// [`DecayCurve::window`](crate::DecayCurve::window).
+        "window" Window {
+            /// The age from which on the score is 0; key `max_age_secs`.
+            #[serde(serialize_with = "seconds")]
+            max_age: Duration as "max_age_secs",
+        },
+    }
+}
+
+table! {
+    /// One step of a [`DecayCurveSpec::Step`].
+    pub struct DecayWindowSpec: "a table with max_age_secs and score" {
+        /// The step holds below this age; key `max_age_secs`.
+        #[serde(serialize_with = "seconds")]
+        pub max_age: Duration as "max_age_secs",
+        /// The score within the step.
+        pub score: f64,
+    }
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    match duration.subsec_nanos() {
+        0 => serializer.serialize_u64(duration.as_secs()),
+        _ => serializer.serialize_f64(duration.as_secs_f64()),
+    }
+}
+
+impl DecayCurveSpec {
+    pub(super) fn build(&self) -> Result<DecayCurve, CupelError> {
+        match self {
+            Self::Exponential { half_life } => DecayCurve::exponential(*half_life),
+            Self::Window { max_age } => DecayCurve::window(*max_age),
+            Self::Step { windows } => DecayCurve::step(
+                windows.iter().map(|window| (window.max_age, window.score)).collect(),
+            ),
+        }
+    }
+
+    pub(super) fn of(curve: &DecayCurve) -> Self {
+        match curve.shape() {
+            DecayShape::Exponential { half_life } => Self::Exponential { half_life: *half_life },
+            DecayShape::Window { max_age } => Self::Window { max_age: *max_age },
+            DecayShape::Step { windows } => {
+                let window = |&(max_age, score): &(_, _)| DecayWindowSpec { max_age, score };
+                Self::Step { windows: windows.iter().map(window).collect() }
+            }
+        }
     }
 }

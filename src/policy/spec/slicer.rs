@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::convert::Convert;
+use super::conversion::Conversion;
 use super::nested::{Nested, Part};
-use super::parts::{parts, setting, table};
-use super::values::lower_case;
+use super::parts::{lower_case, parts, setting, table};
 use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
 use crate::slicer::{
@@ -144,7 +143,7 @@ impl Part for SlicerSpec {
 fn build_inner(
     inner: &Nested<SlicerSpec>,
     path: &Path<'_>,
-    convert: &mut Convert<'_>,
+    convert: &mut Conversion<'_>,
 ) -> Arc<dyn Slicer> {
     let path = path.key("inner");
     inner.open(&path, convert).build(&path, convert)
@@ -152,11 +151,11 @@ fn build_inner(
 
 impl SlicerSpec {
     /// The slicer, or one that stands in for it after noting what is wrong.
-    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Arc<dyn Slicer> {
+    pub(super) fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Arc<dyn Slicer> {
         self.checked(path, convert).unwrap_or_else(|| Arc::new(GreedySlice))
     }
 
-    fn checked(&self, path: &Path<'_>, convert: &mut Convert<'_>) -> Option<Arc<dyn Slicer>> {
+    fn checked(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Option<Arc<dyn Slicer>> {
         Some(match self {
             Self::Greedy => Arc::new(GreedySlice),
             Self::BestFirst => Arc::new(BestFirstSlice),
@@ -197,7 +196,7 @@ impl SlicerSpec {
     pub(super) fn describe(
         slicer: &dyn Slicer,
         path: &Path<'_>,
-        convert: &mut Convert<'_>,
+        convert: &mut Conversion<'_>,
     ) -> Self {
         let any = slicer.as_any();
         let mut inner = |inner: &Arc<dyn Slicer>| {
@@ -209,31 +208,31 @@ impl SlicerSpec {
         } else if is::<BestFirstSlice>(any).is_some() {
             Self::BestFirst
         } else if let Some(knapsack) = is::<KnapsackSlice>(any) {
-            let widen_buckets = knapsack.widens_buckets();
+            let widen_buckets = knapsack.widen_buckets;
             Self::Knapsack { bucket_size: knapsack.bucket_size(), widen_buckets }
         } else if let Some(fill) = is::<FillSlice>(any) {
             Self::Fill { inner: inner(fill.inner()) }
         } else if let Some(quota) = is::<QuotaSlice>(any) {
-            let quotas = quota.quotas().iter().map(|(kind, require, cap)| KindQuotaSpec {
+            let quotas = quota.quotas.iter().map(|(kind, require, cap)| KindQuotaSpec {
                 kind: kind.clone(),
                 require,
                 cap,
             });
-            Self::Quota { quotas: quotas.collect(), inner: inner(quota.inner()) }
+            Self::Quota { quotas: quotas.collect(), inner: inner(&quota.inner) }
         } else if let Some(count) = is::<CountQuotaSlice>(any) {
             Self::CountQuota {
-                entries: describe_counts(count.entries()),
-                scarcity: count.scarcity(),
-                within_budget: count.is_within_budget(),
-                inner: inner(count.inner()),
+                entries: describe_counts(&count.entries),
+                scarcity: count.scarcity,
+                within_budget: count.within_budget,
+                inner: inner(&count.inner),
             }
         } else if let Some(count) = is::<CountConstrainedKnapsackSlice>(any) {
             Self::CountConstrainedKnapsack {
-                entries: describe_counts(count.entries()),
-                scarcity: count.scarcity(),
-                within_budget: count.is_within_budget(),
-                bucket_size: count.knapsack().bucket_size(),
-                widen_buckets: count.knapsack().widens_buckets(),
+                entries: describe_counts(&count.entries),
+                scarcity: count.scarcity,
+                within_budget: count.within_budget,
+                bucket_size: count.knapsack.bucket_size(),
+                widen_buckets: count.knapsack.widen_buckets,
             }
         } else {
             convert.not_built_in(path, slicer.name(), "slicers");
@@ -250,7 +249,7 @@ fn is<T: 'static>(any: Option<&dyn std::any::Any>) -> Option<&T> {
 fn counts(
     entries: &[CountQuotaSpec],
     path: &Path<'_>,
-    convert: &mut Convert<'_>,
+    convert: &mut Conversion<'_>,
 ) -> Vec<CountQuotaEntry> {
     let entry = |(index, spec): (usize, &CountQuotaSpec)| {
         let new = |require, cap| CountQuotaEntry::new(spec.kind.clone(), require, cap);
