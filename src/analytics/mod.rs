@@ -19,13 +19,10 @@
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 
-mod curve;
 mod metrics;
 mod sensitivity;
 mod simulation;
-mod smallest;
 
-pub use curve::BudgetPoint;
 pub use metrics::{
     QuotaUtilization, budget_utilization, kind_diversity, quota_utilization, timestamp_coverage,
 };
@@ -33,3 +30,4 @@ pub use sensitivity::{
     ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport, policy_sensitivity,
     policy_sensitivity_from_pipelines,
 };
+pub use simulation::BudgetPoint;

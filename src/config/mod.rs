@@ -17,20 +17,16 @@ mod format;
 pub(crate) mod limits;
 mod problems;
 #[cfg(feature = "serde")]
-mod spelling;
-#[cfg(feature = "serde")]
 mod tree;
 #[cfg(feature = "serde")]
 mod values;
 
 #[cfg(feature = "serde")]
-pub use fields::{Fields, Found, FromTree, Report};
+pub use fields::{Fields, Found, FromTree, Report, meant};
 #[cfg(feature = "config")]
 pub use format::{Format, read_file};
 pub use problems::Path;
 pub(crate) use problems::Problems;
-#[cfg(feature = "serde")]
-pub use spelling::meant;
 #[cfg(feature = "serde")]
 pub use tree::{Tree, Value};
 #[cfg(feature = "serde")]

@@ -40,24 +40,21 @@
 //! feature `config`, contracts are read from a folder of files.
 
 mod check;
-mod checked;
 mod history;
 mod limits;
 #[cfg(feature = "config")]
 mod load;
-mod parts;
-mod policy;
 mod problem;
+mod step_budget;
 
 pub use crate::tokens::FormatOverhead;
-pub use check::BudgetContract;
-pub use checked::{CheckedContract, CheckedStep};
+pub use check::{BudgetContract, CheckedContract, CheckedStep};
 pub use history::{HistoryEntry, TrimmedHistory, trim_history};
 pub use limits::{
-    DEFAULT_SAFETY_MARGIN_TOKENS, GenerationStep, MAX_TOKENS, ModelLimits, PipelineSettings,
+    DEFAULT_SAFETY_MARGIN_TOKENS, GenerationStep, LimitsPolicy, MAX_TOKENS, ModelLimits,
+    POLICY_VARIABLE, PipelineSettings,
 };
 #[cfg(feature = "config")]
 pub use load::{ContractCache, ContractFolder};
-pub use parts::{Clamp, StepBudget};
-pub use policy::{LimitsPolicy, POLICY_VARIABLE};
-pub use problem::{ContractError, ContractProblem, Place};
+pub use problem::{ContractError, ContractPlace, ContractProblem};
+pub use step_budget::{Clamp, StepBudget};

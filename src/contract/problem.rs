@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-use super::parts::StepBudget;
+use super::step_budget::StepBudget;
 use crate::error::Listed;
 
-/// Place of a value: a key, and the file it belongs to if there is one.
+/// ContractPlace of a value: a key, and the file it belongs to if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Place {
+pub struct ContractPlace {
     /// The file, for contracts that were read from files.
     pub file: Option<String>,
     /// The key, with the keys around it: `settings.max_context_tokens`.
     pub key: String,
 }
 
-impl Place {
+impl ContractPlace {
     pub(super) fn key(key: impl Into<String>) -> Self {
         Self { file: None, key: key.into() }
     }
@@ -26,7 +26,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ContractPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
             write!(f, "{file}: ")?;
@@ -42,8 +42,8 @@ pub enum ContractProblem {
     /// A required value is not there.
     #[error("{place} is missing, expected {expected}")]
     Missing {
-        /// Place of the missing value.
-        place: Place,
+        /// ContractPlace of the missing value.
+        place: ContractPlace,
         /// Description of a valid value.
         expected: String,
     },
@@ -51,8 +51,8 @@ pub enum ContractProblem {
     /// A value is of the wrong type, out of range, or points nowhere.
     #[error("{place}: got {value}, expected {expected}")]
     Invalid {
-        /// Place of the value.
-        place: Place,
+        /// ContractPlace of the value.
+        place: ContractPlace,
         /// The value.
         value: String,
         /// Description of a valid value.
@@ -62,8 +62,8 @@ pub enum ContractProblem {
     /// A key that is not read, and looks like one that would be.
     #[error("{place} is not read here; did you mean {suggestion}?")]
     MisspeltKey {
-        /// Place of the key.
-        place: Place,
+        /// ContractPlace of the key.
+        place: ContractPlace,
         /// The key that would be read.
         suggestion: String,
     },
@@ -117,7 +117,7 @@ pub enum ContractProblem {
 
 impl ContractProblem {
     pub(super) fn invalid(
-        place: Place,
+        place: ContractPlace,
         value: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
@@ -125,7 +125,7 @@ impl ContractProblem {
     }
 
     /// Returns `true` if this problem already explains why there is no value here.
-    pub(super) fn explains(&self, place: &Place) -> bool {
+    pub(super) fn explains(&self, place: &ContractPlace) -> bool {
         match self {
             Self::Invalid { place: wrong, .. } => wrong.key == place.key,
             Self::File { file, .. } => Some(file) == place.file.as_ref(),

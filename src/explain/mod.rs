@@ -29,19 +29,17 @@
 //! [`Text::without_texts`] and [`Page::without_texts`].
 
 mod difference;
-mod form;
+mod explanation;
 #[cfg(feature = "serde")]
 mod page;
-#[cfg(feature = "serde")]
-mod read;
 mod text;
 mod totals;
 mod words;
 
 pub use difference::{Difference, Dropped};
-pub use form::{Explanation, PromptCache, SourceTiming};
+#[cfg(feature = "serde")]
+pub use explanation::ReadError;
+pub use explanation::{Explanation, PromptCache, SourceTiming};
 #[cfg(feature = "serde")]
 pub use page::{Page, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
-#[cfg(feature = "serde")]
-pub use read::ReadError;
 pub use text::{Section, Text};

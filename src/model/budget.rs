@@ -1,7 +1,7 @@
 //! The token budget, the effective budget that slicing sees, and what happens when a selection
 //! exceeds its target.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -40,8 +40,8 @@ pub struct ContextBudget {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "super::is_default"))]
     output_reserve: i64,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "super::is_default"))]
-    #[cfg_attr(feature = "serde", serde(deserialize_with = "super::wire::unique_kinds"))]
-    reserved_slots: BTreeMap<ContextKind, i64>,
+    #[cfg_attr(feature = "serde", serde(with = "super::wire::kinds"))]
+    reserved_slots: HashMap<ContextKind, i64>,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "super::is_default"))]
     estimation_safety_margin_percent: f64,
 }
@@ -56,14 +56,14 @@ impl ContextBudget {
         max_tokens: i64,
         target_tokens: i64,
         output_reserve: i64,
-        reserved_slots: impl IntoIterator<Item = (ContextKind, i64)>,
+        reserved_slots: HashMap<ContextKind, i64>,
         estimation_safety_margin_percent: f64,
     ) -> Result<Self, CupelError> {
         let budget = Self {
             max_tokens,
             target_tokens,
             output_reserve,
-            reserved_slots: reserved_slots.into_iter().collect(),
+            reserved_slots,
             estimation_safety_margin_percent,
         };
         budget.validated()
@@ -80,7 +80,7 @@ impl ContextBudget {
             max_tokens,
             target_tokens,
             output_reserve: 0,
-            reserved_slots: BTreeMap::new(),
+            reserved_slots: HashMap::new(),
             estimation_safety_margin_percent: 0.0,
         }
     }
@@ -115,7 +115,9 @@ impl ContextBudget {
             let problem = format!("must be between 0 and 100, got {margin}");
             return Err(CupelError::budget("estimationSafetyMarginPercent", problem));
         }
-        if let Some((kind, slots)) = self.reserved_slots.iter().find(|(_, slots)| **slots < 0) {
+        // The smallest kind first, so that the same bad map always gives the same message.
+        let negative = self.reserved_slots.iter().filter(|(_, slots)| **slots < 0);
+        if let Some((kind, slots)) = negative.min() {
             return Err(CupelError::budget(
                 format!("reservedSlots[{kind}]"),
                 format!("must be at least 0, got {slots}"),
@@ -150,7 +152,7 @@ impl ContextBudget {
 
     /// Capacity set aside for each kind; the sum is taken off the effective budget.
     #[must_use]
-    pub fn reserved_slots(&self) -> &BTreeMap<ContextKind, i64> {
+    pub fn reserved_slots(&self) -> &HashMap<ContextKind, i64> {
         &self.reserved_slots
     }
 

@@ -137,24 +137,42 @@ impl<'de> Deserialize<'de> for ContextItem {
     }
 }
 
-/// Reads a map of kinds, and refuses two spellings of one kind: one of the values would be lost.
-pub(super) fn unique_kinds<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<ContextKind, i64>, D::Error> {
+/// Map from kinds to numbers.
+pub(super) mod kinds {
+    use std::collections::{BTreeMap, HashMap};
+    use std::fmt;
+
+    use serde::de::{Error as _, MapAccess, Visitor};
+    use serde::{Deserializer, Serialize, Serializer};
+
+    use crate::model::ContextKind;
+
+    /// Writes the kinds in order, so that the same map always reads the same.
+    pub(crate) fn serialize<S: Serializer>(
+        map: &HashMap<ContextKind, i64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
+    }
+
+    /// Refuses two spellings of one kind: one of the values would be lost.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<HashMap<ContextKind, i64>, D::Error> {
+        deserializer.deserialize_map(Slots)
+    }
+
     struct Slots;
 
-    impl<'de> serde::de::Visitor<'de> for Slots {
-        type Value = BTreeMap<ContextKind, i64>;
+    impl<'de> Visitor<'de> for Slots {
+        type Value = HashMap<ContextKind, i64>;
 
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a map of kinds to numbers of slots")
         }
 
-        fn visit_map<A: serde::de::MapAccess<'de>>(
-            self,
-            mut entries: A,
-        ) -> Result<Self::Value, A::Error> {
-            let mut slots = BTreeMap::new();
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut slots = HashMap::new();
             while let Some((kind, count)) = entries.next_entry::<ContextKind, i64>()? {
                 if slots.insert(kind.clone(), count).is_some() {
                     return Err(A::Error::custom(format!(
@@ -165,8 +183,6 @@ pub(super) fn unique_kinds<'de, D: Deserializer<'de>>(
             Ok(slots)
         }
     }
-
-    deserializer.deserialize_map(Slots)
 }
 
 serde_by_name!(ContextBudget);

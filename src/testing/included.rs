@@ -127,10 +127,10 @@ assertions! {
     /// assertion does not hold.
     "PlaceTopNScoredAtEdges": place_top_n_scored_at_edges, try_place_top_n_scored_at_edges
     |report, n: usize| {
-        let inward: Vec<Placed<'_>> = from_the_edges_inward(&report.included).collect();
+        let inward: Vec<EdgePlace<'_>> = from_the_edges_inward(&report.included).collect();
         let mut ranked = inward.clone();
         // Stable: of equal scores the outermost comes first, so a tie never counts as a failure.
-        ranked.sort_by_key(Placed::rank_key);
+        ranked.sort_by_key(EdgePlace::rank_key);
         let (misplaced, details) = match n.cmp(&inward.len()) {
             Ordering::Less => {
                 let elsewhere = ranked.iter().take(n).filter(|placed| placed.depth >= n);
@@ -152,7 +152,7 @@ assertions! {
         if misplaced == 0 {
             return None;
         }
-        let items = text::list(ranked.iter().take(n).map(Placed::describe));
+        let items = text::list(ranked.iter().take(n).map(EdgePlace::describe));
         let positions = text::list(inward.iter().take(n).map(|placed| placed.index));
         Some(format!(
             "({n}) failed: {misplaced} of the top-{n} scored items were not at expected edge \
@@ -162,16 +162,16 @@ assertions! {
     }
 }
 
-/// An included item and where it is.
+/// An included item and its place, counted from the edges.
 #[derive(Clone)]
-struct Placed<'a> {
+struct EdgePlace<'a> {
     /// Its place on the way 0, last, 1, last − 1, ….
     depth: usize,
     index: usize,
     included: &'a IncludedItem,
 }
 
-impl Placed<'_> {
+impl EdgePlace<'_> {
     fn rank_key(&self) -> u64 {
         order::descending(self.included.score)
     }
@@ -182,12 +182,12 @@ impl Placed<'_> {
     }
 }
 
-fn from_the_edges_inward(included: &[IncludedItem]) -> impl Iterator<Item = Placed<'_>> {
+fn from_the_edges_inward(included: &[IncludedItem]) -> impl Iterator<Item = EdgePlace<'_>> {
     let mut rest = included.iter().enumerate();
     let mut from_left = false;
     let alternating = iter::from_fn(move || {
         from_left = !from_left;
         if from_left { rest.next() } else { rest.next_back() }
     });
-    alternating.enumerate().map(|(depth, (index, included))| Placed { depth, index, included })
+    alternating.enumerate().map(|(depth, (index, included))| EdgePlace { depth, index, included })
 }

@@ -47,8 +47,7 @@
 mod chain;
 mod excluded;
 mod included;
-mod reason_kind;
 mod text;
 
 pub use chain::{SelectionReportAssertionChain, SelectionReportAssertionError};
-pub use reason_kind::ReasonKind;
+pub use text::ReasonKind;

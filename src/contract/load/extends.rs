@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::files::{Files, stays_below};
-use super::noted::Noted;
+use super::files::{Files, Findings, stays_below};
 use crate::config::limits::{KEY_BYTES, MARK};
 use crate::config::{Format, Tree, Value};
-use crate::contract::problem::{ContractProblem, Place};
+use crate::contract::problem::{ContractPlace, ContractProblem};
 use crate::error::Quoted;
 
 const FOLDER: &str = "pipelines";
@@ -36,7 +35,7 @@ pub(super) fn has_extension(name: &str) -> bool {
 pub(super) fn read(
     files: &mut Files,
     name: &str,
-    noted: &mut Noted,
+    findings: &mut Findings,
 ) -> Result<Tree, ContractProblem> {
     let found = if stays_below(name) { find(files, name)? } else { None };
     let (path, text) = found.ok_or_else(|| ContractProblem::File {
@@ -44,7 +43,7 @@ pub(super) fn read(
         reason: "there is no such pipeline, as .yaml or as .yml".to_owned(),
     })?;
     let mut chain = vec![files.display(&path)];
-    let mut merged = parse(&text, &files.display(&path), noted)?;
+    let mut merged = parse(&text, &files.display(&path), findings)?;
     let mut next = parent(&merged)?;
     while let Some((name, place)) = next {
         let (path, text) = find(files, &name)?.ok_or_else(|| {
@@ -59,7 +58,7 @@ pub(super) fn read(
         if seen {
             return Err(ContractProblem::ExtendsCycle { files: chain });
         }
-        let ancestor = parse(&text, &file, noted)?;
+        let ancestor = parse(&text, &file, findings)?;
         next = parent(&ancestor)?;
         merge(&mut merged, ancestor);
     }
@@ -67,9 +66,9 @@ pub(super) fn read(
 }
 
 /// Name of the pipeline that a file extends, and the place of that name.
-pub(super) fn parent(tree: &Tree) -> Result<Option<(String, Place)>, ContractProblem> {
+pub(super) fn parent(tree: &Tree) -> Result<Option<(String, ContractPlace)>, ContractProblem> {
     let Some(extends) = tree.get("extends") else { return Ok(None) };
-    let place = Place::at(&extends.file, "extends");
+    let place = ContractPlace::at(&extends.file, "extends");
     match extends.text().filter(|name| stays_below(name)) {
         Some(name) => Ok(Some((name.to_owned(), place))),
         None => {
@@ -80,11 +79,15 @@ pub(super) fn parent(tree: &Tree) -> Result<Option<(String, Place)>, ContractPro
 }
 
 /// Parses one file; steps become a table by name, so that a child can change one of them.
-pub(super) fn parse(text: &str, file: &str, noted: &mut Noted) -> Result<Tree, ContractProblem> {
+pub(super) fn parse(
+    text: &str,
+    file: &str,
+    findings: &mut Findings,
+) -> Result<Tree, ContractProblem> {
     let mut tree = table(Format::Yaml, text, file, "settings and steps")?;
     if let Value::Table(entries) = &mut tree.value {
         for (_, steps) in entries.iter_mut().filter(|(key, _)| key == "steps") {
-            by_name(steps, noted);
+            by_name(steps, findings);
         }
     }
     Ok(tree)
@@ -106,26 +109,26 @@ pub(super) fn table(
     Err(ContractProblem::File { file: file.to_owned(), reason })
 }
 
-fn by_name(steps: &mut Tree, noted: &mut Noted) {
+fn by_name(steps: &mut Tree, findings: &mut Findings) {
     let Value::List(list) = &mut steps.value else { return };
     let mut named: Vec<(String, Tree)> = Vec::with_capacity(list.len());
     let mut seen = HashSet::new();
     for (position, step) in std::mem::take(list).into_iter().enumerate() {
         match name(&step, position) {
             Ok(name) if seen.insert(name.clone()) => named.push((name, step)),
-            Ok(name) => noted.problems.push(ContractProblem::invalid(
-                Place::at(&step.file, "steps"),
+            Ok(name) => findings.problems.push(ContractProblem::invalid(
+                ContractPlace::at(&step.file, "steps"),
                 format!("a step named {} twice", Quoted(&name)),
                 "a name of its own for each step",
             )),
-            Err(problem) => noted.problems.push(problem),
+            Err(problem) => findings.problems.push(problem),
         }
     }
     steps.value = Value::Table(named);
 }
 
 fn name(step: &Tree, position: usize) -> Result<String, ContractProblem> {
-    let place = |key: &str| Place::at(&step.file, format_args!("steps[{position}]{key}"));
+    let place = |key: &str| ContractPlace::at(&step.file, format_args!("steps[{position}]{key}"));
     if !matches!(step.value, Value::Table(_)) {
         let expected = "a table with id and action";
         return Err(ContractProblem::invalid(place(""), step.to_string(), expected));

@@ -1,12 +1,13 @@
-//! Reads files below a folder and remembers what it read, so that a change can be noticed.
+//! Files of a contract: their bytes, so that a change can be noticed, and the findings in them.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::limits::{FILE_BYTES, KEY_BYTES, PROMPT_BYTES};
-use crate::config::read_file;
-use crate::contract::problem::ContractProblem;
+use crate::config::{Found, Path as KeyPath, Report, Value, meant, plain, read_file};
+use crate::contract::problem::{ContractPlace, ContractProblem};
+use crate::error::Quoted;
 
 /// The folder of prompts, which may be longer than settings.
 pub(super) const PROMPTS: &str = "prompts";
@@ -86,4 +87,96 @@ pub(super) fn stays_below(name: &str) -> bool {
     name.len() <= KEY_BYTES
         && components.peek().is_some()
         && components.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Limits whose names mean nothing else, and where they belong: elsewhere they are a mistake.
+const LIMITS: [(&str, &str); 7] = [
+    ("model_context_window", "config.json"),
+    ("model_max_tokens", "config.json"),
+    ("allow_auto_clamp", "config.json"),
+    ("max_context_tokens", "settings"),
+    ("max_history_tokens", "settings"),
+    ("budget_safety_margin_tokens", "settings"),
+    ("max_output_tokens", "a call_model step"),
+];
+
+/// Findings in files: problems, and notes on keys of other programs.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// Among them keys that were meant to be read: the contract would not be what its author wrote.
+    pub(super) problems: Vec<ContractProblem>,
+    /// On any other key: files hold settings for other programs as well.
+    pub(super) notes: Vec<String>,
+}
+
+impl Findings {
+    pub(super) fn invalid(
+        &mut self,
+        file: &str,
+        path: &KeyPath<'_>,
+        value: impl Into<String>,
+        expected: impl Into<String>,
+    ) {
+        self.problems.push(ContractProblem::invalid(
+            ContractPlace::at(file, path),
+            value,
+            expected,
+        ));
+    }
+
+    pub(super) fn missing(&mut self, file: &str, path: &KeyPath<'_>, expected: &str) {
+        let (place, expected) = (ContractPlace::at(file, path), expected.to_owned());
+        self.problems.push(ContractProblem::Missing { place, expected });
+    }
+}
+
+impl Report for Findings {
+    fn skips_nothing(&self) -> bool {
+        true
+    }
+
+    fn report(&mut self, path: &KeyPath<'_>, found: Found<'_>) {
+        match found {
+            Found::Missing { expected, file } => self.missing(file, path, expected),
+            Found::Wrong { tree, expected } => {
+                self.invalid(&tree.file, path, tree.to_string(), expected);
+            }
+            Found::NoSuchPart { name, known, file } => {
+                self.invalid(file, path, Quoted(name).to_string(), known.join(", "));
+            }
+            Found::Twice { tree, .. } => {
+                self.invalid(&tree.file, path, "the key twice", "it once");
+            }
+            Found::Unknown { key, tree, known } => {
+                let place = ContractPlace::at(&tree.file, path);
+                let home = LIMITS.iter().find(|(limit, _)| *limit == key);
+                let suggestion = match home {
+                    Some((limit, home)) => Some(format!("{limit} in {home}")),
+                    None => meant(key, known).map(str::to_owned),
+                };
+                match suggestion {
+                    Some(suggestion) => {
+                        self.problems.push(ContractProblem::MisspeltKey { place, suggestion });
+                    }
+                    None => self.notes.push(format!("{place} is not part of the contract")),
+                }
+            }
+        }
+    }
+}
+
+/// A number with the file it stands in: not always the pipeline's own.
+#[derive(Debug, Default)]
+pub(super) struct Tokens(pub(super) i64, pub(super) Arc<str>);
+
+/// A text with its file.
+#[derive(Debug, Default)]
+pub(super) struct Name(pub(super) String, pub(super) Arc<str>);
+
+plain! {
+    Tokens, "a whole number of tokens", |tree| match tree.value {
+        Value::Whole(number) => Some(Tokens(number.try_into().ok()?, Arc::clone(&tree.file))),
+        _ => None,
+    };
+    Name, "a text", |tree| Some(Name(tree.text()?.to_owned(), Arc::clone(&tree.file)));
 }

@@ -1,15 +1,17 @@
-//! A folder of contracts.
+//! A folder of contracts, and a cache of those that are checked.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::extends;
-use super::files::Files;
-use super::noted::Noted;
+use super::files::{Files, Findings};
 use super::read::Reading;
-use crate::contract::check::BudgetContract;
-use crate::contract::policy::LimitsPolicy;
+use crate::contract::check::{BudgetContract, CheckedContract};
+use crate::contract::limits::LimitsPolicy;
 use crate::contract::problem::{ContractError, ContractProblem};
+use crate::tokens::TokenCounter;
 
 /// Contracts as files:
 ///
@@ -128,7 +130,7 @@ impl ContractFolder {
     }
 
     /// Reads through `files`, which then knows what the contract depends on.
-    pub(super) fn load_from(
+    fn load_from(
         &self,
         files: &mut Files,
         pipeline: &str,
@@ -137,7 +139,7 @@ impl ContractFolder {
         let config = reading.config();
         let contract = match reading.pipeline(pipeline) {
             Some(merged) => reading.contract(merged, config),
-            None => return Err(ContractError::of(reading.noted.problems)),
+            None => return Err(ContractError::of(reading.findings.problems)),
         };
         Ok(match self.policy {
             Some(policy) => contract.policy(policy),
@@ -145,15 +147,11 @@ impl ContractFolder {
         })
     }
 
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// The parent of a pipeline file, and whether it has steps of its own; `None` if it is no
     /// YAML, which is reported when it is loaded.
     fn outline(&self, file: &str) -> Option<(Option<String>, bool)> {
         let text = Files::new(&self.root).text(&Path::new("pipelines").join(file)).ok()??;
-        let tree = extends::parse(&text, "", &mut Noted::default()).ok()?;
+        let tree = extends::parse(&text, "", &mut Findings::default()).ok()?;
         let parent = extends::parent(&tree).ok()?;
         let parent = parent.map(|(name, _)| stem(&name).unwrap_or(name));
         Some((parent, tree.get("steps").is_some()))
@@ -162,4 +160,78 @@ impl ContractFolder {
 
 fn stem(file: &str) -> Option<String> {
     file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")).map(str::to_owned)
+}
+
+/// Gives checked contracts, and checks one only if its files have changed.
+///
+/// A contract depends on `config.json`, on its pipeline file, on every file it extends, and on
+/// the prompt files of its `call_model` steps: on their bytes, not on their time stamps. Looking
+/// at them is all that happens on a hit; no file is parsed and no token counted. A file that was
+/// looked for and not found counts as well, so one that appears is noticed.
+///
+/// Failures are not kept: the next call looks again.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use cupel::contract::{ContractCache, ContractFolder};
+/// use cupel::tokens::HeuristicCounter;
+///
+/// let folder = ContractFolder::open("examples/contract/good")?;
+/// let cache = ContractCache::new(folder, HeuristicCounter);
+/// let (first, second) = (cache.get("chat")?, cache.get("chat")?);
+/// assert!(Arc::ptr_eq(&first, &second));
+/// # Ok::<(), cupel::contract::ContractError>(())
+/// ```
+pub struct ContractCache<C> {
+    folder: ContractFolder,
+    counter: C,
+    contracts: Mutex<HashMap<String, CachedContract>>,
+}
+
+#[derive(Clone)]
+struct CachedContract {
+    inputs: Arc<Files>,
+    contract: Arc<CheckedContract>,
+}
+
+impl<C: TokenCounter> ContractCache<C> {
+    /// A cache over a folder; prompts are measured by `counter`.
+    pub fn new(folder: ContractFolder, counter: C) -> Self {
+        Self { folder, counter, contracts: Mutex::default() }
+    }
+
+    /// The checked contract of a pipeline.
+    ///
+    /// # Errors
+    ///
+    /// [`ContractError`] as from [`ContractFolder::load`] and
+    /// [`BudgetContract::check`](crate::contract::BudgetContract::check).
+    pub fn get(&self, pipeline: &str) -> Result<Arc<CheckedContract>, ContractError> {
+        // Files are read without the lock: one slow disk must not stop every other caller.
+        let known = self.lock().get(pipeline).cloned();
+        if let Some(entry) = known.filter(|entry| entry.inputs.unchanged()) {
+            return Ok(entry.contract);
+        }
+        let mut files = Files::new(&self.folder.root);
+        let contract = self.folder.load_from(&mut files, pipeline)?;
+        let contract = Arc::new(contract.check(&self.counter)?);
+        let entry = CachedContract { inputs: Arc::new(files), contract: Arc::clone(&contract) };
+        self.lock().insert(pipeline.to_owned(), entry);
+        Ok(contract)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, CachedContract>> {
+        // Entries are replaced whole, so a panic elsewhere leaves none half done.
+        self.contracts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: TokenCounter> fmt::Debug for ContractCache<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContractCache")
+            .field("folder", &self.folder)
+            .field("counter", &self.counter.name())
+            .finish_non_exhaustive()
+    }
 }

@@ -4,12 +4,10 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use super::extends::{self, table};
-use super::files::{Files, PROMPTS, stays_below};
-use super::noted::{Name, Noted, Tokens};
+use super::files::{Files, Findings, Name, PROMPTS, Tokens, stays_below};
 use crate::config::{Fields, Format, Path, Tree, Value, meant};
 use crate::contract::check::{BudgetContract, Origins};
-use crate::contract::limits::{GenerationStep, ModelLimits, PipelineSettings};
-use crate::contract::policy::LimitsPolicy;
+use crate::contract::limits::{GenerationStep, LimitsPolicy, ModelLimits, PipelineSettings};
 use crate::contract::problem::ContractProblem;
 use crate::error::Quoted;
 
@@ -20,21 +18,21 @@ const ROOT: &Path<'_> = &Path::Root;
 /// Reads values of the right type and collects what is wrong.
 pub(super) struct Reading<'f> {
     files: &'f mut Files,
-    pub(super) noted: Noted,
+    pub(super) findings: Findings,
     origins: Origins,
     model_name: Option<String>,
 }
 
 impl<'f> Reading<'f> {
     pub(super) fn new(files: &'f mut Files) -> Self {
-        let (noted, origins) = (Noted::default(), Origins::default());
-        Self { files, noted, origins, model_name: None }
+        let (findings, origins) = (Findings::default(), Origins::default());
+        Self { files, findings, origins, model_name: None }
     }
 
     /// The model's limits, and whether clamping is allowed.
     pub(super) fn config(&mut self) -> (ModelLimits, bool) {
-        let read = self.config_tree().map_err(|problem| self.noted.problems.push(problem));
-        let fields = read.ok().and_then(|tree| Fields::open(tree, ROOT, &mut self.noted, ""));
+        let read = self.config_tree().map_err(|problem| self.findings.problems.push(problem));
+        let fields = read.ok().and_then(|tree| Fields::open(tree, ROOT, &mut self.findings, ""));
         let Some(mut fields) = fields else { return Default::default() };
         self.model_name = fields.maybe("model");
         let mut limit = |key| limit(&mut fields, &mut self.origins, ROOT, key);
@@ -60,10 +58,10 @@ impl<'f> Reading<'f> {
 
     /// A pipeline with everything it inherits; none if the files cannot be merged.
     pub(super) fn pipeline(&mut self, name: &str) -> Option<Tree> {
-        let before = self.noted.problems.len();
-        let merged = extends::read(self.files, name, &mut self.noted);
-        let merged = merged.map_err(|problem| self.noted.problems.push(problem)).ok()?;
-        (self.noted.problems.len() == before).then_some(merged)
+        let before = self.findings.problems.len();
+        let merged = extends::read(self.files, name, &mut self.findings);
+        let merged = merged.map_err(|problem| self.findings.problems.push(problem)).ok()?;
+        (self.findings.problems.len() == before).then_some(merged)
     }
 
     /// The contract of a merged pipeline, with everything that is wrong with it.
@@ -75,7 +73,7 @@ impl<'f> Reading<'f> {
         let file = Arc::clone(&pipeline.file);
         self.origins.pipeline = Some(file.to_string());
         let (mut settings, mut steps) = (None, None);
-        if let Some(mut fields) = Fields::open(pipeline, ROOT, &mut self.noted, "a table") {
+        if let Some(mut fields) = Fields::open(pipeline, ROOT, &mut self.findings, "a table") {
             fields.skip(&["name", "description", "extends"]);
             (settings, steps) = (fields.take("settings"), fields.take("steps"));
             fields.close();
@@ -86,16 +84,16 @@ impl<'f> Reading<'f> {
         contract.policy =
             if allow_auto_clamp { LimitsPolicy::AutoClamp } else { LimitsPolicy::FailFast };
         contract.origins = self.origins;
-        contract.notes = self.noted.notes;
+        contract.notes = self.findings.notes;
         contract.model_name = self.model_name;
-        contract.problems = self.noted.problems;
+        contract.problems = self.findings.problems;
         contract
     }
 
     fn settings(&mut self, tree: Tree) -> PipelineSettings {
         let mut settings = PipelineSettings::default();
         let path = ROOT.key("settings");
-        if let Some(mut fields) = Fields::open(tree, &path, &mut self.noted, "a table") {
+        if let Some(mut fields) = Fields::open(tree, &path, &mut self.findings, "a table") {
             let mut limit = |key| limit(&mut fields, &mut self.origins, &path, key);
             settings.max_context_tokens = limit("max_context_tokens");
             settings.max_history_tokens = limit("max_history_tokens");
@@ -110,33 +108,33 @@ impl<'f> Reading<'f> {
         let entries = match steps {
             None => Vec::new(),
             Some(steps) => {
-                let fields = Fields::open(steps, &path, &mut self.noted, "a list of steps");
+                let fields = Fields::open(steps, &path, &mut self.findings, "a list of steps");
                 let Some(mut fields) = fields else { return Vec::new() };
                 fields.rest()
             }
         };
         if entries.is_empty() {
             let expected = format!("at least one step, with an id and an action such as {ACTION}");
-            self.noted.missing(pipeline, &path, &expected);
+            self.findings.missing(pipeline, &path, &expected);
             return Vec::new();
         }
         let step = |(name, step): (String, Tree)| self.step(&name, step, &path.key(&name));
         let generating: Vec<_> = entries.into_iter().filter_map(step).collect();
         if generating.is_empty() {
-            self.noted.notes.push(format!("{pipeline}: no step has the action {ACTION}"));
+            self.findings.notes.push(format!("{pipeline}: no step has the action {ACTION}"));
         }
         generating
     }
 
     fn step(&mut self, name: &str, tree: Tree, path: &Path<'_>) -> Option<GenerationStep> {
-        let mut fields = Fields::open(tree, path, &mut self.noted, "a table with an action")?;
+        let mut fields = Fields::open(tree, path, &mut self.findings, "a table with an action")?;
         let expected = "what the step does, such as call_model";
         let Name(action, file) = fields.needed("action", expected)?;
         if action != ACTION {
             // A slip here would leave the step unchecked.
             if meant(&action, &[ACTION]).is_some() {
                 let (path, value) = (path.key("action"), Quoted(&action).to_string());
-                self.noted.invalid(&file, &path, value, "another action, or \"call_model\"");
+                self.findings.invalid(&file, &path, value, "another action, or \"call_model\"");
             }
             return None;
         }
@@ -159,7 +157,7 @@ impl<'f> Reading<'f> {
     fn prompt(&mut self, Name(name, file): &Name, path: &Path<'_>) -> Option<String> {
         let shown = Quoted(name).to_string();
         if !stays_below(name) {
-            self.noted.invalid(file, path, shown, "the name of a file below prompts");
+            self.findings.invalid(file, path, shown, "the name of a file below prompts");
             return None;
         }
         let candidates = ["", ".txt", ".md"].map(|extension| {
@@ -171,14 +169,14 @@ impl<'f> Reading<'f> {
                 Ok(Some(text)) => return Some(text),
                 Ok(None) => {}
                 Err(problem) => {
-                    self.noted.problems.push(problem);
+                    self.findings.problems.push(problem);
                     return None;
                 }
             }
         }
         let [_, text, markdown] = candidates.map(|candidate| self.files.display(&candidate));
         let expected = format!("a prompt file; there is no {text} and no {markdown}");
-        self.noted.invalid(file, path, shown, expected);
+        self.findings.invalid(file, path, shown, expected);
         None
     }
 
@@ -189,7 +187,7 @@ impl<'f> Reading<'f> {
             return parts.into_iter().enumerate().filter_map(part).collect();
         }
         let expected = "a table of parts with templates";
-        let parts = Fields::open(tree, path, &mut self.noted, expected);
+        let parts = Fields::open(tree, path, &mut self.findings, expected);
         let parts = parts.map(|mut fields| fields.rest()).unwrap_or_default();
         let part = |(name, part): (String, Tree)| self.template(part, &path.key(&name));
         parts.into_iter().filter_map(part).collect()
@@ -200,7 +198,7 @@ impl<'f> Reading<'f> {
             return Some(template);
         }
         let expected = "a template, or a table with one";
-        let mut fields = Fields::open(part, path, &mut self.noted, expected)?;
+        let mut fields = Fields::open(part, path, &mut self.findings, expected)?;
         fields.skip(&["source"]);
         let template = fields.needed("template", "a text with {} for the value");
         fields.close();
