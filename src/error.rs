@@ -161,7 +161,6 @@ pub enum CupelError {
 
 impl CupelError {
     /// The name of the error, for telemetry: its text may quote what a caller's component said.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::InvalidItem { .. } => "InvalidItem",
@@ -257,13 +256,11 @@ impl ConfigError {
     }
 
     /// The component, by name.
-    #[must_use]
     pub fn component(&self) -> &str {
         &self.component
     }
 
     /// Every problem, in the order of the settings.
-    #[must_use]
     pub fn problems(&self) -> &[ConfigProblem] {
         &self.problems
     }

@@ -38,6 +38,8 @@
 // Without the layer, the core's entrances for it are not used, and links to it lead nowhere; the
 // published pages have all features.
 #![cfg_attr(not(feature = "layer"), allow(dead_code, rustdoc::broken_intra_doc_links))]
+// Types that are built step by step are `#[must_use]`. A getter whose value is not used does no harm.
+#![allow(clippy::must_use_candidate)]
 
 mod caught;
 #[doc(hidden)]

@@ -17,7 +17,6 @@ fn tokens<'a>(included: impl Iterator<Item = &'a IncludedItem>) -> i64 {
 /// assert_eq!(budget_utilization(&report, &budget), 0.25);
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
-#[must_use]
 pub fn budget_utilization(report: &SelectionReport, budget: &ContextBudget) -> f64 {
     if budget.max_tokens() == 0 {
         return 0.0;
@@ -34,7 +33,6 @@ pub fn budget_utilization(report: &SelectionReport, budget: &ContextBudget) -> f
 /// assert_eq!(kind_diversity(&report), 1);
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
-#[must_use]
 pub fn kind_diversity(report: &SelectionReport) -> usize {
     let mut kinds: Vec<&ContextKind> = report.included.iter().map(|i| i.item.kind()).collect();
     kinds.sort_unstable();
@@ -53,7 +51,6 @@ pub fn kind_diversity(report: &SelectionReport) -> usize {
 /// assert_eq!(timestamp_coverage(&report), 0.5);
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
-#[must_use]
 pub fn timestamp_coverage(report: &SelectionReport) -> f64 {
     if report.included.is_empty() {
         return 0.0;
@@ -73,13 +70,11 @@ pub struct QuotaUtilization {
 
 impl QuotaUtilization {
     /// The actual amount divided by the cap; 0.0 when the cap is 0.
-    #[must_use]
     pub fn of_cap(&self) -> f64 {
         if self.quota.cap == 0.0 { 0.0 } else { self.actual / self.quota.cap }
     }
 
     /// Returns `true` if the kind has at least what its quota requires.
-    #[must_use]
     pub fn meets_requirement(&self) -> bool {
         self.actual >= self.quota.require
     }
@@ -111,7 +106,6 @@ impl QuotaUtilization {
 /// assert_eq!((used[0].actual, used[0].of_cap()), (25.0, 0.5));
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
-#[must_use]
 pub fn quota_utilization(
     report: &SelectionReport,
     budget: &ContextBudget,

@@ -7,7 +7,6 @@
 
 // Some of it is for files only.
 #![cfg_attr(not(feature = "config"), allow(dead_code))]
-#![allow(clippy::must_use_candidate, reason = "public for neighbours only")]
 
 #[cfg(feature = "serde")]
 mod fields;

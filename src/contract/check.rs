@@ -78,7 +78,6 @@ impl BudgetContract {
     }
 
     /// The model's name, if the files tell it: what to count by.
-    #[must_use]
     pub fn model_name(&self) -> Option<&str> {
         self.model_name.as_deref()
     }
@@ -306,25 +305,21 @@ impl CheckedContract {
     }
 
     /// Every step that calls the model, in the pipeline's order.
-    #[must_use]
     pub fn steps(&self) -> &[CheckedStep] {
         &self.steps
     }
 
     /// The policy the contract was checked under.
-    #[must_use]
     pub fn policy(&self) -> LimitsPolicy {
         self.policy
     }
 
     /// Limits that were made smaller so that the contract holds.
-    #[must_use]
     pub fn clamps(&self) -> &[Clamp] {
         &self.clamps
     }
 
     /// Remarks on the files, such as keys that were not read.
-    #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -364,13 +359,11 @@ pub struct CheckedStep {
 
 impl CheckedStep {
     /// The step's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.budget.name
     }
 
     /// The parts, their sum and the headroom.
-    #[must_use]
     pub fn parts(&self) -> &StepBudget {
         &self.budget
     }
@@ -382,7 +375,6 @@ impl CheckedStep {
     /// the safety margin, so what a selection keeps, the answer and the margin always fit the
     /// window together; only [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) with
     /// a slicer that ignores its budget can go beyond.
-    #[must_use]
     pub fn request_budget(&self) -> ContextBudget {
         let StepBudget { fixed_prompt, history, context, .. } = self.budget;
         let target = fixed_prompt.saturating_add(history).saturating_add(context);
@@ -392,13 +384,11 @@ impl CheckedStep {
 
     /// For a selection among retrieved context only; the fixed prompt and the history are spoken
     /// for.
-    #[must_use]
     pub fn context_budget(&self) -> ContextBudget {
         self.part_budget(self.budget.context)
     }
 
     /// For a selection among the chat history only; 0 tokens if the step does not use it.
-    #[must_use]
     pub fn history_budget(&self) -> ContextBudget {
         self.part_budget(self.budget.history)
     }
@@ -410,7 +400,6 @@ impl CheckedStep {
     }
 
     /// Entries of the history that the step may send. Takes the oldest first; see [`trim_history`].
-    #[must_use]
     pub fn trim_history(&self, entries: &[HistoryEntry<'_>]) -> TrimmedHistory {
         trim_history(entries, self.budget.history)
     }

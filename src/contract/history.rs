@@ -65,7 +65,6 @@ pub struct TrimmedHistory {
 ///     "history: kept 1 of 4 entries, 60 of 330 tokens (at most 270); dropped 0-2",
 /// );
 /// ```
-#[must_use]
 pub fn trim_history(entries: &[HistoryEntry<'_>], max_tokens: i64) -> TrimmedHistory {
     // A negative count is no credit for the others.
     let tokens = |entry: &HistoryEntry<'_>| entry.tokens.max(0);

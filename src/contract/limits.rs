@@ -147,7 +147,6 @@ impl GenerationStep {
     }
 
     /// The step's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }

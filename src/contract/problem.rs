@@ -168,7 +168,6 @@ impl ContractError {
     }
 
     /// Every problem that was found, in the order of the files and steps.
-    #[must_use]
     pub fn problems(&self) -> &[ContractProblem] {
         &self.problems
     }

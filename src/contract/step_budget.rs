@@ -33,7 +33,6 @@ pub struct StepBudget {
 
 impl StepBudget {
     /// All five parts together.
-    #[must_use]
     pub fn sum(&self) -> i64 {
         [self.fixed_prompt, self.history, self.context, self.output, self.safety_margin]
             .into_iter()
@@ -41,13 +40,11 @@ impl StepBudget {
     }
 
     /// Tokens that are left in the window; negative if the step does not fit.
-    #[must_use]
     pub fn headroom(&self) -> i64 {
         self.window.saturating_sub(self.sum())
     }
 
     /// Returns `true` if the contract holds for this step.
-    #[must_use]
     pub fn fits(&self) -> bool {
         self.headroom() >= 0
     }
@@ -91,7 +88,6 @@ pub struct Clamp {
 
 impl Clamp {
     /// The limit's key: `settings.max_context_tokens` or `steps.<name>.max_output_tokens`.
-    #[must_use]
     pub fn key(&self) -> String {
         match &self.step {
             None => "settings.max_context_tokens".to_owned(),

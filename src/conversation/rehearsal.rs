@@ -236,7 +236,6 @@ impl DryRun {
     }
 
     /// The turn as something to look at.
-    #[must_use]
     pub fn explain(&self) -> Explanation {
         let frame = self.plan.as_ref().map_or(0, |plan| plan.frame_tokens(&self.report));
         let explanation = Explanation::new(self.report.clone())

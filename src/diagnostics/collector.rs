@@ -113,6 +113,7 @@ type EventCallback = Box<dyn FnMut(&TraceEvent) + Send>;
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Default)]
+#[must_use]
 pub struct DiagnosticTraceCollector {
     detail_level: TraceDetailLevel,
     on_event: Option<EventCallback>,
@@ -123,13 +124,11 @@ pub struct DiagnosticTraceCollector {
 
 impl DiagnosticTraceCollector {
     /// Creates an empty collector.
-    #[must_use]
     pub fn new(detail_level: TraceDetailLevel) -> Self {
         Self { detail_level, ..Self::default() }
     }
 
     /// Calls `callback` at once for every event that is recorded.
-    #[must_use]
     pub fn on_event(mut self, callback: impl FnMut(&TraceEvent) + Send + 'static) -> Self {
         self.on_event = Some(Box::new(callback));
         self
@@ -137,20 +136,17 @@ impl DiagnosticTraceCollector {
 
     /// Asks for the parts of every score, in [`ItemDetails::score`](super::ItemDetails::score); off unless
     /// set.
-    #[must_use]
     pub fn explain_scores(mut self, enabled: bool) -> Self {
         self.score_parts = enabled;
         self
     }
 
     /// The events recorded so far.
-    #[must_use]
     pub fn events(&self) -> &[TraceEvent] {
         &self.lists.events
     }
 
     /// The report on the last run.
-    #[must_use]
     pub fn into_report(self) -> SelectionReport {
         let SelectionReport { events, included, excluded, count_requirement_shortfalls, .. } =
             self.lists;

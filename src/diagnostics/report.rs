@@ -66,7 +66,6 @@ crate::model::serde_by_name!(read SelectionReport);
 
 impl SelectionReport {
     /// Puts a report together, with `excluded` in the order the items were excluded.
-    #[must_use]
     pub fn new(
         events: Vec<TraceEvent>,
         included: Vec<IncludedItem>,
@@ -170,7 +169,6 @@ pub struct IncludedItem {
 
 impl IncludedItem {
     /// A selected item, with the words of the question that it has.
-    #[must_use]
     pub fn new(item: ContextItem, score: f64, reason: InclusionReason) -> Self {
         Self { details: ItemDetails::of(&item), item, score, reason }
     }
@@ -194,7 +192,6 @@ pub struct ExcludedItem {
 
 impl ExcludedItem {
     /// An item that was left out, with the words of the question that it has.
-    #[must_use]
     pub fn new(item: ContextItem, score: f64, reason: ExclusionReason) -> Self {
         Self { details: ItemDetails::of(&item), item, score, reason }
     }
@@ -256,7 +253,6 @@ impl PipelineStage {
         [Self::Classify, Self::Score, Self::Deduplicate, Self::Slice, Self::Place];
 
     /// The stage's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Classify => "Classify",
@@ -317,7 +313,6 @@ impl PartialEq for TraceEvent {
 
 impl TraceEvent {
     /// A stage that has completed.
-    #[must_use]
     pub fn stage(stage: PipelineStage, duration_ms: f64, item_count: usize) -> Self {
         Self {
             stage,
@@ -330,7 +325,6 @@ impl TraceEvent {
     }
 
     /// A decision about one item.
-    #[must_use]
     pub fn item(stage: PipelineStage, message: impl Into<String>) -> Self {
         Self { message: Some(message.into()), ..Self::stage(stage, 0.0, 1) }
     }

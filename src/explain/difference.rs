@@ -80,7 +80,6 @@ impl<'a> Positions<'a> {
 
 impl Difference {
     /// Changes from the selection `before` to the selection `now`.
-    #[must_use]
     pub fn between(before: &SelectionReport, now: &SelectionReport) -> Self {
         let mut difference = Self::default();
         let together = before.included.iter().zip(&now.included);

@@ -28,6 +28,7 @@ use crate::pipeline::Pipeline;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
+#[must_use]
 pub struct Explanation {
     /// Purpose of the selection.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -76,6 +77,7 @@ pub struct PromptCache {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
+#[must_use]
 pub struct SourceTiming {
     /// The source's name.
     pub name: String,
@@ -97,21 +99,18 @@ pub struct SourceTiming {
 
 impl SourceTiming {
     /// A source that completed.
-    #[must_use]
     pub fn new(name: impl Into<String>, items: usize, tokens: i64, elapsed_ms: f64) -> Self {
         let outcome = "completed".to_owned();
         Self { name: name.into(), items, tokens, elapsed_ms, outcome, ..Self::default() }
     }
 
     /// Sets how it ended, and whether that was late or a failure.
-    #[must_use]
     pub fn outcome(mut self, name: impl Into<String>, failed: bool) -> Self {
         (self.outcome, self.failed) = (name.into(), failed);
         self
     }
 
     /// Says more about how it ended.
-    #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
@@ -123,7 +122,6 @@ crate::model::serde_by_name!(read Explanation);
 
 impl Explanation {
     /// Explains a report, of which nothing else is known.
-    #[must_use]
     pub fn new(report: SelectionReport) -> Self {
         Self { report, ..Self::default() }
     }
@@ -145,28 +143,24 @@ impl Explanation {
     }
 
     /// Says what the selection was for.
-    #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
     /// Says what budget the items had.
-    #[must_use]
     pub fn budget(mut self, budget: ContextBudget) -> Self {
         self.budget = Some(budget);
         self
     }
 
     /// Says how many tokens were not up for selection.
-    #[must_use]
     pub fn fixed_tokens(mut self, tokens: i64) -> Self {
         self.fixed_tokens = tokens;
         self
     }
 
     /// Says how long gathering took, and how each source went.
-    #[must_use]
     pub fn gathered(mut self, elapsed_ms: f64, sources: Vec<SourceTiming>) -> Self {
         (self.gathered_ms, self.sources) = (Some(elapsed_ms), sources);
         self
@@ -174,21 +168,18 @@ impl Explanation {
 
     /// Says how many tokens a prompt cache is expected to know, how many are new to it, and why the
     /// request does not begin as the one before did, if it does not.
-    #[must_use]
     pub fn cache(mut self, cached_tokens: i64, new_tokens: i64, broke: Option<String>) -> Self {
         self.cache = Some(PromptCache { cached_tokens, new_tokens, broke });
         self
     }
 
     /// Adds a line.
-    #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
     /// Changes since the call before.
-    #[must_use]
     pub fn since(&self, previous: &Self) -> Difference {
         Difference::between(&previous.report, &self.report)
     }
@@ -212,7 +203,6 @@ pub struct ReadError {
 #[cfg(feature = "serde")]
 impl Explanation {
     /// As JSON, which [`from_json`](Self::from_json) reads.
-    #[must_use]
     pub fn to_json(&self) -> String {
         // Texts, numbers and lists of them: there is nothing that JSON could not hold.
         serde_json::to_string(self).unwrap_or_default()

@@ -68,7 +68,6 @@ impl Selection {
     /// # let _ = layer;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn explain(&self) -> Explanation {
         let frame = self.plan.as_ref().map_or(0, |plan| plan.frame_tokens(&self.report));
         let mut explanation = Explanation::new(self.report.clone())

@@ -127,37 +127,31 @@ impl ContextBudget {
     }
 
     /// The hard ceiling: the model's context window.
-    #[must_use]
     pub fn max_tokens(&self) -> i64 {
         self.max_tokens
     }
 
     /// The soft goal the slicer aims for.
-    #[must_use]
     pub fn target_tokens(&self) -> i64 {
         self.target_tokens
     }
 
     /// Tokens kept free for the model's answer.
-    #[must_use]
     pub fn output_reserve(&self) -> i64 {
         self.output_reserve
     }
 
     /// Tokens of the window without the output reserve: the most a request may take.
-    #[must_use]
     pub fn available_tokens(&self) -> i64 {
         self.max_tokens.saturating_sub(self.output_reserve)
     }
 
     /// Capacity set aside for each kind; the sum is taken off the effective budget.
-    #[must_use]
     pub fn reserved_slots(&self) -> &HashMap<ContextKind, i64> {
         &self.reserved_slots
     }
 
     /// Safety margin in percent. The effective budget shrinks by it, because token counts are estimates.
-    #[must_use]
     pub fn estimation_safety_margin_percent(&self) -> f64 {
         self.estimation_safety_margin_percent
     }
@@ -177,7 +171,6 @@ impl ContextBudget {
     /// assert_eq!((effective.max_tokens(), effective.target_tokens()), (585, 585));
     /// # Ok::<(), cupel::CupelError>(())
     /// ```
-    #[must_use]
     pub fn effective(&self, pinned_tokens: i64) -> Self {
         let committed = self
             .reserved_slots

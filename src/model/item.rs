@@ -100,7 +100,6 @@ impl ContextItem {
     }
 
     /// Returns `true` if both handles share one item, whatever their fields say.
-    #[must_use]
     pub fn same(a: &Self, b: &Self) -> bool {
         Arc::ptr_eq(&a.fields, &b.fields)
     }
@@ -111,61 +110,51 @@ impl ContextItem {
     }
 
     /// The text.
-    #[must_use]
     pub fn content(&self) -> &str {
         &self.fields.content
     }
 
     /// The text as a shared handle, to keep it without copying.
-    #[must_use]
     pub fn shared_content(&self) -> Arc<str> {
         Arc::clone(&self.fields.content)
     }
 
     /// The caller's token count. Negative counts are excluded when the pipeline classifies.
-    #[must_use]
     pub fn tokens(&self) -> i64 {
         self.tokens
     }
 
     /// Kind of the item; [`ContextKind::message`] unless set.
-    #[must_use]
     pub fn kind(&self) -> &ContextKind {
         &self.fields.kind
     }
 
     /// Source of the item; [`ContextSource::chat`] unless set.
-    #[must_use]
     pub fn source(&self) -> &ContextSource {
         &self.fields.source
     }
 
     /// The priority; higher is more important.
-    #[must_use]
     pub fn priority(&self) -> Option<i64> {
         self.fields.priority
     }
 
     /// The tags, in the caller's order.
-    #[must_use]
     pub fn tags(&self) -> &[String] {
         &self.fields.tags
     }
 
     /// The caller's own key-value data. Keys that begin with `cupel:` are reserved.
-    #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, String> {
         &self.fields.metadata
     }
 
     /// Time at which the item was created or observed.
-    #[must_use]
     pub fn timestamp(&self) -> Option<DateTime<Utc>> {
         self.fields.timestamp
     }
 
     /// The relevance signal, conventionally in `[0.0, 1.0]`: a judge's, or else the caller's.
-    #[must_use]
     pub fn future_relevance_hint(&self) -> Option<f64> {
         match &self.judged {
             Some(hint) => Some(hint.value()),
@@ -198,7 +187,6 @@ impl ContextItem {
     }
 
     /// Returns `true` if the item is always included, without being scored or sliced.
-    #[must_use]
     pub fn pinned(&self) -> bool {
         self.hash_and_flags & PINNED != 0
     }
@@ -209,7 +197,6 @@ impl ContextItem {
     }
 
     /// The token count before the caller shortened the item; not used by the pipeline.
-    #[must_use]
     pub fn original_tokens(&self) -> Option<i64> {
         self.fields.original_tokens
     }
@@ -429,6 +416,7 @@ impl ContextItemBuilder {
 /// assert_eq!(hint.words().collect::<Vec<_>>(), ["refund", "INV-2041"]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Hint {
     value: f64,
     /// Shared, since many texts match the same words.
@@ -437,13 +425,11 @@ pub struct Hint {
 
 impl Hint {
     /// A hint without words. A value that is not a number from 0 to 1 is ignored.
-    #[must_use]
     pub fn new(value: f64) -> Self {
         Self { value, words: None }
     }
 
     /// Adds the words that matched, the most telling first.
-    #[must_use]
     pub fn with_words<W: Into<Box<str>>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         self.words = Some(words.into_iter().map(Into::into).collect());
         self
@@ -462,7 +448,6 @@ impl Hint {
     }
 
     /// Relevance from 0, none, to 1.
-    #[must_use]
     pub fn value(&self) -> f64 {
         self.value
     }

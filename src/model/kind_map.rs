@@ -56,7 +56,6 @@ impl<V> KindMap<V> {
     }
 
     /// Adds a kind; false when it is there already, and nothing changes.
-    #[must_use]
     pub(crate) fn insert(&mut self, kind: &ContextKind, value: V) -> bool {
         let before = self.entries.len();
         self.get_or_insert(kind, value);

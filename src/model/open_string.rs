@@ -95,14 +95,12 @@ macro_rules! open_string {
 
             $(
                 $(#[$known_meta])*
-                #[must_use]
                 pub const fn $constructor() -> Self {
                     Self(Text::Known($text))
                 }
             )+
 
             /// The text as it was given; comparisons ignore ASCII case.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_str()
             }
@@ -121,7 +119,6 @@ macro_rules! open_string {
             /// assert_eq!(ContextKind::new("what the customer said")?.label(), "Other");
             /// # Ok::<(), cupel::CupelError>(())
             /// ```
-            #[must_use]
             pub fn label(&self) -> &str {
                 name_or_other(self.as_str())
             }

@@ -126,7 +126,6 @@ macro_rules! named {
     ($($variant:ident,)+) => {
         impl ExclusionReason {
             /// A reason that this version does not know, without fields.
-            #[must_use]
             pub fn unknown(reason: impl Into<String>) -> Self {
                 Self::Unknown { reason: reason.into(), fields: UnknownFields::default() }
             }
@@ -135,7 +134,6 @@ macro_rules! named {
             pub const NAMES: [&'static str; 10] = [$(stringify!($variant)),+];
 
             /// The reason's name, as it appears in JSON.
-            #[must_use]
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant { .. } => stringify!($variant),)+
@@ -159,7 +157,6 @@ impl ExclusionReason {
     /// assert_eq!(unknown.label(), "Unknown");
     /// assert_eq!(ExclusionReason::NegativeTokens { tokens: -1 }.label(), "NegativeTokens");
     /// ```
-    #[must_use]
     pub fn label(&self) -> &'static str {
         let name = self.name();
         Self::NAMES.into_iter().find(|known| *known == name).unwrap_or("Unknown")
@@ -222,7 +219,6 @@ pub enum InclusionReason {
 
 impl InclusionReason {
     /// The reason's name, as it appears in JSON.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Scored => "Scored",
@@ -267,7 +263,6 @@ impl UnknownFields {
     }
 
     /// A field's value as JSON text.
-    #[must_use]
     pub fn json(&self, name: &str) -> Option<String> {
         self.fields.get(name).cloned()
     }

@@ -28,25 +28,21 @@ pub struct ScoredItem<'a> {
 
 impl<'a> ScoredItem<'a> {
     /// Pairs an item with a score.
-    #[must_use]
     pub fn new(item: &'a ContextItem, score: f64) -> Self {
         Self { item, score, tokens: item.tokens() }
     }
 
     /// The item.
-    #[must_use]
     pub fn item(&self) -> &'a ContextItem {
         self.item
     }
 
     /// The score.
-    #[must_use]
     pub fn score(&self) -> f64 {
         self.score
     }
 
     /// The item's tokens.
-    #[must_use]
     pub fn tokens(&self) -> i64 {
         self.tokens
     }

@@ -177,7 +177,6 @@ impl TurnPlan {
     }
 
     /// The grid's width in a window of so many tokens.
-    #[must_use]
     pub fn width(&self, window: i64) -> i64 {
         let window = window.max(1) as f64;
         let most = match self.grid {
@@ -191,26 +190,22 @@ impl TurnPlan {
     }
 
     /// The tokens kept for what is recalled.
-    #[must_use]
     pub fn recall_tokens(&self, window: i64, with_sources: bool) -> i64 {
         let share = if with_sources { self.recall_with_sources } else { self.recall };
         part(window, share)
     }
 
     /// The longest result that is sent whole.
-    #[must_use]
     pub fn excerpt_tokens(&self, window: i64) -> i64 {
         part(window, self.excerpt).max(SHORTEST)
     }
 
     /// The longest result that is sent whole in the older part of what is kept.
-    #[must_use]
     pub fn faded_tokens(&self, window: i64) -> i64 {
         part(window, self.faded).clamp(SHORTEST, self.excerpt_tokens(window))
     }
 
     /// The longest result that is quoted whole: one that leaves room for something beside it.
-    #[must_use]
     pub fn quoted_tokens(&self, window: i64, with_sources: bool) -> i64 {
         let most = self.recall_tokens(window, with_sources) / 8 * 5;
         self.faded_tokens(window).min(most).max(SHORTEST)
@@ -254,7 +249,6 @@ impl Strategy {
     }
 
     /// The name in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Planned => "planned",

@@ -103,31 +103,26 @@ impl Pipeline {
     }
 
     /// The scorer.
-    #[must_use]
     pub fn scorer(&self) -> &Arc<dyn Scorer> {
         &self.scorer
     }
 
     /// The slicer.
-    #[must_use]
     pub fn slicer(&self) -> &Arc<dyn Slicer> {
         &self.slicer
     }
 
     /// The placer.
-    #[must_use]
     pub fn placer(&self) -> &Arc<dyn Placer> {
         &self.placer
     }
 
     /// Reaction when the selection exceeds the target.
-    #[must_use]
     pub fn overflow_strategy(&self) -> OverflowStrategy {
         self.overflow_strategy
     }
 
     /// Returns `true` if items with equal content are reduced to one.
-    #[must_use]
     pub fn deduplication(&self) -> bool {
         self.deduplication
     }

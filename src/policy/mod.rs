@@ -52,6 +52,7 @@ pub use relevance::{JudgedItems, Relevance};
 ///
 /// Cheap to clone. [`Policy::to_pipeline`] turns it into something that runs.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Policy {
     pipeline: Pipeline,
     plan: Option<TurnPlan>,
@@ -65,7 +66,6 @@ impl Policy {
     }
 
     /// A pipeline that selects by this policy.
-    #[must_use]
     pub fn to_pipeline(&self) -> Pipeline {
         self.pipeline.clone()
     }
@@ -75,20 +75,17 @@ impl Policy {
     /// The presets for conversations have one. It counts in a layer, with an adapter that knows
     /// conversations, and in a [`Rehearsal`](crate::conversation::Rehearsal) of messages;
     /// [`dry_run`](Self::dry_run) and pipelines score and select.
-    #[must_use]
     pub fn plan(&self) -> Option<&TurnPlan> {
         self.plan.as_ref()
     }
 
     /// The same policy with another plan for the turns of a conversation.
-    #[must_use]
     pub fn with_plan(mut self, plan: TurnPlan) -> Self {
         self.plan = Some(plan);
         self
     }
 
     /// The same policy without a plan: messages are scored and selected like anything else.
-    #[must_use]
     pub fn without_plan(mut self) -> Self {
         self.plan = None;
         self

@@ -115,7 +115,6 @@ impl Policy {
     /// for a message that the caller marked.
     ///
     /// Conversations are planned with [`TurnPlan::new`].
-    #[must_use]
     pub fn chat() -> Self {
         let policy = built(|| {
             let parts: Parts = vec![
@@ -148,7 +147,6 @@ impl Policy {
     /// (`Source::max_score`) holds with and without a question.
     ///
     /// Every part is absolute, so this policy also works while items still arrive.
-    #[must_use]
     pub fn rag() -> Self {
         built(|| {
             let parts: Parts = vec![
@@ -182,7 +180,6 @@ impl Policy {
     ///
     /// With a question: relevance 20, the best first; age 3 and kind 2, more than in a chat, since
     /// the state of the work is what the newest outputs say; priority 2.
-    #[must_use]
     pub fn tool_use() -> Self {
         let policy = built(|| {
             let parts: Parts = vec![
@@ -219,7 +216,6 @@ impl Policy {
     ///
     /// With a question, passages without a hint of their own get one, the best come first, and
     /// relevance counts 18: what most passages share says little about one question.
-    #[must_use]
     pub fn document_qa() -> Self {
         built(|| {
             let parts: Parts = vec![

@@ -80,13 +80,11 @@ impl Relevance {
     }
 
     /// The judge.
-    #[must_use]
     pub fn judge(&self) -> &Arc<dyn Judge> {
         &self.judge
     }
 
     /// The judge's share in the hint of an item that came with one.
-    #[must_use]
     pub fn blended(&self) -> f64 {
         self.blend
     }
@@ -121,20 +119,17 @@ pub struct JudgedItems {
 /// Selection for a question.
 impl Policy {
     /// Use of the question; none if the policy ignores it.
-    #[must_use]
     pub fn relevance(&self) -> Option<&Relevance> {
         self.relevance.as_ref()
     }
 
     /// The same policy with another use of the question.
-    #[must_use]
     pub fn with_relevance(mut self, relevance: Relevance) -> Self {
         self.relevance = Some(relevance);
         self
     }
 
     /// The same policy, which ignores the question.
-    #[must_use]
     pub fn without_relevance(mut self) -> Self {
         self.relevance = None;
         self
@@ -144,7 +139,6 @@ impl Policy {
     /// tool outputs are taken to be a conversation in the order of the list.
     ///
     /// For analytics and anything else that takes items and a pipeline.
-    #[must_use]
     pub fn judge(&self, question: &Question, items: &[ContextItem]) -> JudgedItems {
         let mut items = items.to_vec();
         let Some(relevance) = &self.relevance else {

@@ -57,7 +57,6 @@ impl Verdict {
     /// Judges a text that was not among the candidates, by what is known from them.
     ///
     /// The answer depends on that text alone, and has nothing of its neighbours'.
-    #[must_use]
     pub fn further(&self, candidate: &Candidate<'_>) -> Hint {
         (self.further)(candidate)
     }

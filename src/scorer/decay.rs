@@ -41,7 +41,6 @@ pub struct FixedTimeProvider(DateTime<Utc>);
 
 impl FixedTimeProvider {
     /// A clock that always shows `now`.
-    #[must_use]
     pub fn new(now: DateTime<Utc>) -> Self {
         Self(now)
     }
@@ -126,7 +125,6 @@ impl DecayCurve {
     }
 
     /// The score at an age.
-    #[must_use]
     pub fn at(&self, age: Duration) -> f64 {
         match &self.0 {
             Shape::Exponential { half_life } => {

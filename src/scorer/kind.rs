@@ -48,7 +48,6 @@ impl KindScorer {
     }
 
     /// The table, in the order it was given.
-    #[must_use]
     pub fn weights(&self) -> &[(ContextKind, f64)] {
         self.weights.entries()
     }

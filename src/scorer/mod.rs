@@ -66,6 +66,7 @@ pub use tag::TagScorer;
 /// Properties of a [`Scorer`], as it declares them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct ScorerFacts {
     /// `true` if the score depends on the item alone, and not on the other candidates. Selecting
     /// while items arrive needs an absolute scorer.
@@ -82,7 +83,6 @@ impl ScorerFacts {
     pub const ABSOLUTE: Self = Self { absolute: true, depends_on_time: false };
 
     /// Sets whether the score depends on the time of scoring.
-    #[must_use]
     pub const fn with_time(mut self, depends_on_time: bool) -> Self {
         self.depends_on_time = depends_on_time;
         self

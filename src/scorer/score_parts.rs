@@ -26,6 +26,7 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]
 #[non_exhaustive]
+#[must_use]
 pub struct ScoreParts {
     /// The scorer's name.
     pub scorer: String,
@@ -55,34 +56,29 @@ crate::model::serde_by_name!(read ScoreParts);
 
 impl ScoreParts {
     /// A score that was made of nothing else.
-    #[must_use]
     pub fn new(scorer: impl Into<String>, score: f64) -> Self {
         Self { scorer: scorer.into(), score, ..Self::default() }
     }
 
     /// Sets the reason for the score.
-    #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
         self
     }
 
     /// Adds a score that this one was made of.
-    #[must_use]
     pub fn part(mut self, part: Self) -> Self {
         self.parts.push(part);
         self
     }
 
     /// Sets the share in the score above.
-    #[must_use]
     pub fn share(mut self, share: f64) -> Self {
         self.share = Some(share);
         self
     }
 
     /// The same tree without its notes, which may quote an item.
-    #[must_use]
     pub fn without_notes(&self) -> Self {
         Self {
             note: None,

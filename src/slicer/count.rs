@@ -57,19 +57,16 @@ impl CountQuotaEntry {
     }
 
     /// The kind.
-    #[must_use]
     pub fn kind(&self) -> &ContextKind {
         &self.kind
     }
 
     /// Number of items of the kind that are committed first.
-    #[must_use]
     pub fn require_count(&self) -> usize {
         self.require_count
     }
 
     /// Largest number of items of the kind.
-    #[must_use]
     pub fn cap_count(&self) -> usize {
         self.cap_count
     }
@@ -116,6 +113,7 @@ fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct CountQuotaSlice {
     pub(crate) entries: Vec<CountQuotaEntry>,
     pub(crate) inner: Arc<dyn Slicer>,
@@ -170,6 +168,7 @@ impl CountQuotaSlice {
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct CountConstrainedKnapsackSlice {
     pub(crate) entries: Vec<CountQuotaEntry>,
     pub(crate) knapsack: KnapsackSlice,
@@ -207,7 +206,6 @@ macro_rules! count_slicer {
             /// much to the overflow strategy. With this, the best required items that fit are
             /// committed, and a kind that stays short is a shortfall or an error, as the scarcity
             /// behaviour says.
-            #[must_use]
             pub fn within_budget(mut self, enabled: bool) -> Self {
                 self.within_budget = enabled;
                 self

@@ -45,7 +45,6 @@ impl FillSlice {
     }
 
     /// The slicer that chooses first.
-    #[must_use]
     pub fn inner(&self) -> &Arc<dyn Slicer> {
         &self.inner
     }

@@ -31,6 +31,7 @@ use crate::model::{ContextBudget, ScoredItem};
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub struct KnapsackSlice {
     bucket_size: i64,
     pub(crate) widen_buckets: bool,
@@ -74,7 +75,6 @@ impl KnapsackSlice {
     /// assert_eq!(exact.widen_buckets(true).slice(&scored, &budget)?.indices.len(), 2);
     /// # Ok::<(), cupel::CupelError>(())
     /// ```
-    #[must_use]
     pub fn widen_buckets(mut self, enabled: bool) -> Self {
         self.widen_buckets = enabled;
         self
@@ -101,7 +101,6 @@ impl KnapsackSlice {
     }
 
     /// Tokens in a bucket.
-    #[must_use]
     pub fn bucket_size(&self) -> i64 {
         self.bucket_size
     }

@@ -162,6 +162,7 @@ pub enum QuotaUnit {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct SlicerFacts {
     /// Monotonicity of the selection; budget simulation asks for it.
     pub monotonicity: Monotonicity,
@@ -197,14 +198,12 @@ impl Default for SlicerFacts {
 
 impl SlicerFacts {
     /// Sets the monotonicity of the selection.
-    #[must_use]
     pub fn with_monotonicity(mut self, monotonicity: Monotonicity) -> Self {
         self.monotonicity = monotonicity;
         self
     }
 
     /// Declares that one pass in this order selects what the slicer does.
-    #[must_use]
     pub fn with_one_pass(mut self, order: StreamOrder) -> Self {
         (self.order, self.streams) = (order, true);
         self

@@ -111,6 +111,7 @@ use rules::ReachRule;
 /// An item that cannot be selected mostly costs two comparisons. The cost of one that is kept
 /// grows with the logarithm of how many are.
 #[derive(Clone)]
+#[must_use]
 pub struct StreamSlice<P> {
     budget: i64,
     kept: KeptItems<P>,
@@ -127,7 +128,6 @@ impl<P> StreamSlice<P> {
     /// A slice for a budget of so many tokens, which takes every item as a new one.
     ///
     /// As in a batch, nothing is selected for a budget of 0 or less.
-    #[must_use]
     pub fn new(budget: i64) -> Self {
         Self::with_rule(budget, Rule::Plain(ReachRule::new(budget.max(0).unsigned_abs())))
     }
@@ -147,7 +147,6 @@ impl<P> StreamSlice<P> {
     /// assert!(slice.push(StreamItem::new(0.9, 90, Sequence::new(0, 1), "best")).is_kept());
     /// assert_eq!(slice.selection().map(|item| item.payload).collect::<Vec<_>>(), ["best"]);
     /// ```
-    #[must_use]
     pub fn order(mut self, order: StreamOrder) -> Self {
         let arrived = self.clear();
         self.kept = KeptItems::new(order);
@@ -180,7 +179,6 @@ impl<P> StreamSlice<P> {
     /// assert_eq!(slice.selection().map(|item| item.score).collect::<Vec<_>>(), [0.8]);
     /// # Ok::<(), cupel::CupelError>(())
     /// ```
-    #[must_use]
     pub fn deduplicating(budget: i64) -> Self
     where
         P: StreamContent,
@@ -192,7 +190,6 @@ impl<P> StreamSlice<P> {
     ///
     /// The selection is that of a batch all the same. A better copy of another size can make room
     /// for any item again, so every item is kept, and memory is for all of them.
-    #[must_use]
     pub fn deduplicating_any_size(budget: i64) -> Self
     where
         P: StreamContent,
@@ -227,13 +224,11 @@ impl<P> StreamSlice<P> {
     }
 
     /// Number of items that are kept.
-    #[must_use]
     pub fn live_len(&self) -> usize {
         self.kept.len()
     }
 
     /// The budget in tokens.
-    #[must_use]
     pub fn budget(&self) -> i64 {
         self.budget
     }
@@ -330,7 +325,6 @@ impl<P> StreamSlice<P> {
     }
 
     /// Ends the stream: what is selected, and what was kept in case it would be.
-    #[must_use]
     pub fn finish(self) -> StreamSelection<P> {
         let items = self.kept.into_items().into_iter();
         let (selected, passed_over) = items.partition(fits_in_turn(self.budget));

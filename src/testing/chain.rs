@@ -14,7 +14,6 @@ pub struct SelectionReportAssertionChain<'a> {
 
 impl<'a> SelectionReportAssertionChain<'a> {
     /// The report under test.
-    #[must_use]
     pub fn report(self) -> &'a SelectionReport {
         self.report
     }
@@ -79,13 +78,11 @@ impl SelectionReportAssertionError {
     }
 
     /// The assertion's name in the testing vocabulary, such as `IncludeItemWithKind`.
-    #[must_use]
     pub fn assertion(&self) -> &str {
         self.assertion
     }
 
     /// The whole message, as it is displayed.
-    #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }

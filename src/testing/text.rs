@@ -33,7 +33,6 @@ macro_rules! reason_kind {
 
         impl<'a> ReasonKind<'a> {
             /// The reason's name, as [`ExclusionReason::name`] gives it.
-            #[must_use]
             pub fn name(self) -> &'a str {
                 match self {
                     $(Self::$variant => stringify!($variant),)+

@@ -56,6 +56,7 @@ use crate::tokens::TokenCounter;
 /// # Ok::<(), cupel::contract::ContractError>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct ContractFolder {
     root: PathBuf,
     policy: Option<LimitsPolicy>,
@@ -73,7 +74,6 @@ impl ContractFolder {
     }
 
     /// Sets the policy, whatever the environment and `config.json` say.
-    #[must_use]
     pub fn policy(mut self, policy: LimitsPolicy) -> Self {
         self.policy = Some(policy);
         self

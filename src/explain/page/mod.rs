@@ -124,7 +124,6 @@ impl<'a> Page<'a> {
     }
 
     /// Data of the page, as JSON that can stand inside a `<script>` element.
-    #[must_use]
     pub fn data(&self) -> String {
         let data = Data::of(self.explanation, self.previous, self.texts, self.text_limit);
         // Strings and numbers: there is nothing that JSON could not hold.
@@ -133,7 +132,6 @@ impl<'a> Page<'a> {
 
     /// The part of the page that stands in its body, with the data: for a page of the caller's own
     /// that has [`STYLE`] and [`SCRIPT`].
-    #[must_use]
     pub fn fragment(&self) -> String {
         let text = self.explanation.text().previous(self.previous);
         let text = if self.texts.0 { text } else { text.without_texts() };

@@ -69,7 +69,6 @@ pub enum PolicySpecError {
 
 impl PolicySpecError {
     /// The problems with the content, with their paths; none when it never got that far.
-    #[must_use]
     pub fn problems(&self) -> &[ConfigProblem] {
         match self {
             Self::Invalid(problems) => problems,

@@ -166,7 +166,6 @@ pub struct PolicySpec {
 
 impl PolicySpec {
     /// A spec that throws on overflow and deduplicates, as a policy does unless told otherwise.
-    #[must_use]
     pub fn new(scorer: ScorerSpec, slicer: SlicerSpec, placer: PlacerSpec) -> Self {
         Self {
             scorer,

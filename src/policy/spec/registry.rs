@@ -88,7 +88,6 @@ impl ScorerRegistry {
     }
 
     /// The judge registered under a name.
-    #[must_use]
     pub fn judge(&self, name: &str) -> Option<&Arc<dyn Judge>> {
         self.judges.get(name)
     }
@@ -103,7 +102,6 @@ impl ScorerRegistry {
     /// The scorer registered under a name.
     ///
     /// A policy built in code with this handle can be written down as data.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Scorer>> {
         self.scorers.get(name)
     }

@@ -59,7 +59,6 @@ pub struct RelevanceSpec {
 
 impl RelevanceSpec {
     /// Judges, and leaves everything else as it is.
-    #[must_use]
     pub fn new(judge: JudgeSpec) -> Self {
         Self { judge, blend: 0.0, scorer: None, slicer: None }
     }

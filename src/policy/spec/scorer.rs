@@ -125,7 +125,6 @@ pub struct WeightedScorer {
 
 impl WeightedScorer {
     /// A scorer with its weight.
-    #[must_use]
     pub fn new(scorer: ScorerSpec, weight: f64) -> Self {
         Self { scorer: scorer.into(), weight }
     }
@@ -167,7 +166,6 @@ fn default_kinds() -> BTreeMap<ContextKind, f64> {
 
 impl ScorerSpec {
     /// A kind scorer with the default table.
-    #[must_use]
     pub fn default_kinds() -> Self {
         Self::Kind { weights: default_kinds() }
     }

@@ -25,6 +25,7 @@ use crate::order;
 /// }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
 pub struct StreamBounds {
     next: Sequence,
     max_score: f64,
@@ -37,7 +38,6 @@ pub struct StreamBounds {
 
 impl StreamBounds {
     /// A stream that has yielded nothing yet and promises nothing.
-    #[must_use]
     pub fn new(stream: u32) -> Self {
         Self::after_breach(Sequence::new(stream, 0))
     }
@@ -64,28 +64,24 @@ impl StreamBounds {
     }
 
     /// Promises that no item scores higher. NaN is no promise.
-    #[must_use]
     pub fn max_score(mut self, score: f64) -> Self {
         self.max_score = if score.is_nan() { f64::INFINITY } else { score };
         self
     }
 
     /// Promises that no item is smaller. Only a promise of at least 1 lets a selection settle.
-    #[must_use]
     pub fn min_tokens(mut self, tokens: i64) -> Self {
         self.min_tokens = tokens.max(0);
         self
     }
 
     /// Promises that no item has more score per token than the one before it.
-    #[must_use]
     pub fn descending_density(mut self) -> Self {
         self.descending = true;
         self
     }
 
     /// Promises that no item is pinned.
-    #[must_use]
     pub fn never_pinned(mut self) -> Self {
         self.may_pin = false;
         self

@@ -16,7 +16,6 @@ pub struct Sequence {
 
 impl Sequence {
     /// The item at `position` of stream number `stream`.
-    #[must_use]
     pub fn new(stream: u32, position: u64) -> Self {
         Self { stream, position }
     }
@@ -38,7 +37,6 @@ pub struct StreamItem<P> {
 
 impl<P> StreamItem<P> {
     /// Attaches a payload to a score, a size and a place.
-    #[must_use]
     pub fn new(score: f64, tokens: i64, sequence: Sequence, payload: P) -> Self {
         Self { score, tokens, sequence, payload }
     }
@@ -68,7 +66,6 @@ pub enum StreamPush<P> {
 
 impl<P> StreamPush<P> {
     /// Returns `true` if the item was kept.
-    #[must_use]
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Kept { .. })
     }
