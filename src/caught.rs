@@ -10,6 +10,11 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(message_of)
 }
 
+/// Drops a value that users wrote. A panic in its `Drop` is ignored.
+pub(crate) fn discard<T>(value: T) {
+    let _ = caught(|| drop(value));
+}
+
 /// The message of a panic, if it had one.
 pub(crate) fn message_of(payload: Box<dyn Any + Send>) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());

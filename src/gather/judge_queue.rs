@@ -15,7 +15,7 @@ use super::async_judge::WaitingJudge;
 use super::report::{JudgeReport, SourceOutcome};
 use super::run::new_timer;
 use super::{BoxError, spans};
-use crate::caught::caught;
+use crate::caught::{caught, discard};
 use crate::model::ContextItem;
 use crate::relevance::apply::is_said;
 use crate::relevance::blend::mixed;
@@ -170,7 +170,8 @@ impl JudgeQueue {
             match polled {
                 Ok(Poll::Ready(Ok(answers))) => self.take(count, &answers, release),
                 Ok(Poll::Ready(Err(error))) => {
-                    self.end(SourceOutcome::Failed { error: error.to_string() });
+                    self.end(SourceOutcome::of_error(&error));
+                    discard(error);
                 }
                 Err(message) => self.end(SourceOutcome::Panicked { message }),
                 Ok(Poll::Pending) => {}
@@ -253,11 +254,6 @@ impl JudgeQueue {
         self.report.record(&self.span);
         self.report
     }
-}
-
-/// Drops a judge's work: code of its own, which may panic.
-fn discard(answers: Answers) {
-    let _ = caught(|| drop(answers));
 }
 
 /// Mixes an answer into the hint that the policy's judge gave.

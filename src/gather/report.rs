@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::BoxError;
+use crate::caught::caught;
 use crate::model::ContextItem;
 
 /// How gathering went, source by source.
@@ -130,6 +132,14 @@ pub enum SourceOutcome {
 }
 
 impl SourceOutcome {
+    /// The outcome of an error. Its text is the user's own code, which may panic.
+    pub(super) fn of_error(error: &BoxError) -> Self {
+        match caught(|| error.to_string()) {
+            Ok(error) => Self::Failed { error },
+            Err(message) => Self::Panicked { message },
+        }
+    }
+
     /// A short name of bounded variety, for logs and metrics.
     #[must_use]
     pub fn name(&self) -> &'static str {

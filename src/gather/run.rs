@@ -16,7 +16,7 @@ use super::source::{FailurePolicy, Source};
 use super::stream::{Batch, End, SourceStream};
 use super::time_slice::{Pace, TimeSlice};
 use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason, spans};
-use crate::caught::caught;
+use crate::caught::{caught, discard};
 use crate::model::ContextItem;
 
 /// How many batches one poll takes before it lets the executor run something else.
@@ -242,7 +242,11 @@ impl Gather {
         last.sort_by_key(|batch| batch.source);
         let mut failed = Ok(());
         for batch in last {
-            failed = failed.and(self.take(batch, started, sink));
+            let taken = self.take(batch, started, sink);
+            match failed {
+                Ok(()) => failed = taken,
+                Err(_) => discard(taken),
+            }
         }
         failed
     }
@@ -332,6 +336,7 @@ impl Gather {
             let SourceReport { name, outcome, .. } = report.clone();
             return Err(GatherError::Required { name, outcome, cause });
         }
+        discard(cause);
         Ok(())
     }
 }

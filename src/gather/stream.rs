@@ -12,7 +12,7 @@ use tracing::Span;
 use super::source::{CandidateSource, Defaults, Source};
 use super::time_slice::{Pace, TimeSlice};
 use super::{BoxError, CandidateStream, SourceOutcome};
-use crate::caught::caught;
+use crate::caught::{caught, discard};
 use crate::model::ContextItem;
 
 /// How many items a source may hand over before the others get their turn.
@@ -41,11 +41,12 @@ impl From<SourceOutcome> for End {
 
 impl End {
     fn failed(cause: BoxError) -> Self {
-        // The text is the source's own code as much as its stream is.
-        match caught(|| cause.to_string()) {
-            Ok(error) => Self { outcome: SourceOutcome::Failed { error }, cause: Some(cause) },
-            Err(message) => SourceOutcome::Panicked { message }.into(),
+        let outcome = SourceOutcome::of_error(&cause);
+        if matches!(outcome, SourceOutcome::Failed { .. }) {
+            return Self { outcome, cause: Some(cause) };
         }
+        discard(cause);
+        outcome.into()
     }
 }
 
@@ -145,8 +146,7 @@ impl SourceStream {
 
     /// Drops the source's stream; a panic there is as harmless as one while polling.
     fn close(&mut self) {
-        let stream = std::mem::replace(&mut self.stream, Err(None));
-        let _ = caught(|| drop(stream));
+        discard(std::mem::replace(&mut self.stream, Err(None)));
         self.span = Span::none();
     }
 }

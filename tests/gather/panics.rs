@@ -180,6 +180,61 @@ async fn an_error_that_panics_when_shown_is_a_panic_of_its_source() {
     assert_eq!(selection.gather.source("rag").unwrap().outcome.name(), "panicked");
 }
 
+/// An error that panics when it is dropped.
+#[derive(Debug)]
+struct DropPanics;
+
+impl fmt::Display for DropPanics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no connection")
+    }
+}
+
+impl Drop for DropPanics {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+impl std::error::Error for DropPanics {}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_panics_when_dropped_costs_its_source_and_nothing_else() {
+    let broken = |name: &'static str| {
+        Source::stream(name, |_: &Request| {
+            stream::iter([Ok::<_, BoxError>(item("row", 1)), Err(Box::new(DropPanics))])
+        })
+    };
+    for streaming in [false, true] {
+        let layer = layer_with([broken("rag"), broken("other").discard_on_error()]);
+        let layer = layer.select_while_gathering(streaming);
+        let (sent, selection) = report(layer, request()).await.unwrap();
+        assert_eq!(sent, ["row"]);
+        for name in ["rag", "other"] {
+            let outcome = &selection.gather.source(name).unwrap().outcome;
+            assert_eq!(outcome.to_string(), "failed: no connection");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_required_errors_that_panic_when_dropped_the_first_is_told() {
+    // They wake nobody: both are looked at once more when their time is up.
+    let start = tokio::time::Instant::now();
+    let late = |name: &'static str| {
+        let open = move |_: &Request| {
+            stream::poll_fn(move |_| match start.elapsed() < ms(10) {
+                true => Poll::Pending,
+                false => Poll::Ready(Some(Err::<ContextItem, BoxError>(Box::new(DropPanics)))),
+            })
+        };
+        Source::stream(name, open).deadline(ms(10)).required()
+    };
+    let error = context_error(report(layer_with([late("one"), late("two")]), request()).await);
+    assert_eq!(error.to_string(), "required source \"one\" failed: no connection");
+    std::mem::forget(error); // it holds the first error
+}
+
 #[tokio::test]
 async fn a_call_after_a_panic_is_like_any_other() {
     let layer = layer_with([Source::stream("rag", |request: &Request| {

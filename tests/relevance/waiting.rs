@@ -32,6 +32,10 @@ enum Does {
     Once,
     Never,
     Fails,
+    /// With an error whose text panics.
+    FailsSilently,
+    /// With an error that panics when it is dropped.
+    FailsTwice,
     Panics,
     PanicsLater,
     /// One answer too few.
@@ -71,6 +75,8 @@ impl AsyncJudge for Model {
             Does::Once if call == 0 => {}
             Does::Once | Does::Never => pending().await,
             Does::Fails => return Err("no quota left".into()),
+            Does::FailsSilently => return Err(Box::new(Awkward { shown: false })),
+            Does::FailsTwice => return Err(Box::new(Awkward { shown: true })),
             Does::Panics => panic!("no"),
             Does::PanicsLater => {
                 tokio::task::yield_now().await;
@@ -91,6 +97,27 @@ impl AsyncJudge for Model {
         "model"
     }
 }
+
+/// An error that panics when it is shown, or when it is dropped.
+#[derive(Debug)]
+struct Awkward {
+    shown: bool,
+}
+
+impl std::fmt::Display for Awkward {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        assert!(self.shown, "no words");
+        f.write_str("no model")
+    }
+}
+
+impl Drop for Awkward {
+    fn drop(&mut self) {
+        assert!(!self.shown || std::thread::panicking(), "dropped");
+    }
+}
+
+impl std::error::Error for Awkward {}
 
 fn model(does: Does) -> Model {
     Model { does, asked: Arc::default(), calls: AtomicUsize::new(0) }
@@ -173,6 +200,8 @@ async fn whatever_it_does_wrong_costs_its_call_that_part_and_nothing_else() {
         (Does::Never, SourceOutcome::TimedOut),
         (Does::After(Duration::from_secs(60)), SourceOutcome::TimedOut),
         (Does::Fails, failed("no quota left")),
+        (Does::FailsSilently, panicked("no words")),
+        (Does::FailsTwice, failed("no model")),
         (Does::Panics, panicked("no")),
         (Does::PanicsLater, panicked("not now either")),
         (Does::Short, failed("gave 20 hints, expected one for each of 21 texts")),
