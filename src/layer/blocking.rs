@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::{Either, select};
 use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::Span;
@@ -17,15 +18,18 @@ use crate::gather::new_timer;
 /// exhausted the pool, for ever.
 const START_WITHIN: Duration = Duration::from_millis(100);
 
-/// Work that the call can do without is given up instead of run here from this many steps on: 10 ms.
+/// Work that is taken back runs here below this many steps: 10 ms.
 const MOST_HERE: u64 = 10_000_000;
 
-/// Need of a call for work that the pool does not start.
+/// Threads of our own in this process, for longer work that is taken back.
+static SPARE_THREADS: Semaphore = Semaphore::const_new(8);
+
+/// Need of a call for long work that the pool does not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// It runs here then, however long it takes.
+    /// The call cannot go on without it: it runs on a spare thread.
     Required,
-    /// It runs here if it takes less than 10 ms, and is given up otherwise.
+    /// The call goes on without it.
     Optional,
 }
 
@@ -69,8 +73,11 @@ async fn on_pool<T: Send + 'static>(
             Either::Left((outcome, _)) => outcome,
             Either::Right(_) => match (take(&slot), need) {
                 (None, _) => (&mut task.0).await, // it has started
-                (Some(_), Need::Optional) if steps >= MOST_HERE => return Err(NotRun::PoolBusy),
-                (Some(work), _) => return caught(work).map_err(NotRun::Panicked),
+                (Some(work), _) if steps < MOST_HERE => {
+                    return caught(work).map_err(NotRun::Panicked);
+                }
+                (Some(_), Need::Optional) => return Err(NotRun::PoolBusy),
+                (Some(work), Need::Required) => return on_spare_thread(pool, work).await,
             },
         },
     };
@@ -82,6 +89,29 @@ async fn on_pool<T: Send + 'static>(
             Err(_) => NotRun::Cancelled,
         }),
     }
+}
+
+/// Runs work on a thread that nothing but the layer uses. That work ends, so the next in line gets its
+/// turn.
+async fn on_spare_thread<T: Send + 'static>(
+    runtime: Handle,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NotRun> {
+    let turn = SPARE_THREADS.acquire().await;
+    let (span, slot) = (Span::current(), Arc::new(Mutex::new(Some(work))));
+    let shared = Arc::clone(&slot);
+    let (done, outcome) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("cupel".to_owned()).spawn(move || {
+        let (_turn, _context) = (turn, runtime.enter());
+        if let Some(work) = take(&shared) {
+            let _ = done.send(span.in_scope(|| caught(work)));
+        }
+    });
+    let outcome = match if thread.is_err() { take(&slot) } else { None } {
+        Some(work) => caught(work), // the system has no thread left
+        None => outcome.await.map_err(|_| NotRun::Cancelled)?,
+    };
+    outcome.map_err(NotRun::Panicked)
 }
 
 /// Takes work that nobody has started.

@@ -8,20 +8,21 @@ use std::time::Duration;
 use super::blocking::{Need, NotRun};
 use super::call_log::CallLog;
 use super::{
-    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, SelectionHook, Split, Strategy,
-    blocking,
+    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, Selection, SelectionHook, Split,
+    Strategy, blocking,
 };
 use crate::caught::caught;
 use crate::conversation::Conversation;
-use crate::conversation::plan::{Planned, Quotation, TurnFacts};
+use crate::conversation::plan::{Planned, Quotation, ReportedUnit, TurnFacts};
+use crate::conversation::written::Written;
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
     Streaming, StreamingMode, WaitingJudge,
 };
-use crate::model::{ContextBudget, ContextItem, TurnPlan};
+use crate::model::{ContextBudget, ContextItem, Placed, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::policy::Relevance;
-use crate::relevance::{JudgeTask, Question, Verdict};
+use crate::relevance::{JudgeTask, Judged, Question, Verdict};
 
 /// Everything a call needs, shared by all calls.
 pub(super) struct Shared<Req, A> {
@@ -59,6 +60,36 @@ pub(super) struct Planning {
     pub(super) plan: TurnPlan,
     /// Selects from what competes to be recalled.
     pub(super) pipeline: Pipeline,
+}
+
+/// A request that was read.
+pub(super) struct ReadRequest<Rest> {
+    pub(super) rest: Rest,
+    pub(super) talk: Option<Box<Conversation>>,
+    /// Its own candidates.
+    pub(super) own: Vec<ContextItem>,
+    /// Nanoseconds that working through its texts takes, about.
+    pub(super) steps: u64,
+}
+
+/// Plan of one turn.
+pub(super) struct PlannedTurn {
+    pub(super) planned: Planned,
+    /// Budget of what competes to be recalled, and of what is sent anyway.
+    pub(super) limit: ContextBudget,
+    /// The candidates, for a report.
+    units: Vec<ReportedUnit>,
+    /// Set when the judge failed.
+    pub(super) judged: Option<Box<Judged>>,
+}
+
+/// A selection that has to be written.
+pub(super) struct WriteTask {
+    pub(super) placed: Vec<Placed>,
+    pub(super) turn: Option<Box<PlannedTurn>>,
+    /// Number of candidates, the refused ones among them.
+    pub(super) candidates: usize,
+    pub(super) window: i64,
 }
 
 /// A call before anything of it has been waited for.
@@ -101,60 +132,120 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         split?.map_err(ContextError::Adapter)
     }
 
-    /// Plans a turn: decides what is sent, has the rest judged, and finishes with the verdict.
+    /// Works through the texts of a request, on the blocking pool if that takes long.
+    async fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        mut read: ReadRequest<A::Rest>,
+        work: impl FnOnce(&Self, &mut ReadRequest<A::Rest>) -> T + Send + 'static,
+    ) -> Result<(ReadRequest<A::Rest>, T), ContextError> {
+        let shared = Arc::clone(self);
+        let (steps, threshold) = (read.steps, self.blocking_threshold);
+        let work = move || {
+            let done = work(&shared, &mut read);
+            (read, done)
+        };
+        Ok(blocking::run(steps, threshold, Need::Required, work).await?)
+    }
+
+    /// Whether a request is a conversation whose turns are planned.
+    pub(super) fn plans(&self, read: &ReadRequest<A::Rest>) -> bool {
+        self.planning.is_some() && read.talk.is_some()
+    }
+
+    /// Plans a turn: decides what is sent, has the rest judged, and finishes with the verdict. None if
+    /// this turn cannot be planned.
     pub(super) async fn plan(
         self: &Arc<Self>,
-        rest: A::Rest,
-        talk: Box<Conversation>,
+        read: ReadRequest<A::Rest>,
         facts: TurnFacts,
-        steps: u64,
-    ) -> Result<(A::Rest, Option<Box<Conversation>>, Option<Box<Planned>>), ContextError> {
-        let (shared, threshold) = (Arc::clone(self), self.blocking_threshold);
-        let decide = move || {
-            let texts = shared.adapter.texts(&rest);
-            let draft = shared
-                .planning
-                .as_ref()
-                .and_then(|planning| talk.decide(&facts.turn(&planning.plan), &*texts));
-            let judged = draft.as_ref().filter(|_| shared.judging.is_some());
-            let task = judged.and_then(|draft| draft.task(&talk, &*texts));
-            drop(texts);
-            (rest, talk, draft, task)
-        };
-        let (rest, talk, draft, task) =
-            blocking::run(steps, threshold, Need::Required, decide).await?;
-        let Some(draft) = draft else { return Ok((rest, Some(talk), None)) };
+        budget: &ContextBudget,
+        wants_report: bool,
+    ) -> Result<(ReadRequest<A::Rest>, Option<Box<PlannedTurn>>), ContextError> {
+        let decide = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
+            let (planning, talk) = shared.planning.as_ref().zip(talk.as_deref())?;
+            let texts = shared.adapter.texts(rest);
+            let draft = talk.decide(&facts.turn(&planning.plan), &*texts)?;
+            let task = shared.judging.as_ref().and_then(|_| draft.task(talk, &*texts));
+            Some((draft, task))
+        });
+        let (read, decided) = decide.await?;
+        let Some((draft, task)) = decided else { return Ok((read, None)) };
         let verdict = match task {
-            Some(task) => self.judge(task).await.ok().flatten(),
-            None => None,
+            Some(task) => self.judge(task).await,
+            None => Ok(None),
         };
-        let shared = Arc::clone(self);
-        let finish = move || {
+        let (verdict, judged) = match verdict {
+            Ok(verdict) => (verdict, None),
+            Err(problem) => {
+                let judge = self.judging.as_ref().map_or("", |it| it.relevance.judge().name());
+                (None, Some(Box::new(Judged::of(judge, 0.0, Err(problem), &mut []))))
+            }
+        };
+        let budget = budget.clone();
+        let finish = self.work(read, move |shared, ReadRequest { rest, talk, own, .. }| {
+            let talk = talk.as_deref()?;
+            let texts = shared.adapter.texts(rest);
+            let planned = draft.finish(verdict, talk, &*texts);
+            let limit = planned.prepare(own, &budget);
+            let units = match wants_report {
+                true => talk.reported_units(own, &planned.parts, &*texts),
+                false => Vec::new(),
+            };
+            Some(Box::new(PlannedTurn { planned, limit, units, judged }))
+        });
+        finish.await
+    }
+
+    /// Has the candidates judged by a question.
+    pub(super) async fn judge_own(
+        self: &Arc<Self>,
+        read: ReadRequest<A::Rest>,
+        question: Question,
+        judging: &Judging,
+    ) -> Result<(ReadRequest<A::Rest>, Option<Box<Judged>>), ContextError> {
+        let task = self.work(read, move |shared, ReadRequest { rest, talk, own, .. }| match talk {
+            Some(talk) => talk.judge_task(&question, own, &*shared.adapter.texts(rest)),
+            None => JudgeTask::of_contents(&question, own),
+        });
+        let (mut read, task) = task.await?;
+        let verdict = self.judge(task).await;
+        let (judge, blend) = (judging.relevance.judge(), judging.relevance.blended());
+        let judged = Judged::of(judge.name(), blend, verdict, &mut read.own);
+        Ok((read, Some(Box::new(judged))))
+    }
+
+    /// Writes a selection back into its request.
+    pub(super) async fn write(
+        self: &Arc<Self>,
+        read: ReadRequest<A::Rest>,
+        task: WriteTask,
+        selection: &mut Selection,
+    ) -> Result<Req, ContextError> {
+        let (shared, threshold) = (Arc::clone(self), self.blocking_threshold);
+        let (steps, fixed_tokens) = (read.steps, selection.fixed_tokens);
+        let write = move || {
+            let ReadRequest { rest, talk, .. } = read;
+            let WriteTask { placed, turn, candidates, window } = task;
+            let (planned, units) = turn.map(|turn| (turn.planned, turn.units)).unzip();
+            let talk = talk.map(|talk| *talk);
             let texts = shared.adapter.texts(&rest);
-            let planned = draft.finish(verdict, &talk, &*texts);
+            let mut written = Written::new(talk, planned, placed, candidates, &*texts);
             drop(texts);
-            (rest, Some(talk), Some(Box::new(planned)))
+            written.edits.fixed_tokens = fixed_tokens;
+            written.edits.has_sources = !shared.sources.is_empty();
+            let sent = written.sent;
+            let request = shared.adapter.join(rest, &mut written.edits)?;
+            Ok((request, sent, written.report(units.unwrap_or_default(), window).map(Box::new)))
         };
-        Ok(blocking::run(steps, threshold, Need::Required, finish).await?)
+        let written = blocking::run(steps, threshold, Need::Required, write).await?;
+        let (request, sent, plan) = written.map_err(ContextError::Adapter)?;
+        (selection.sent, selection.plan) = (sent, plan);
+        Ok(request)
     }
 
     /// Whether a judge asks for the question of a turn, planned or not.
     pub(super) fn needs_question(&self, planned: bool) -> bool {
         self.judging.is_some() && (!planned || self.waiting.is_some())
-    }
-
-    /// Texts of all candidates, to be judged by a question.
-    pub(super) fn task(
-        &self,
-        question: &Question,
-        own: &[ContextItem],
-        talk: Option<&Conversation>,
-        rest: &A::Rest,
-    ) -> JudgeTask {
-        match talk {
-            Some(talk) => talk.judge_task(question, own, &*self.adapter.texts(rest)),
-            None => JudgeTask::of_contents(question, own),
-        }
     }
 
     /// Runs the judge here, or on the blocking pool if it is slow. Whatever goes wrong costs the call the
@@ -252,9 +343,8 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
 /// Counts what sources give, and starts to select while it arrives.
 pub(super) struct CallIntake<'a, Req, A: ContextAdapter<Req>> {
     pub(super) shared: &'a Shared<Req, A>,
-    pub(super) rest: &'a mut A::Rest,
+    pub(super) read: &'a mut ReadRequest<A::Rest>,
     pub(super) planned: Option<&'a Planned>,
-    pub(super) conversation: Option<&'a Conversation>,
     pub(super) limit: &'a ContextBudget,
     pub(super) wants_report: bool,
     pub(super) recounts: bool,
@@ -263,15 +353,16 @@ pub(super) struct CallIntake<'a, Req, A: ContextAdapter<Req>> {
 impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Intake for CallIntake<'_, Req, A> {
     fn count(&mut self, source: usize, items: &mut [ContextItem]) {
         let adapter = &self.shared.adapter;
-        let (Some(planned), Some(talk)) = (self.planned, self.conversation) else {
+        let ReadRequest { rest, talk, .. } = &*self.read;
+        let (Some(planned), Some(talk)) = (self.planned, talk) else {
             for item in items {
-                let tokens = adapter.source_item_tokens(self.rest, item);
+                let tokens = adapter.source_item_tokens(rest, item);
                 item.set_tokens(tokens);
             }
             return;
         };
         let name = self.shared.sources.get(source).map_or("", Source::name);
-        let texts = adapter.texts(self.rest);
+        let texts = adapter.texts(rest);
         for item in items {
             if item.future_relevance_hint().is_none() {
                 if let Some(hint) = planned.hint(item.content(), item.tokens()) {

@@ -9,15 +9,14 @@ use tracing::Instrument as _;
 
 use super::batch::Job;
 use super::blocking::{self, Need};
-use super::call::{CallIntake, OpenedCall, Shared, guarded};
+use super::call::{CallIntake, OpenedCall, ReadRequest, Shared, WriteTask, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, Selection, Split};
 use crate::conversation::plan::TurnFacts;
-use crate::conversation::written::{Written, withdraw};
+use crate::conversation::written::withdraw;
 use crate::gather::{Arrivals, Chosen};
 use crate::model::{ContextItem, Strategy};
-use crate::relevance::Judged;
 
 /// Selects the context of requests. [`CupelLayer`](super::CupelLayer) is built around one, and
 /// [`CupelLayer::selector`](super::CupelLayer::selector) gives it. Cheap to clone.
@@ -123,9 +122,9 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     // Read: the request becomes candidates and a rest.
     let Split {
         candidates,
-        mut conversation,
+        conversation,
         fixed_tokens,
-        mut rest,
+        rest,
         source_frame_tokens,
         recounts_sources,
         refused,
@@ -139,57 +138,46 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     selection.budget = room.take_off(fixed_tokens)?;
     selection.refused = refused.len();
     selection.uncounted = uncounted;
-    let mut arrivals = Arrivals::new(candidates, shared.sources.len());
     let came_with: Vec<Option<f64>> = match shared.waiting {
-        Some(_) => arrivals.own.iter().map(ContextItem::future_relevance_hint).collect(),
+        Some(_) => candidates.iter().map(ContextItem::future_relevance_hint).collect(),
         None => Vec::new(),
     };
+    let read = ReadRequest { rest, talk: conversation, own: candidates, steps: reading };
 
     // Plan: for a conversation, what is sent whatever is recalled.
-    let mut planned = None;
-    let mut units = Vec::new();
-    let mut limit = None;
-    if let Some(talk) = conversation.take_if(|_| shared.planning.is_some()) {
-        let mut turn = TurnFacts::new(room.window(), &selection.budget, fixed_tokens);
-        turn.has_sources = !shared.sources.is_empty();
-        turn.remote = !selection.uncounted.is_empty();
-        let plan;
-        (rest, conversation, plan) = Box::pin(shared.plan(rest, talk, turn, reading)).await?;
-        if let (Some(plan), Some(talk)) = (plan, &conversation) {
-            limit = Some(plan.prepare(&mut arrivals.own, &selection.budget));
-            if log.wants_report() {
-                let texts = shared.adapter.texts(&rest);
-                units = talk.reported_units(&arrivals.own, &plan.parts, &*texts);
-            }
-            planned = Some(plan);
-        }
-    }
+    let mut facts = TurnFacts::new(room.window(), &selection.budget, fixed_tokens);
+    facts.has_sources = !shared.sources.is_empty();
+    facts.remote = !selection.uncounted.is_empty();
+    let (mut read, turn) = match shared.plans(&read) {
+        false => (read, None),
+        true => Box::pin(shared.plan(read, facts, &selection.budget, log.wants_report())).await?,
+    };
 
     // Judge: without a plan, how close the candidates are to the question.
-    let question = guarded(|| match &conversation {
-        Some(_) if !shared.needs_question(planned.is_some()) => Ok(None),
-        Some(talk) => Ok(talk.question(&*shared.adapter.texts(&rest))),
+    let question = guarded(|| match &read.talk {
+        Some(_) if !shared.needs_question(turn.is_some()) => Ok(None),
+        Some(talk) => Ok(talk.question(&*shared.adapter.texts(&read.rest))),
         None => Ok(question),
     })?;
-    if planned.is_none() {
+    let mut judged = turn.as_ref().and_then(|turn| turn.judged.clone());
+    if turn.is_none() {
         if frame_tokens > 0 {
             selection.budget = room.take_off(frame_tokens)?;
         }
-        if let (Some(judging), Some(question)) = (&shared.judging, &question) {
-            let talk = conversation.as_deref();
-            let task = guarded(|| Ok(shared.task(question, &arrivals.own, talk, &rest)))?;
-            let verdict = shared.judge(task).await;
-            let (judge, blend) = (judging.relevance.judge(), judging.relevance.blended());
-            let judged = Judged::of(judge.name(), blend, verdict, &mut arrivals.own);
-            arrivals.judged = Some(Box::new(judged));
+        if let (Some(judging), Some(question)) = (&shared.judging, question.clone()) {
+            let judging = Box::pin(shared.judge_own(read, question, judging));
+            (read, judged) = judging.await?;
         }
     }
     selection.fixed_tokens = room.fixed_tokens();
+    let mut arrivals = Arrivals::new(std::mem::take(&mut read.own), shared.sources.len());
+    arrivals.judged = judged;
 
     // Gather: the sources deliver; an async judge runs beside them.
-    if let Some(mut queue) = shared.judge_queue(planned.as_deref(), &arrivals, question) {
-        let texts = shared.adapter.texts(&rest);
-        let text = |index: usize, item: &ContextItem| match &conversation {
+    let planned = turn.as_ref().map(|turn| &turn.planned);
+    if let Some(mut queue) = shared.judge_queue(planned, &arrivals, question) {
+        let texts = shared.adapter.texts(&read.rest);
+        let text = |index: usize, item: &ContextItem| match &read.talk {
             Some(talk) => {
                 let mut text = String::new();
                 talk.write_candidate(index, &*texts, &mut text);
@@ -205,10 +193,9 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     }
     let intake = CallIntake {
         shared,
-        rest: &mut rest,
-        planned: planned.as_deref(),
-        conversation: conversation.as_deref(),
-        limit: limit.as_ref().unwrap_or(&selection.budget),
+        read: &mut read,
+        planned,
+        limit: turn.as_ref().map_or(&selection.budget, |turn| &turn.limit),
         wants_report: log.wants_report(),
         recounts: recounts_sources,
     };
@@ -216,44 +203,33 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 
     // Select: the pipeline picks what fits.
     let job = Box::new(Job {
-        pipeline: shared.pipeline_for(arrivals.is_asked(), planned.is_some()).clone(),
+        pipeline: shared.pipeline_for(arrivals.is_asked(), turn.is_some()).clone(),
         facts: Arc::clone(&shared.facts),
         arrivals,
-        budget: limit.unwrap_or_else(|| selection.budget.clone()),
+        budget: turn.as_ref().map_or(&selection.budget, |turn| &turn.limit).clone(),
         refused,
         watchers: log.watchers(shared.explain_scores),
         cost: Arc::clone(&shared.cost),
     });
     let (steps, threshold) = (job.steps(), shared.blocking_threshold);
     let chosen = blocking::run(steps, threshold, Need::Required, move || job.run()).await;
-    let mut chosen = chosen?.map_err(|error| room.explain(error, conversation.as_deref()))?;
+    let mut chosen = chosen?.map_err(|error| room.explain(error, read.talk.as_deref()))?;
 
     // Write: the adapter puts the selection back. What it refused counts as a candidate.
     let candidates = chosen.candidates + selection.refused;
-    if planned.is_none() {
+    if turn.is_none() {
         selection.refused += withdraw(&needs, &mut chosen.placed, &mut chosen.report);
     }
     let Chosen { placed, report, stream, sources, .. } = chosen;
     selection.report = report;
-    selection.report.strategy = Strategy::of(planned.is_some());
+    selection.report.strategy = Strategy::of(turn.is_some());
     selection.stream = stream;
     for (report, notes) in selection.gather.sources.iter_mut().zip(sources) {
         report.pins_lifted = notes.pins_lifted;
         report.broke_promise = notes.broke_promise;
     }
-    guarded(|| {
-        let (talk, planned) = (conversation.map(|talk| *talk), planned.map(|planned| *planned));
-        let texts = shared.adapter.texts(&rest);
-        let mut written = Written::new(talk, planned, placed, candidates, &*texts);
-        drop(texts);
-        written.edits.fixed_tokens = selection.fixed_tokens;
-        written.edits.has_sources = !shared.sources.is_empty();
-        selection.sent = written.sent;
-        let request = shared.adapter.join(rest, &mut written.edits);
-        let request = request.map_err(ContextError::Adapter)?;
-        selection.plan = written.report(units, room.window()).map(Box::new);
-        Ok(request)
-    })
+    let task = WriteTask { placed, turn, candidates, window: room.window() };
+    Box::pin(shared.write(read, task, selection)).await
 }
 
 impl<Req, A> Selector<Req, A> {

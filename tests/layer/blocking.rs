@@ -1,16 +1,23 @@
 //! Long selections leave the executor's thread; a panic there is an error of the call.
 
+use std::future::Future;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use cupel::gather::Source;
-use cupel::layer::{ContextError, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
+use cupel::conversation::{Conversation, Edits, Message, MessageTexts, Role, Rules, Texts};
+use cupel::gather::{BoxError, Source};
+use cupel::layer::{
+    ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer, CupelLayerBuilder,
+    RequestFacts, Split, Strategy,
+};
+use cupel::policy::Relevance;
+use cupel::relevance::{Candidate, Judge, Question, Verdict};
 use cupel::{
     ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem, CupelError, FrequencyScorer,
-    GreedySlice, KnapsackSlice, Pipeline, ReflexiveScorer, ScaledScorer, ScoredItem, Scorer,
-    Sliced, Slicer,
+    GreedySlice, KnapsackSlice, Pipeline, Policy, ReflexiveScorer, ScaledScorer, ScoredItem,
+    Scorer, Sliced, Slicer,
 };
 use tower::{Layer, Service, ServiceExt};
 
@@ -260,13 +267,97 @@ fn many_tags_are_counted_off_the_executor() {
     assert!(scaled.steps(&tagged(2_000, 100)) > threshold);
 }
 
-#[test]
-fn a_selection_that_the_pool_never_starts_is_made_on_the_executor() {
+/// Runs a future while something holds the only thread of the blocking pool.
+fn with_a_full_pool<T>(call: impl Future<Output = T>) -> T {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
     let runtime = runtime.unwrap();
     let (release, busy) = channel::<()>();
     runtime.spawn_blocking(move || busy.recv());
-    assert!(runtime.block_on(ran_here(u64::MAX, None)));
+    let outcome = runtime.block_on(call);
     drop(release);
+    outcome
+}
+
+#[test]
+fn short_work_that_the_pool_never_starts_runs_on_the_executor() {
+    assert!(with_a_full_pool(ran_here(5_000_000, None)));
+}
+
+#[test]
+fn long_work_that_the_pool_never_starts_runs_on_a_spare_thread() {
+    // More calls at once than there are spare threads.
+    let calls = (0..20).map(|_| ran_here(u64::MAX, None));
+    let here = with_a_full_pool(futures::future::join_all(calls));
+    assert_eq!(here, [false; 20]);
+}
+
+/// Reads messages, says that it takes long, and remembers where it ran.
+struct LongTalk(Threads);
+
+impl LongTalk {
+    fn note(&self) {
+        self.0.lock().unwrap().push(thread::current().id());
+    }
+}
+
+impl ContextAdapter<Vec<Message>> for LongTalk {
+    type Rest = Vec<Message>;
+
+    fn facts<'a>(&'a self, _: &'a Vec<Message>) -> RequestFacts<'a> {
+        RequestFacts::default().steps(u64::MAX)
+    }
+
+    fn split(&self, talk: Vec<Message>, _: Strategy) -> Result<Split<Self::Rest>, BoxError> {
+        self.note();
+        Split::conversation(Conversation::new(talk.clone(), &Rules::new())?, 0, talk)
+    }
+
+    fn texts<'a>(&'a self, _: &'a Self::Rest) -> Box<dyn Texts + 'a> {
+        self.note();
+        Box::new(MessageTexts)
+    }
+
+    fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<Vec<Message>, BoxError> {
+        self.note();
+        Ok(edits.kept.iter().map(|at| rest[*at].clone()).collect())
+    }
+}
+
+/// Says that it takes long.
+struct LongJudge;
+
+impl Judge for LongJudge {
+    fn judge(&self, _: &Question, _: &[Candidate<'_>]) -> Option<Verdict> {
+        panic!("it ran")
+    }
+
+    fn steps(&self, _: &[Candidate<'_>]) -> Option<u64> {
+        Some(u64::MAX)
+    }
+}
+
+#[test]
+fn a_call_that_the_pool_never_starts_does_without_its_judge_and_holds_nobody_up() {
+    let mut talk = vec![Message::new(Role::User, "What is blue?", 40); 20];
+    talk.push(Message::new(Role::User, "What is red?", 40));
+    for policy in [Policy::chat(), Policy::rag()] {
+        let threads = Threads::default();
+        let layer = CupelLayer::builder()
+            .adapter(LongTalk(Arc::clone(&threads)))
+            .policy(policy)
+            .relevance(Relevance::new(LongJudge))
+            .budget(ContextBudget::builder(400).build().unwrap())
+            .build()
+            .unwrap();
+        let selected = with_a_full_pool(layer.selector().select(talk.clone()));
+        let (sent, selection) = selected.unwrap().into_parts();
+        assert!(sent.len() < 21 && sent.last().unwrap().text == "What is red?");
+        let problem = selection.report.relevance.unwrap().problem;
+        assert_eq!(problem.as_deref(), Some("did not start: the blocking pool is busy"));
+        // The question is looked up here, once; everything else is long.
+        let here = thread::current().id();
+        let here = threads.lock().unwrap().iter().filter(|thread| **thread == here).count();
+        assert_eq!(here, usize::from(selection.plan.is_none()));
+    }
 }

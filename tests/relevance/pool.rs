@@ -137,6 +137,15 @@ fn first_is_best(candidates: &[Candidate<'_>]) -> Option<Verdict> {
     Some(Verdict::new((0..candidates.len()).map(hint).collect(), |_| Hint::new(0.0)))
 }
 
+#[test]
+fn a_long_text_is_long_although_it_is_known() {
+    let text = "red green blue ".repeat(70_000);
+    let candidates = [Candidate::new(&text, 210_000)];
+    let judge = Lexical::new();
+    assert!(judge.judge(&Question::new("Which green?"), &candidates).is_some());
+    assert!(judge.steps(&candidates).unwrap() > 2_000_000);
+}
+
 #[tokio::test]
 async fn a_judge_s_own_word_decides_where_it_runs() {
     for (steps, expected_here) in [(Some(0), true), (None, true), (Some(u64::MAX), false)] {
