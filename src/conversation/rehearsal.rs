@@ -237,10 +237,9 @@ impl DryRun {
 
     /// The turn as something to look at.
     pub fn explain(&self) -> Explanation {
-        let frame = self.plan.as_ref().map_or(0, |plan| plan.frame_tokens(&self.report));
         let explanation = Explanation::new(self.report.clone())
             .budget(self.budget.clone())
-            .fixed_tokens(self.edits.fixed_tokens.saturating_add(frame));
+            .fixed_tokens(self.edits.fixed_tokens);
         match &self.plan {
             Some(plan) => plan.explain(explanation),
             None => explanation,

@@ -224,8 +224,10 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// them stay where the adapter [counts](super::Split::recounts_sources) sources' items
     /// its own way). With what sources [promise](Source::max_score) the call leaves as soon as
     /// nothing that could still arrive would change the selection. It needs a scorer that looks at
-    /// one item alone, and [`GreedySlice`](crate::GreedySlice) or
-    /// [`BestFirstSlice`](crate::BestFirstSlice).
+    /// one item alone, and a slicer that takes whatever fits in one pass:
+    /// [`GreedySlice`](crate::GreedySlice), [`BestFirstSlice`](crate::BestFirstSlice), or one of your
+    /// own that [declares](crate::slicer::SlicerFacts::with_one_pass) it. The layer makes that pass as
+    /// items arrive, so it does not call [`Slicer::slice`](crate::Slicer::slice).
     ///
     /// A call that never has to wait for a source selects at the end: what is all there is
     /// cheaper to select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when

@@ -69,10 +69,9 @@ impl Selection {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let frame = self.plan.as_ref().map_or(0, |plan| plan.frame_tokens(&self.report));
         let mut explanation = Explanation::new(self.report.clone())
             .budget(self.budget.clone())
-            .fixed_tokens(self.fixed_tokens.saturating_add(frame));
+            .fixed_tokens(self.fixed_tokens);
         if !self.gather.sources.is_empty() {
             let elapsed = self.gather.elapsed.as_secs_f64() * 1_000.0;
             explanation =

@@ -203,7 +203,8 @@ impl SlicerFacts {
         self
     }
 
-    /// Declares that one pass in this order selects what the slicer does.
+    /// Declares that one pass in this order selects what the slicer does. A layer that selects while
+    /// items arrive makes this pass itself and does not call [`Slicer::slice`].
     pub fn with_one_pass(mut self, order: StreamOrder) -> Self {
         (self.order, self.streams) = (order, true);
         self

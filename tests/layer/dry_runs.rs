@@ -93,6 +93,7 @@ fn assert_same(sent: Result<Selected<Talk>, ContextError>, turn: Result<DryRun, 
         explanation.report = timeless(std::mem::take(&mut explanation.report));
     }
     shown.notes.retain(|note| !note.starts_with("not counted"));
+    assert_eq!(shown.fixed_tokens, selection.fixed_tokens);
     assert_eq!(shown, rehearsed);
     assert_eq!(timeless(selection.report), timeless(turn.report));
     assert_eq!(selection.plan.map(|plan| *plan), turn.plan);

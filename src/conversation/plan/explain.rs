@@ -20,6 +20,11 @@ impl TurnReport {
                 details.get_or_insert_default().part = Some((*part).to_owned());
             }
         }
+        let frame = self.frame_tokens(&explanation.report);
+        if frame > 0 {
+            let note = format!("the frame around what is recalled takes {frame} more tokens");
+            explanation = explanation.note(note);
+        }
         let broke = self.broke.map(|broke| broke.as_str().to_owned());
         if let Some(newest) = &self.newest_first {
             let [ours, newest] =
@@ -34,7 +39,7 @@ impl TurnReport {
     }
 
     /// Tokens of the frame around quoted items: they belong to none of them.
-    pub(crate) fn frame_tokens(&self, report: &SelectionReport) -> i64 {
+    fn frame_tokens(&self, report: &SelectionReport) -> i64 {
         if self.recalled_tokens <= 0 {
             return 0;
         }
