@@ -35,6 +35,8 @@ mod origins;
 mod panics;
 #[path = "layer/parts.rs"]
 mod parts;
+#[path = "layer/policy_handle.rs"]
+mod policy_handle;
 #[path = "layer/readiness.rs"]
 mod readiness;
 #[path = "layer/ready_after_gathering.rs"]

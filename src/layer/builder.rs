@@ -4,21 +4,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::call::{Judging, Planning, Shared};
+use super::call::Shared;
+use super::policy_handle::{PolicyParts, PolicyRules};
 use super::selector::Selector;
 use super::service::CupelLayer;
 use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook};
-use crate::conversation::plan::recall_pipeline;
 use crate::gather::{ProgressHook, Snapshot, Source, StreamingMode, WaitingJudge, facts_of};
 use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
-use crate::scorer::Scorer;
 
 /// A setting of the layer that is missing or contradicts another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("CupelLayer: {0}")]
 pub struct BuildError(String);
+
+impl BuildError {
+    pub(super) fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}
 
 /// Builds a [`CupelLayer`].
 ///
@@ -47,10 +52,7 @@ pub struct CupelLayerBuilder<Req, A> {
 struct Settings<Req> {
     policy: Option<Policy>,
     pipeline: Option<Pipeline>,
-    /// Set when it is not the policy's.
-    plan: Option<Option<TurnPlan>>,
-    relevance: Option<Option<Relevance>>,
-    waiting: Option<WaitingJudge>,
+    rules: PolicyRules,
     budget: Option<Arc<dyn BudgetProvider<Req>>>,
     sources: Vec<Source<Req>>,
     hooks: Vec<Arc<dyn SelectionHook>>,
@@ -58,7 +60,6 @@ struct Settings<Req> {
     ready_after_gathering: bool,
     blocking_threshold: u64,
     explain_scores: bool,
-    streaming: bool,
     dropped_sample: Option<usize>,
     on_progress: Option<ProgressHook>,
 }
@@ -73,9 +74,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
         let settings = Settings {
             policy: None,
             pipeline: None,
-            plan: None,
-            relevance: None,
-            waiting: None,
+            rules: PolicyRules::default(),
             budget: None,
             sources: Vec::new(),
             hooks: Vec::new(),
@@ -83,7 +82,6 @@ impl<Req> CupelLayer<Req, NoAdapter> {
             ready_after_gathering: false,
             blocking_threshold: Self::DEFAULT_BLOCKING_THRESHOLD,
             explain_scores: false,
-            streaming: false,
             dropped_sample: None,
             on_progress: None,
         };
@@ -111,14 +109,14 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
 
     /// Plans the turns of conversations this way, whatever the policy says.
     pub fn plan(mut self, plan: TurnPlan) -> Self {
-        self.settings.plan = Some(Some(plan));
+        self.settings.rules.plan = Some(Some(plan));
         self
     }
 
     /// Scores and selects the messages of conversations like anything else, whatever the policy
     /// says.
     pub fn without_plan(mut self) -> Self {
-        self.settings.plan = Some(None);
+        self.settings.rules.plan = Some(None);
         self
     }
 
@@ -127,7 +125,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// Adapters say what is [asked](super::Split::question); the judge gives candidates that have
     /// no relevance a hint, before the selection.
     pub fn relevance(mut self, relevance: impl Into<Option<Relevance>>) -> Self {
-        self.settings.relevance = Some(relevance.into());
+        self.settings.rules.relevance = Some(relevance.into());
         self
     }
 
@@ -136,7 +134,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     ///
     /// It needs a policy with a judge of its own, or [`relevance`](Self::relevance).
     pub fn waiting_judge(mut self, judge: WaitingJudge) -> Self {
-        self.settings.waiting = Some(judge);
+        self.settings.rules.waiting = Some(judge);
         self
     }
 
@@ -233,7 +231,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// cheaper to select from at once. Scoring goes on in pieces of a millisecond, and what is left of it when
     /// the sources have ended may go to the blocking pool.
     pub fn select_while_gathering(mut self, enabled: bool) -> Self {
-        self.settings.streaming = enabled;
+        self.settings.rules.streaming = enabled;
         self
     }
 
@@ -253,38 +251,31 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
 }
 
 impl<Req> Settings<Req> {
-    /// Checks what selecting while gathering needs of the pipeline, and the settings that need it.
-    fn streaming_mode(&mut self, pipeline: &Pipeline) -> Result<Option<StreamingMode>, BuildError> {
-        let problem = |text: String| Err(BuildError(text));
-        if !self.streaming {
-            for (set, option) in [
-                (self.dropped_sample.is_some(), "dropped_sample"),
-                (self.on_progress.is_some(), "on_progress"),
-            ] {
-                if set {
-                    return problem(format!(".{option}(..) needs .select_while_gathering(true)"));
-                }
-            }
-            return Ok(None);
+    /// Settings of selecting while gathering, if that is on.
+    fn streaming_mode(&mut self) -> Result<Option<StreamingMode>, BuildError> {
+        if self.rules.streaming {
+            let dropped_sample = self.dropped_sample.unwrap_or(DEFAULT_DROPPED_SAMPLE);
+            return Ok(Some(StreamingMode {
+                dropped_sample,
+                on_progress: self.on_progress.take(),
+            }));
         }
-        check_streaming(pipeline)?;
-        let dropped_sample = self.dropped_sample.unwrap_or(DEFAULT_DROPPED_SAMPLE);
-        Ok(Some(StreamingMode { dropped_sample, on_progress: self.on_progress.take() }))
+        let set = match (&self.dropped_sample, &self.on_progress) {
+            (Some(_), _) => "dropped_sample",
+            (_, Some(_)) => "on_progress",
+            (None, None) => return Ok(None),
+        };
+        Err(BuildError(format!(".{set}(..) needs .select_while_gathering(true)")))
     }
 
-    fn check_waiting(&self, has_judge: bool) -> Result<(), BuildError> {
-        let Some(waiting) = &self.waiting else { return Ok(()) };
+    fn check_waiting(&self) -> Result<(), BuildError> {
+        let Some(waiting) = &self.rules.waiting else { return Ok(()) };
         waiting.check().map_err(BuildError)?;
         if self.gather_deadline.is_zero() {
             let problem = "gather_deadline is zero, so the waiting judge could not answer";
-            return Err(BuildError(problem.to_owned()));
+            return Err(BuildError::new(problem));
         }
-        if has_judge {
-            return Ok(());
-        }
-        let problem = ".waiting_judge(..) needs a policy with a judge of its own, which says whether \
-                       there is anything to ask; call .relevance(..)";
-        Err(BuildError(problem.to_owned()))
+        Ok(())
     }
 
     fn check_sources(&self) -> Result<(), BuildError> {
@@ -322,114 +313,47 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
     pub fn build(self) -> Result<CupelLayer<Req, A>, BuildError> {
         let Self { adapter, mut settings } = self;
         settings.check_sources()?;
-        let plan = settings.policy.as_ref().and_then(|policy| policy.plan().cloned());
-        let plan = settings.plan.take().unwrap_or(plan).map(TurnPlan::check).transpose();
-        let plan = plan.map_err(|error| BuildError(error.to_string()))?;
-        let relevance = settings.policy.as_ref().and_then(|policy| policy.relevance().cloned());
-        let relevance = settings.relevance.take().unwrap_or(relevance);
-        if let Some(relevance) = &relevance {
-            relevance.check().map_err(|error| BuildError(error.to_string()))?;
-        }
-        settings.check_waiting(relevance.is_some())?;
-        let pipeline = match (settings.policy.take(), settings.pipeline.take()) {
+        settings.check_waiting()?;
+        let parts = match (settings.policy.take(), settings.pipeline.take()) {
             (Some(_), Some(_)) => {
-                let problem = "both .policy(..) and .pipeline(..) are set; keep one";
-                return Err(BuildError(problem.to_owned()));
+                return Err(BuildError::new(
+                    "both .policy(..) and .pipeline(..) are set; keep one",
+                ));
             }
-            (Some(policy), None) => policy.to_pipeline(),
-            (None, Some(pipeline)) => pipeline,
+            (Some(policy), None) => PolicyParts::of_policy(&policy, &settings.rules)?,
+            (None, Some(pipeline)) => PolicyParts::of_pipeline(pipeline, &settings.rules)?,
             (None, None) => {
                 let problem = "nothing says how to select; call .policy(..) or .pipeline(..)";
-                return Err(BuildError(problem.to_owned()));
+                return Err(BuildError::new(problem));
             }
         };
-        let judging = relevance.map(|relevance| Judging {
-            pipeline: relevance.pipeline(&pipeline),
-            relevance,
-            cost: Arc::default(),
-        });
-        let streaming = settings.streaming_mode(&pipeline)?;
-        if let (Some(judging), Some(_)) = (&judging, &streaming) {
-            check_streaming(&judging.pipeline)?;
-        }
+        let streaming = settings.streaming_mode()?;
         let budget = settings.budget.ok_or_else(|| {
-            BuildError("no budget is set; call .budget(..) with one or a function".to_owned())
+            BuildError::new("no budget is set; call .budget(..) with one or a function")
         })?;
-        let planning = plan.map(|plan| {
-            let pipeline = match &streaming {
-                Some(_) => pipeline.clone(),
-                None => recall_pipeline(&plan, &pipeline),
-            };
-            Planning { plan, pipeline }
-        });
+        let PolicyParts { pipeline, judging, planning } = parts;
         Ok(CupelLayer::new(Selector::new(Shared {
-            adapter,
+            adapter: Arc::new(adapter),
             planning,
             pipeline,
             judging,
-            waiting: settings.waiting,
+            rules: settings.rules,
             budget,
             facts: facts_of(&settings.sources),
-            sources: settings.sources,
-            hooks: settings.hooks,
+            sources: settings.sources.into(),
+            hooks: settings.hooks.into(),
             gather_deadline: settings.gather_deadline,
             ready_after_gathering: settings.ready_after_gathering,
             blocking_threshold: settings.blocking_threshold,
             explain_scores: settings.explain_scores,
             cost: Arc::default(),
-            streaming,
+            streaming: streaming.map(Arc::new),
         })))
     }
 }
 
-/// Checks what selecting while gathering needs of a pipeline.
-fn check_streaming(pipeline: &Pipeline) -> Result<(), BuildError> {
-    let problem = |text: String| Err(BuildError(text));
-    if let Some(name) = relative_scorer(&**pipeline.scorer()) {
-        let instead = match name.as_str() {
-            "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
-            "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
-            _ => "use scorers that look at one item alone",
-        };
-        return problem(format!(
-            "{name} compares an item with all others, so it cannot score while items arrive; \
-             {instead}, or leave .select_while_gathering(..) out"
-        ));
-    }
-    let scorer = pipeline.scorer();
-    if scorer.facts().depends_on_time && scorer.freeze().is_none() {
-        return problem(format!(
-            "{} depends on time but cannot stop its clock for a request; override \
-             Scorer::freeze, or leave .select_while_gathering(..) out",
-            scorer.name()
-        ));
-    }
-    if !pipeline.slicer().facts().streams {
-        return problem(format!(
-            "{} needs all items at once, so it cannot select while they arrive; use \
-             GreedySlice or BestFirstSlice, or leave .select_while_gathering(..) out",
-            pipeline.slicer().name()
-        ));
-    }
-    Ok(())
-}
-
 /// How many of the dropped items a report lists unless told otherwise.
 const DEFAULT_DROPPED_SAMPLE: usize = 100;
-
-/// The innermost scorer that compares an item with others, by name.
-fn relative_scorer(scorer: &dyn Scorer) -> Option<String> {
-    if scorer.facts().absolute {
-        return None;
-    }
-    let mut inner = None;
-    scorer.visit_children(&mut |child| {
-        if inner.is_none() {
-            inner = relative_scorer(child);
-        }
-    });
-    inner.or_else(|| Some(scorer.name().to_owned()))
-}
 
 impl<Req, A> fmt::Debug for CupelLayerBuilder<Req, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use super::blocking::{Need, NotRun};
 use super::call_log::CallLog;
+use super::policy_handle::{PolicyParts, PolicyRules};
 use super::{
-    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, Selection, SelectionHook, Split,
-    Strategy, blocking,
+    BudgetOrigin, BudgetProvider, BuildError, ContextAdapter, ContextError, Selection,
+    SelectionHook, Split, Strategy, blocking,
 };
 use crate::caught::caught;
 use crate::conversation::Conversation;
@@ -17,25 +18,24 @@ use crate::conversation::plan::{Planned, Quotation, ReportedUnit, TurnFacts};
 use crate::conversation::written::Written;
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
-    Streaming, StreamingMode, WaitingJudge,
+    Streaming, StreamingMode,
 };
 use crate::model::{ContextBudget, ContextItem, Placed, TurnPlan};
 use crate::pipeline::Pipeline;
-use crate::policy::Relevance;
+use crate::policy::{Policy, Relevance};
 use crate::relevance::{JudgeTask, Judged, Question, Verdict};
 
 /// Everything a call needs, shared by all calls.
 pub(super) struct Shared<Req, A> {
-    pub(super) adapter: A,
+    pub(super) adapter: Arc<A>,
     pub(super) pipeline: Pipeline,
     /// Set when the question is used.
     pub(super) judging: Option<Judging>,
-    /// Set when an async judge is waited for.
-    pub(super) waiting: Option<WaitingJudge>,
+    pub(super) rules: PolicyRules,
     pub(super) budget: Arc<dyn BudgetProvider<Req>>,
-    pub(super) sources: Vec<Source<Req>>,
+    pub(super) sources: Arc<[Source<Req>]>,
     pub(super) facts: Arc<[SourceFacts]>,
-    pub(super) hooks: Vec<Arc<dyn SelectionHook>>,
+    pub(super) hooks: Arc<[Arc<dyn SelectionHook>]>,
     pub(super) gather_deadline: Duration,
     pub(super) ready_after_gathering: bool,
     pub(super) blocking_threshold: u64,
@@ -44,7 +44,32 @@ pub(super) struct Shared<Req, A> {
     /// Set when turns are planned.
     pub(super) planning: Option<Planning>,
     /// Set when items are selected while they arrive.
-    pub(super) streaming: Option<StreamingMode>,
+    pub(super) streaming: Option<Arc<StreamingMode>>,
+}
+
+impl<Req, A> Shared<Req, A> {
+    /// The same layer with another policy.
+    pub(super) fn with_policy(&self, policy: &Policy) -> Result<Self, BuildError> {
+        let PolicyParts { pipeline, judging, planning } =
+            PolicyParts::of_policy(policy, &self.rules)?;
+        Ok(Self {
+            adapter: Arc::clone(&self.adapter),
+            pipeline,
+            judging,
+            rules: self.rules.clone(),
+            budget: Arc::clone(&self.budget),
+            sources: Arc::clone(&self.sources),
+            facts: Arc::clone(&self.facts),
+            hooks: Arc::clone(&self.hooks),
+            gather_deadline: self.gather_deadline,
+            ready_after_gathering: self.ready_after_gathering,
+            blocking_threshold: self.blocking_threshold,
+            explain_scores: self.explain_scores,
+            cost: Arc::default(),
+            planning,
+            streaming: self.streaming.clone(),
+        })
+    }
 }
 
 /// Use of the question.
@@ -245,7 +270,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
 
     /// Whether a judge asks for the question of a turn, planned or not.
     pub(super) fn needs_question(&self, planned: bool) -> bool {
-        self.judging.is_some() && (!planned || self.waiting.is_some())
+        self.judging.is_some() && (!planned || self.rules.waiting.is_some())
     }
 
     /// Runs the judge here, or on the blocking pool if it is slow. Whatever goes wrong costs the call the
@@ -279,7 +304,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         arrivals: &Arrivals,
         question: Option<Question>,
     ) -> Option<JudgeQueue> {
-        let (waiting, judging) = (self.waiting.as_ref()?, self.judging.as_ref()?);
+        let (waiting, judging) = (self.rules.waiting.as_ref()?, self.judging.as_ref()?);
         // A plan keeps the hints that things came with, and goes by the user's last words alone.
         let (asked, blend, question) = match planned {
             Some(planned) => (planned.is_judged(), 0.0, question?.alone()),

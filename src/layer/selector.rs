@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tracing::Instrument as _;
 
@@ -12,7 +12,7 @@ use super::blocking::{self, Need};
 use super::call::{CallIntake, OpenedCall, ReadRequest, Shared, WriteTask, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
-use super::{ContextAdapter, ContextError, Selection, Split};
+use super::{ContextAdapter, ContextError, PolicyHandle, Selection, Split};
 use crate::conversation::plan::TurnFacts;
 use crate::conversation::written::withdraw;
 use crate::gather::{Arrivals, Chosen};
@@ -43,7 +43,8 @@ use crate::model::{ContextItem, Strategy};
 /// # }).unwrap();
 /// ```
 pub struct Selector<Req, A> {
-    shared: Arc<Shared<Req, A>>,
+    /// What the next call uses.
+    current: Arc<RwLock<Arc<Shared<Req, A>>>>,
 }
 
 /// A trimmed request and its selection.
@@ -68,6 +69,20 @@ pub(super) type SelectFuture<Req> =
     Pin<Box<dyn Future<Output = Result<Selected<Req>, ContextError>> + Send>>;
 
 impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
+    /// A handle that replaces the policy of this selector, of its layer and of its services.
+    #[must_use]
+    pub fn policy_handle(&self) -> PolicyHandle {
+        let selector = self.clone();
+        PolicyHandle::new(move |policy| {
+            let next = Arc::new(selector.shared().with_policy(policy)?);
+            let mut current = selector.current.write().unwrap_or_else(PoisonError::into_inner);
+            let last = std::mem::replace(&mut *current, next);
+            drop(current);
+            drop(last); // user code, which may want the lock
+            Ok(())
+        })
+    }
+
     /// Selects the context of a request: the trimmed request, and why it is what it is.
     ///
     /// # Errors
@@ -80,7 +95,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
     /// Starts a selection. Its span begins here, inside the caller's, and its sources are opened, which
     /// runs none of them: they see the world as it is when the call is made.
     pub(super) fn start(&self, request: Req, wants_report: bool) -> SelectFuture<Req> {
-        let shared = Arc::clone(&self.shared);
+        let shared = self.shared();
         let mut log = CallLog::begin(&shared.hooks, wants_report);
         let span = log.span().clone();
         let opened = span.in_scope(|| guarded(|| shared.open(&request, &mut log)));
@@ -138,7 +153,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     selection.budget = room.take_off(fixed_tokens)?;
     selection.refused = refused.len();
     selection.uncounted = uncounted;
-    let came_with: Vec<Option<f64>> = match shared.waiting {
+    let came_with: Vec<Option<f64>> = match shared.rules.waiting {
         Some(_) => candidates.iter().map(ContextItem::future_relevance_hint).collect(),
         None => Vec::new(),
     };
@@ -234,26 +249,31 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 
 impl<Req, A> Selector<Req, A> {
     pub(super) fn new(shared: Shared<Req, A>) -> Self {
-        Self { shared: Arc::new(shared) }
+        Self { current: Arc::new(RwLock::new(Arc::new(shared))) }
+    }
+
+    fn shared(&self) -> Arc<Shared<Req, A>> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn is_ready_after_gathering(&self) -> bool {
-        self.shared.ready_after_gathering
+        self.shared().ready_after_gathering
     }
 
     pub(super) fn debug(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        let shared = self.shared();
         f.debug_struct(name)
-            .field("pipeline", &self.shared.pipeline)
-            .field("sources", &self.shared.sources)
-            .field("gather_deadline", &self.shared.gather_deadline)
-            .field("ready_after_gathering", &self.shared.ready_after_gathering)
+            .field("pipeline", &shared.pipeline)
+            .field("sources", &shared.sources)
+            .field("gather_deadline", &shared.gather_deadline)
+            .field("ready_after_gathering", &shared.ready_after_gathering)
             .finish_non_exhaustive()
     }
 }
 
 impl<Req, A> Clone for Selector<Req, A> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self { current: Arc::clone(&self.current) }
     }
 }
 

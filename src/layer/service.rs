@@ -11,7 +11,7 @@ use pin_project::pin_project;
 use tower::{Layer, Service};
 
 use super::selector::{SelectFuture, Selected, Selector};
-use super::{ContextAdapter, ContextError, Error, Selection};
+use super::{ContextAdapter, ContextError, Error, PolicyHandle, Selection};
 
 /// Wraps services so that each request's context is selected first. Cheap to clone.
 ///
@@ -118,6 +118,14 @@ impl<Req, A, M> CupelLayer<Req, A, M> {
     #[must_use]
     pub fn selector(&self) -> Selector<Req, A> {
         self.selector.clone()
+    }
+}
+
+impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static, M> CupelLayer<Req, A, M> {
+    /// A handle that replaces the policy of this layer while its services run.
+    #[must_use]
+    pub fn policy_handle(&self) -> PolicyHandle {
+        self.selector.policy_handle()
     }
 }
 
