@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 
-use super::plan::{Excerpt, Expected, Part, Planned, ReportedUnit, TurnReport};
+use super::plan::{Excerpt, Expected, Part, Planned, Quotation, ReportedUnit, TurnReport};
 use super::texts::Texts;
 use super::units::{Arranged, Conversation};
 use super::{Message, Role};
@@ -18,9 +18,11 @@ use crate::relevance::{JudgeTask, Question};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Edits {
-    /// Selected items that are written as they are, in the placer's order. For a conversation: what
-    /// sources gave and the plan does not quote.
+    /// Selected items that are written as they are, in the placer's order. Empty for a conversation.
     pub placed: Vec<Placed>,
+    /// Quotation of what sources gave to a conversation that has no plan. The adapter writes it as it
+    /// stands: beside the user's last words, with nothing of it taken out of its frame.
+    pub sources: Option<String>,
     /// Indexes of the messages that stay, ascending. All others are dropped.
     pub kept: Vec<usize>,
     /// Numbers of the request's documents that stay where they are, ascending.
@@ -105,8 +107,11 @@ impl Conversation {
         let Some(mut plan) = plan else {
             let Arranged { kept, mut documents, retrieved, .. } = self.arrange(placed);
             documents.sort_unstable();
+            let mut quotation = Quotation::new();
+            quotation.sources(&retrieved, texts);
+            let sources = (!quotation.is_empty()).then(|| quotation.finish());
             let conversation = Some(self);
-            return Edits { placed: retrieved, kept, documents, conversation, ..Edits::default() };
+            return Edits { sources, kept, documents, conversation, ..Edits::default() };
         };
         let is_sent = |unit: usize| plan.parts.get(unit).is_none_or(|part| part.is_sent());
         let mut arranged = self.arrange_by(placed, is_sent);

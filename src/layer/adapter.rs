@@ -79,8 +79,8 @@ pub trait ContextAdapter<Req>: Send + Sync {
         Box::new(MessageTexts)
     }
 
-    /// Tokens of a source's item once [`join`](Self::join) has written it beside the messages or items of
-    /// the request.
+    /// Tokens of a source's item once [`join`](Self::join) has written it beside the items of the
+    /// request. It is not asked for a conversation: the library quotes the items and counts the quotation.
     ///
     /// Sources count their text; only the adapter knows what is written around it. The item is
     /// selected, and reported, with this count. Items with a negative one are left out.
@@ -130,7 +130,7 @@ pub struct Split<Rest> {
     /// The request without its candidates.
     pub rest: Rest,
     /// Tokens around the items of sources, such as a heading. They count as fixed when the layer has
-    /// sources and the turn is not planned: a plan quotes what sources give.
+    /// sources and the turn is not planned.
     pub source_frame_tokens: i64,
     /// Whether [`source_item_tokens`](ContextAdapter::source_item_tokens) may answer anything but the
     /// item's own count; `true` unless set.

@@ -379,7 +379,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Intake for CallIntak
     fn count(&mut self, source: usize, items: &mut [ContextItem]) {
         let adapter = &self.shared.adapter;
         let ReadRequest { rest, talk, .. } = &*self.read;
-        let (Some(planned), Some(talk)) = (self.planned, talk) else {
+        let Some(talk) = talk else {
             for item in items {
                 let tokens = adapter.source_item_tokens(rest, item);
                 item.set_tokens(tokens);
@@ -389,7 +389,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Intake for CallIntak
         let name = self.shared.sources.get(source).map_or("", Source::name);
         let texts = adapter.texts(rest);
         for item in items {
-            if item.future_relevance_hint().is_none() {
+            if let Some(planned) = self.planned.filter(|_| item.future_relevance_hint().is_none()) {
                 if let Some(hint) = planned.hint(item.content(), item.tokens()) {
                     item.set_hint(hint);
                 }

@@ -13,7 +13,7 @@ use super::call::{CallIntake, OpenedCall, ReadRequest, Shared, WriteTask, guarde
 use super::call_log::CallLog;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, PolicyHandle, Selection, Split};
-use crate::conversation::plan::TurnFacts;
+use crate::conversation::plan::{Quotation, TurnFacts};
 use crate::conversation::written::withdraw;
 use crate::gather::{Arrivals, Chosen};
 use crate::model::{ContextItem, Strategy};
@@ -176,6 +176,10 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     })?;
     let mut judged = turn.as_ref().and_then(|turn| turn.judged.clone());
     if turn.is_none() {
+        // The library quotes what sources give to a conversation.
+        let talk = read.talk.as_ref().filter(|_| gather.is_some());
+        let quote_tokens = talk.map_or(0, |talk| Quotation::frame_tokens(talk.token_counter()));
+        let frame_tokens = frame_tokens.saturating_add(quote_tokens);
         if frame_tokens > 0 {
             selection.budget = room.take_off(frame_tokens)?;
         }

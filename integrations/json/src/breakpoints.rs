@@ -22,16 +22,19 @@ pub(crate) struct Markable {
     can: Vec<bool>,
     /// The model matches only at breakpoints, and they are ours.
     applies: bool,
+    /// Whether the model can call tools: a later call of the exchange then marks its question.
+    pub(crate) loops: bool,
 }
 
 impl Markable {
     /// Looks at the messages of a request. Where the caller has set breakpoints, ours stay away.
-    pub(crate) fn read(rule: CacheRule, endpoint: Endpoint, json: &[&str]) -> Self {
+    pub(crate) fn read(rule: CacheRule, loops: bool, endpoint: Endpoint, json: &[&str]) -> Self {
         let own = || json.iter().any(|json| json.contains("\"prompt_cache_breakpoint\""));
         if rule != CacheRule::Breakpoints || own() {
             return Self::default();
         }
-        Self { can: json.iter().map(|json| can_be_marked(endpoint, json)).collect(), applies: true }
+        let can = json.iter().map(|json| can_be_marked(endpoint, json)).collect();
+        Self { can, applies: true, loops }
     }
 
     /// The breakpoints of what is sent: these messages of a conversation.

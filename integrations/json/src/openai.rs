@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cupel::ContextItem;
 use cupel::conversation::{Answers, Edits, Role, Texts};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
@@ -26,8 +25,8 @@ use crate::window::ModelWindow;
 /// System and developer messages, the last user message and the newest unit are pinned. What the
 /// API would refuse is left out and reported. Messages keep their order. They are edited only where a
 /// [plan](cupel::conversation::plan), which `Policy::chat` has, puts an excerpt in the place of a long
-/// result, and in the user's last message, whose first part becomes what is recalled and what sources
-/// give; for models whose prompt cache [needs them](crate::CacheRule::Breakpoints), some also get
+/// result, and in the user's last message, which begins with what is recalled and what sources give. A
+/// text stays a text unless a breakpoint stands on it; for models whose prompt cache [needs them](crate::CacheRule::Breakpoints), some also get
 /// breakpoints.
 ///
 /// ```
@@ -95,15 +94,11 @@ pub struct Rest<R: Parts> {
     messages: Vec<R::Message>,
     /// Which of the messages may carry a breakpoint.
     markable: Markable,
-    meter: Meter,
 }
 
 impl<R: Parts> fmt::Debug for Rest<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rest")
-            .field("messages", &self.messages.len())
-            .field("meter", &self.meter)
-            .finish_non_exhaustive()
+        f.debug_struct("Rest").field("messages", &self.messages.len()).finish_non_exhaustive()
     }
 }
 
@@ -130,12 +125,13 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
             true => CacheRule::Prefix,
             false => self.api.cache.unwrap_or(model.cache),
         };
+        let loops = fields.has("tools");
         drop(whole);
         let messages = request.take();
         let items = messages.iter().map(|message| request.item(message));
         let items = items.collect::<Result<Vec<_>, _>>()?;
         let json: Vec<&str> = items.iter().map(|item| &**item).collect();
-        let markable = Markable::read(cache, endpoint, &json);
+        let markable = Markable::read(cache, loops, endpoint, &json);
         let mut entries = endpoint.read(&meter, &json, head.remote);
         self.add_attributes(&mut entries, &json);
         for entry in &mut entries {
@@ -146,19 +142,21 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
             Endpoint::Responses => Answers::Later,
         });
         drop(items);
-        let rest = Rest { request, messages, markable, meter: meter.clone() };
+        let rest = Rest { request, messages, markable };
         self.conversation((entries, head), &rules, &meter, rest)
     }
 
     fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<R, BoxError> {
-        let Rest { mut request, messages, markable, .. } = rest;
+        let Rest { mut request, messages, markable } = rest;
         markable.expect(edits);
         let mut changes: BTreeMap<usize, Edit> = BTreeMap::new();
         for ((message, _), excerpt) in &edits.excerpts {
             changes.entry(*message).or_default().excerpt = Some(excerpt.text.clone());
         }
         if let Some(quotation) = edits.quotation.take() {
-            changes.entry(quotation.message).or_default().quotation = Some(quotation.text);
+            let edit = changes.entry(quotation.message).or_default();
+            edit.quotation = Some(quotation.text);
+            edit.apart = markable.loops && edits.is_cut();
         }
         if edits.is_cut() {
             let places = markable.places(edits.messages(), &edits.kept);
@@ -176,8 +174,8 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
                 .unwrap_or_else(instructions),
             ContextPosition::AfterInstructions => instructions(),
         };
-        let has_context = !edits.placed.is_empty();
-        let changed = has_context || !changes.is_empty() || kept.len() < messages.len();
+        let context = edits.sources.take();
+        let changed = context.is_some() || !changes.is_empty() || kept.len() < messages.len();
         let mut messages: Vec<Option<R::Message>> = messages.into_iter().map(Some).collect();
         let own = |at: &usize| {
             let message = messages.get_mut(*at).and_then(Option::take)?;
@@ -187,8 +185,8 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
             })
         };
         let mut pieces: Vec<Piece<R::Message>> = kept.iter().filter_map(own).collect();
-        if has_context {
-            let text = self.template.render(edits.placed.iter().map(|placed| &placed.item));
+        if let Some(quotation) = context {
+            let text = self.template.around(&quotation);
             let context = Piece::Context { role: self.template.written_as(), text };
             pieces.insert(position.min(pieces.len()), context);
         }
@@ -198,9 +196,5 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
 
     fn texts<'a>(&'a self, _: &'a Self::Rest) -> Box<dyn Texts + 'a> {
         Box::new(TemplateTexts(&self.template))
-    }
-
-    fn source_item_tokens(&self, rest: &Self::Rest, item: &ContextItem) -> i64 {
-        self.template.item_tokens(&rest.meter, item)
     }
 }

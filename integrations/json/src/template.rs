@@ -8,15 +8,18 @@ use cupel::ContextItem;
 use crate::count::Meter;
 use crate::models::ModelFacts;
 
-/// Writes retrieved items as one message, in the placer's order.
+/// Sets where the items of sources stand in a request without a [plan](cupel::conversation::plan), and
+/// what is written around them.
+///
+/// Items of sources are [quoted](cupel::conversation::plan::Quotation), with or without a plan: what a
+/// source gives is data and cannot pass for instructions.
 ///
 /// ```
 /// use cupel_json::{ContextPosition, ContextRole, ContextTemplate};
 ///
 /// let template = ContextTemplate::new()
 ///     .header("Use these passages if they help:\n")
-///     .item(|item| format!("<passage>{}</passage>", item.content()))
-///     .separator("\n")
+///     .item(|item| format!("Passage: {}", item.content()))
 ///     .role(ContextRole::Developer)
 ///     .position(ContextPosition::AfterInstructions);
 /// # let _ = template;
@@ -25,7 +28,6 @@ use crate::models::ModelFacts;
 pub struct ContextTemplate {
     header: String,
     item: Render,
-    separator: String,
     footer: String,
     role: ContextRole,
     position: ContextPosition,
@@ -61,13 +63,12 @@ pub enum ContextPosition {
 const SEAM_TOKENS: i64 = 1;
 
 impl ContextTemplate {
-    /// The items' contents under the heading "Context:", with an empty line between them.
+    /// The items' contents, with nothing around their quotation.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            header: "Context:\n\n".to_owned(),
+            header: String::new(),
             item: Arc::new(|item| item.content().to_owned()),
-            separator: "\n\n".to_owned(),
             footer: String::new(),
             role: ContextRole::default(),
             position: ContextPosition::default(),
@@ -81,17 +82,10 @@ impl ContextTemplate {
         self
     }
 
-    /// Sets how an item is written. The same item must always be written alike.
+    /// Sets the text of an item, before it is quoted. The same item must always have the same text.
     #[must_use]
     pub fn item(mut self, render: impl Fn(&ContextItem) -> String + Send + Sync + 'static) -> Self {
         self.item = Arc::new(render);
-        self
-    }
-
-    /// Sets the text between two items.
-    #[must_use]
-    pub fn separator(mut self, separator: impl Into<String>) -> Self {
-        self.separator = separator.into();
         self
     }
 
@@ -129,13 +123,12 @@ impl ContextTemplate {
         (self.item)(item)
     }
 
-    /// The message.
-    pub(crate) fn render<'a>(&self, items: impl Iterator<Item = &'a ContextItem>) -> String {
-        let items: Vec<String> = items.map(|item| (self.item)(item)).collect();
-        format!("{}{}{}", self.header, items.join(&self.separator), self.footer)
+    /// The message around a quotation.
+    pub(crate) fn around(&self, quotation: &str) -> String {
+        format!("{}{quotation}{}", self.header, self.footer)
     }
 
-    /// The tokens of the message without its items.
+    /// Tokens of the message without the quotation.
     pub(crate) fn frame_tokens<M: ModelFacts>(&self, meter: &Meter<M>) -> i64 {
         // It is a part of the user's message where messages are lists of parts.
         let around = match M::FORMAT.per_part {
@@ -145,14 +138,6 @@ impl ContextTemplate {
         around
             .saturating_add(meter.text(&self.header))
             .saturating_add(meter.text(&self.footer))
-            .saturating_add(SEAM_TOKENS)
-    }
-
-    /// The tokens of an item in the message.
-    pub(crate) fn item_tokens<M: ModelFacts>(&self, meter: &Meter<M>, item: &ContextItem) -> i64 {
-        meter
-            .text(&(self.item)(item))
-            .saturating_add(meter.text(&self.separator))
             .saturating_add(SEAM_TOKENS)
     }
 }
@@ -167,7 +152,6 @@ impl fmt::Debug for ContextTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContextTemplate")
             .field("header", &self.header)
-            .field("separator", &self.separator)
             .field("footer", &self.footer)
             .field("role", &self.role)
             .field("position", &self.position)

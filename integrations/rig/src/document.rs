@@ -1,4 +1,4 @@
-//! Items as rig's context documents, and documents as they are quoted.
+//! Documents and items of sources as texts that are quoted, and the document of a quotation.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,28 +9,28 @@ use rig_core::completion::Document;
 /// The metadata key under which an item carries its document's id.
 pub(crate) const ID: &str = "id";
 
-/// The id of a document whose item has none.
-const NAMELESS: &str = "context";
-
-/// An item of a source as the document that goes into the request. It depends on the item alone,
-/// so what is counted is what is sent.
-pub(crate) fn document_of(item: &ContextItem) -> Document {
-    let id = item.metadata().get(ID).map_or(NAMELESS, String::as_str);
+/// The document that holds what sources gave to a request without a plan, quoted.
+pub(crate) fn source_document(quotation: &str) -> Document {
     Document {
-        id: id.to_owned(),
-        text: item.content().to_owned(),
+        id: "context".to_owned(),
+        text: quotation.to_owned(),
         additional_props: HashMap::new(),
     }
 }
 
-/// A document as it is quoted: its id, what is known of it, and its text.
-pub(crate) fn quoted_text(document: &Document) -> Cow<'_, str> {
-    let Document { id, text, additional_props } = document;
-    if id == NAMELESS && additional_props.is_empty() {
-        return Cow::Borrowed(text);
+/// Text of a source's item: its id, where it has one, and its content.
+pub(crate) fn item_text(item: &ContextItem) -> Cow<'_, str> {
+    match item.metadata().get(ID) {
+        Some(id) => format!("{id}: {}", item.content()).into(),
+        None => item.content().into(),
     }
+}
+
+/// Text of a document: its id, what is known of it, and its content.
+pub(crate) fn quoted_text(document: &Document) -> String {
+    let Document { id, text, additional_props } = document;
     let mut known: Vec<String> =
         additional_props.iter().map(|(key, value)| format!(" {key}: {value:?}")).collect();
     known.sort_unstable();
-    Cow::Owned(format!("{id}{}: {text}", known.concat()))
+    format!("{id}{}: {text}", known.concat())
 }

@@ -13,7 +13,6 @@ use super::ladder::{Decision, Ladder, Room, Step, Sums, Unit};
 use super::planned::{Part, Planned, SharedVerdict};
 use super::quote::{Quotation, message_tokens};
 use super::turn::Turn;
-use crate::model::{Origin, Placed};
 use crate::relevance::{Hint, Judge, JudgeTask, Question, Verdict};
 
 /// A turn that is decided but for what is recalled.
@@ -284,13 +283,7 @@ impl Conversation {
                 quotation.source(OWN, &document.text);
             }
         }
-        for Placed { item, origin } in &arranged.retrieved {
-            let name: &str = match origin {
-                Origin::Source { name, .. } => name,
-                Origin::Request(_) => "source",
-            };
-            quotation.source(name, &texts.source(item));
-        }
+        quotation.sources(&arranged.retrieved, texts);
         (!quotation.is_empty()).then(|| (quotation.finish(), messages))
     }
 }

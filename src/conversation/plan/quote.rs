@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use super::super::message::Role;
+use super::super::texts::Texts;
+use crate::model::{Origin, Placed};
 use crate::tokens::TokenCounter;
 
 /// Before everything that is quoted.
@@ -69,6 +71,17 @@ impl Quotation {
         self.quote(text, UNTRUSTED);
     }
 
+    /// Quotes all that sources gave.
+    pub(in crate::conversation) fn sources(&mut self, items: &[Placed], texts: &dyn Texts) {
+        for Placed { item, origin } in items {
+            let name: &str = match origin {
+                Origin::Source { name, .. } => name,
+                Origin::Request(_) => "source",
+            };
+            self.source(name, &texts.source(item));
+        }
+    }
+
     fn quote(&mut self, text: &str, line: &str) {
         quote_into(text, line, &mut self.text);
         self.text.push('\n');
@@ -130,7 +143,7 @@ fn quote_into(text: &str, line: &str, out: &mut String) {
                 while chars.next_if(|c| is_break(*c)).is_some() {}
                 out.push_str(line);
             }
-            '<' | '＜' if closes(chars.clone()) => out.push('‹'),
+            '<' | '＜' | '﹤' if closes(chars.clone()) => out.push('‹'),
             c if c.is_control() && c != '\t' => out.push(' '),
             c => out.push(c),
         }
@@ -144,16 +157,29 @@ fn is_break(c: char) -> bool {
 
 /// Whether what follows a `<` would read as the end of a frame, its beginning, or a model's markup.
 fn closes(rest: impl Iterator<Item = char>) -> bool {
-    let mut rest = rest.filter(|c| !is_invisible(*c)).take(10).flat_map(char::to_lowercase);
+    let rest = rest.filter(|c| !is_invisible(*c)).take(10).map(plain);
+    let mut rest = rest.flat_map(char::to_lowercase);
     let Some(first) = rest.next() else { return false };
     let word = || rest.take(4).eq("ecal".chars());
-    matches!(first, '/' | '|' | '／' | '｜') || first == 'r' && word()
+    matches!(first, '/' | '|') || first == 'r' && word()
+}
+
+/// The plain sign that a sign looks like.
+fn plain(c: char) -> char {
+    match c {
+        '／' | '∕' | '⁄' | '⧸' => '/',
+        '｜' | '∣' | 'ǀ' | '│' => '|',
+        'Ａ'..='Ｚ' | 'ａ'..='ｚ' => {
+            u32::from(c).checked_sub(0xfee0).and_then(char::from_u32).unwrap_or(c)
+        }
+        c => c,
+    }
 }
 
 fn is_invisible(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
 /// At most what a message takes when it is quoted, without counting it anew: its own tokens, the
@@ -162,7 +188,8 @@ pub(super) fn message_tokens(tokens: i64, role: Role, text: &str) -> i64 {
     let label = LABEL_TOKENS + if role == Role::Tool { UNTRUSTED_TOKENS } else { 0 };
     let added = text.bytes().filter(|byte| matches!(byte, b'\n' | b'\r' | b'<')).count();
     // Signs of other scripts that are written anew are rare; each costs no more than this.
-    let other = text.matches(['\u{85}', '\u{2028}', '\u{2029}', '＜', '\u{b}', '\u{c}']).count();
+    let other =
+        text.matches(['\u{85}', '\u{2028}', '\u{2029}', '＜', '﹤', '\u{b}', '\u{c}']).count();
     let added = i64::try_from(added + other).unwrap_or(i64::MAX).saturating_mul(2);
     tokens.saturating_add(label).saturating_add(added)
 }

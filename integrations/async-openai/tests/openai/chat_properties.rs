@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use async_openai::types::chat::ChatCompletionRequestMessage;
 use cupel::ContextItem;
+use cupel::conversation::plan::Quotation;
 use cupel::gather::Source;
+use cupel::tokens::{Encoding, shared_counter};
 use cupel_async_openai::{ChatService, Streaming};
 use futures::StreamExt;
 use proptest::prelude::*;
@@ -58,8 +60,7 @@ pub(crate) fn check(
     };
     let room = i64::from(case.window) - i64::from(case.output) - fixed;
     let pinned = tokens_of(request, is_chat, &case.messages, oracle.pinned.iter().copied());
-    // What the heading of the retrieved items takes.
-    let frame = if case.documents.is_empty() { 0 } else { 8 };
+    let frame = source_frame(case);
     let sent = match outcome {
         Ok(sent) => sent,
         Err(error) => {
@@ -68,10 +69,10 @@ pub(crate) fn check(
             return Ok(Outcome::Impossible);
         }
     };
-    let context: Vec<&String> = sent.iter().filter(|text| text.contains("Context:")).collect();
+    let context: Vec<&String> = sent.iter().filter(|text| text.contains("<recalled>")).collect();
     prop_assert!(context.len() <= 1);
     // Byte for byte what the caller wrote, in the caller's order.
-    let own: Vec<&String> = sent.iter().filter(|text| !text.contains("Context:")).collect();
+    let own: Vec<&String> = sent.iter().filter(|text| !text.contains("<recalled>")).collect();
     let mut rest = oracle.sound();
     let mut kept = Vec::new();
     for message in &own {
@@ -91,6 +92,12 @@ pub(crate) fn check(
         true => Outcome::Trimmed,
         false => Outcome::Whole,
     })
+}
+
+/// Tokens of the message around what sources give, and of the frame of the quotation in it.
+pub(crate) fn source_frame(case: &Case) -> i64 {
+    let quotation = Quotation::frame_tokens(&*shared_counter(Encoding::O200k));
+    if case.documents.is_empty() { 0 } else { 8 + quotation }
 }
 
 /// What became of a case.

@@ -15,6 +15,14 @@ use crate::support::{
     system, tool, user, words,
 };
 
+/// The texts in the frame of a quotation, and what stands around the frame.
+fn quoted(text: &str) -> (Vec<String>, String) {
+    let (before, rest) = text.split_once("<recalled>\n").unwrap();
+    let (inside, after) = rest.split_once("</recalled>\n\n").unwrap();
+    let texts = inside.lines().skip(1).map(|line| line.replace("[documents, untrusted] ", ""));
+    (texts.collect(), format!("{before}|{after}"))
+}
+
 fn document(text: &str, relevance: f64) -> ContextItem {
     ContextItem::builder(text, 1).future_relevance_hint(relevance).build().unwrap()
 }
@@ -44,8 +52,9 @@ async fn before_the_last_user_message_unless_told_otherwise() {
         tool("a", "found"),
     ];
     let sent = send(adapter("gpt-4o"), &messages).await;
-    let expected = ["s", "first", "answer", "Context:\n\nalpha\n\nbeta", "second", "", "found"];
-    assert_eq!(contents(&sent), expected);
+    let mut contents = contents(&sent);
+    assert_eq!(quoted(&contents.remove(3)).0, ["alpha", "beta"]);
+    assert_eq!(contents, ["s", "first", "answer", "second", "", "found"]);
     assert!(sent[3].contains("\"role\":\"user\""));
 }
 
@@ -53,21 +62,25 @@ async fn before_the_last_user_message_unless_told_otherwise() {
 async fn as_the_template_says() {
     let template = ContextTemplate::new()
         .header("<docs>")
-        .item(|item| format!("<{}>", item.content()))
-        .separator("|")
+        .item(|item| format!("({})", item.content()))
         .footer("</docs>")
         .role(ContextRole::Developer)
         .position(ContextPosition::AfterInstructions);
     let messages = [system("s"), json!({"role": "developer", "content": "d"}), user("u")];
     let sent = send(adapter("gpt-4o").template(template), &messages).await;
-    assert_eq!(contents(&sent), ["s", "d", "<docs><alpha>|<beta></docs>", "u"]);
+    let mut contents = contents(&sent);
+    let (texts, around) = quoted(&contents.remove(2));
+    assert_eq!((texts.join(" "), around.as_str()), ("(alpha) (beta)".to_owned(), "<docs>|</docs>"));
+    assert_eq!(contents, ["s", "d", "u"]);
     assert!(sent[2].contains("\"role\":\"developer\""));
 }
 
 #[tokio::test]
 async fn after_the_instructions_when_no_user_speaks() {
     let sent = send(adapter("gpt-4o"), &[system("s"), assistant("a")]).await;
-    assert_eq!(contents(&sent), ["s", "Context:\n\nalpha\n\nbeta", "a"]);
+    let mut contents = contents(&sent);
+    assert_eq!(quoted(&contents.remove(1)).0, ["alpha", "beta"]);
+    assert_eq!(contents, ["s", "a"]);
 }
 
 #[tokio::test]
@@ -95,9 +108,8 @@ async fn the_placers_order_counts_inside() {
     let sent = contents(&sent(&server));
     // The conversation keeps its order all the same.
     assert_eq!((sent[0].as_str(), sent[1].as_str(), sent[3].as_str()), ("one", "two", "u"));
-    let inside = sent[2].trim_start_matches("Context:\n\n");
     // The question is pinned and takes the first place, so the best document gets the last.
-    assert_eq!(inside, "d\n\na\n\nc\n\nb");
+    assert_eq!(quoted(&sent[2]).0, ["d", "a", "c", "b"]);
 }
 
 #[tokio::test]
@@ -108,7 +120,11 @@ async fn a_text_becomes_a_list_when_something_stands_beside_it() {
     let service =
         ServiceBuilder::new().layer(with).service(ResponsesService::new(client(server.url())));
     service.oneshot(response(request.clone())).await.unwrap();
-    assert_eq!(contents(&sent(&server)), ["Context:\n\nalpha\n\nbeta", "the question"]);
+    let contents = contents(&sent(&server));
+    assert_eq!(
+        (quoted(&contents[0]).0, &*contents[1]),
+        (vec!["alpha".into(), "beta".into()], "the question")
+    );
 
     let without = builder(adapter("gpt-4o")).build().unwrap();
     let service =
@@ -132,7 +148,7 @@ async fn a_source_can_ask_for_the_question() {
     let request =
         chat(json!({"model": "gpt-4o", "messages": [question, calling(&["a"]), tool("a", "x")]}));
     service.oneshot(request).await.unwrap();
-    assert_eq!(contents(&sent(&server))[0], "Context:\n\nabout crabs");
+    assert!(contents(&sent(&server))[0].contains("about crabs"));
 }
 
 #[tokio::test]

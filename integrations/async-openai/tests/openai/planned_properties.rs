@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tower::{Service, ServiceBuilder, service_fn};
 
 use crate::arbitrary::{Case, cases, chat, chat_tool, response_tool, responses};
-use crate::chat_properties::{Outcome, documents, run};
+use crate::chat_properties::{Outcome, documents, run, source_frame};
 use crate::local_server::{self, LocalServer};
 use crate::oracle::{Oracle, tokens_of};
 use crate::support::{self, adapter, builder, client};
@@ -57,8 +57,8 @@ fn check<T>(
             let room = i64::from(case.window) - i64::from(case.output) - count(&bare);
             let pinned = oracle.pinned.iter().copied();
             let pinned = tokens_of(&bare, is_chat, &case.messages, pinned);
-            // What the heading of retrieved items takes, where nobody has asked anything.
-            let pinned = pinned + if case.documents.is_empty() { 0 } else { 8 };
+            // The message around what sources give, where nobody has asked anything.
+            let pinned = pinned + source_frame(case);
             prop_assert!(pinned > room || oracle.pinned.is_empty(), "{error}: {pinned} in {room}");
             return Ok(Outcome::Impossible);
         }
@@ -68,7 +68,12 @@ fn check<T>(
     let Some(plan) = selection.plan else {
         return Ok(Outcome::Whole); // nobody has asked anything: scored
     };
-    prop_assert_eq!(count(&sent), selection.sent.tokens + selection.fixed_tokens);
+    let (sent, counted) = (count(&sent), selection.sent.tokens + selection.fixed_tokens);
+    // A tokenizer may join the first signs of a question with the end of the quotation before it.
+    let is_word = |text: &str| text.starts_with(|first: char| first.is_alphanumeric());
+    let words = case.messages.iter().filter_map(|message| message["content"].as_str());
+    let seam = if words.clone().all(is_word) { 0 } else { 1 };
+    prop_assert!((sent - counted).abs() <= seam, "{} sent, {} counted", sent, counted);
     let whole = plan.whole;
     Ok(if whole { Outcome::Whole } else { Outcome::Trimmed })
 }

@@ -26,8 +26,8 @@ use crate::template::ContextTemplate;
 /// did. Thinking stays in its message, byte for byte; what a model went on to do without thinking
 /// anew is sent only with the thoughts before it. Messages are edited only where a
 /// [plan](cupel::conversation::plan) puts an excerpt in the place of a long result, and in the user's
-/// last message, whose first text becomes what is recalled and what sources give (behind results of
-/// tools, which have to come first).
+/// last message, which begins with what is recalled and what sources give (behind results of tools,
+/// which have to come first). A text stays a text unless a mark of the cache stands on it.
 ///
 /// # Prompt caches
 ///
@@ -146,20 +146,23 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
         let thinks = json.iter().any(|json| json.contains("thinking\""));
         let mut context =
             edits.quotation.take().map(|quotation| (quotation.message, quotation.text));
-        if !edits.placed.is_empty() {
-            context = last_words(edits.messages(), &edits.kept).map(|at| {
-                let items = edits.placed.iter().map(|placed| &placed.item);
-                (at, self.template.render(items))
-            });
+        if let Some(quotation) = edits.sources.take() {
+            let at = last_words(edits.messages(), &edits.kept);
+            context = at.map(|at| (at, self.template.around(&quotation)));
         }
         let changed = edits.changes_messages() || context.is_some();
         if changed {
+            let loops = Object::parse(request.json()).is_some_and(|fields| fields.has("tools"));
             let mut drafts: Vec<Draft<'_>> = Vec::with_capacity(edits.kept.len());
             for at in &edits.kept {
                 let json = json.get(*at).copied().unwrap_or_default();
                 let mut draft = Draft::new(Endpoint::Messages, json);
                 if let Some((_, text)) = context.as_ref().filter(|(question, _)| question == at) {
                     draft.prepend(text)?;
+                    // In the first call of a loop of tools it is the newest message, which is marked.
+                    if marks && loops {
+                        draft.keep_apart();
+                    }
                 }
                 let places = read::result_texts(json);
                 for (number, place) in places.into_iter().enumerate() {
@@ -192,10 +195,6 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
 
     fn texts<'a>(&'a self, rest: &'a Rest<T>) -> Box<dyn Texts + 'a> {
         Box::new(BodyTexts { json: rest.request.messages().collect(), template: &self.template })
-    }
-
-    fn source_item_tokens(&self, rest: &Rest<T>, item: &ContextItem) -> i64 {
-        self.template.item_tokens(&rest.meter, item)
     }
 }
 

@@ -224,12 +224,23 @@ impl<T: Send> Parts for JsonBody<T> {
         let items = pieces.iter().map(|piece| piece.json(self));
         let items = items.collect::<Result<Vec<_>, BoxError>>()?;
         let items: Vec<String> = items.into_iter().map(Cow::into_owned).collect();
-        self.replace_messages(&items)
+        // A text that stands for a message stays a text for as long as it is alone.
+        let text = match &items[..] {
+            [only] if self.slice(&self.parsed.input).starts_with('"') => {
+                Object::parse(only).and_then(|message| message.raw("content"))
+            }
+            _ => None,
+        };
+        match text.filter(|text| text.get().starts_with('"')) {
+            Some(text) => self.splice(self.parsed.input.clone(), text.get()),
+            None => self.replace_messages(&items),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Edit;
     use super::*;
     use crate::template::ContextRole;
 
@@ -294,6 +305,10 @@ mod tests {
         let text = messages[0].clone();
         body.put(vec![Piece::Own(text.clone())], false).unwrap();
         assert_eq!(body.json(), json);
+        let edit = Edit { quotation: Some("before\n".to_owned()), ..Edit::default() };
+        let mut quoted = body.clone();
+        quoted.put(vec![Piece::Edited(text.clone(), edit)], true).unwrap();
+        assert_eq!(quoted.json(), r#"{"input":"before\nq\u0041"}"#);
         let context = Piece::Context { role: ContextRole::Developer, text: "c".to_owned() };
         body.put(vec![context, Piece::Own(text)], true).unwrap();
         let expected =

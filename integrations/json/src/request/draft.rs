@@ -19,13 +19,15 @@ pub(crate) struct Draft<'a> {
     content: Content<'a>,
     /// Whether it has a mark of ours.
     marked: bool,
+    /// Whether a text becomes a part of its own behind what is put before it.
+    apart: bool,
     /// Slices with something else in their place.
     changes: Vec<(Range<usize>, String)>,
 }
 
 #[derive(Debug)]
 enum Content<'a> {
-    /// A text instead of parts: its literal, a part before it, and its mark.
+    /// A text instead of parts: its literal, the literal of the text before it, and its mark.
     Text {
         literal: Cow<'a, str>,
         before: String,
@@ -51,7 +53,7 @@ struct Part {
 impl<'a> Draft<'a> {
     pub(crate) fn new(endpoint: Endpoint, json: &'a str) -> Self {
         let (at, content) = read(endpoint, json).unwrap_or((0..0, Content::Unknown));
-        Self { endpoint, json, at, content, marked: false, changes: Vec::new() }
+        Self { endpoint, json, at, content, marked: false, apart: false, changes: Vec::new() }
     }
 
     /// The message as it came.
@@ -60,11 +62,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Puts a text before everything else that the user says, but behind results of tools: Anthropic
-    /// wants those first. Whether there is a place for it.
+    /// wants those first. Returns false if the content is neither a text nor parts.
     pub(crate) fn prepend(&mut self, text: &str) -> serde_json::Result<bool> {
-        let part = self.text_part(&serde_json::to_string(text)?, "");
+        let literal = serde_json::to_string(text)?;
+        let part = self.text_part(&literal, "");
         match &mut self.content {
-            Content::Text { before, .. } => *before = part,
+            Content::Text { before, .. } => *before = literal,
             Content::Parts(parts) => {
                 let results = parts.iter().take_while(|part| part.is_result);
                 let start = self.at.start + 1;
@@ -78,6 +81,12 @@ impl<'a> Draft<'a> {
             Content::Unknown => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Keeps a text apart from what is put before it, as if it were marked. Another call of the same
+    /// exchange marks it, and the cache of that call knows only the same parts.
+    pub(crate) fn keep_apart(&mut self) {
+        self.apart = true;
     }
 
     /// Puts other JSON in the place of a slice.
@@ -130,13 +139,13 @@ impl<'a> Draft<'a> {
         let mut changes = std::mem::take(&mut self.changes);
         if let Content::Text { literal, before, mark } = &self.content {
             let own = || self.text_part(literal, mark);
-            let is_claude = self.endpoint == Endpoint::Messages;
+            let is_apart = self.apart && !is_blank(literal);
             let new = match (before.is_empty(), mark.is_empty()) {
                 (true, true) => literal.to_string(),
+                // Some servers take no parts, so a text stays a text.
+                (false, true) if !is_apart => joined(before, literal),
                 (true, false) => format!("[{}]", own()),
-                // Anthropic takes no blank text.
-                (false, _) if is_claude && is_blank(literal) => format!("[{before}]"),
-                (false, _) => format!("[{before},{}]", own()),
+                (false, _) => format!("[{},{}]", self.text_part(before, ""), own()),
             };
             changes.push((self.at.clone(), new));
         }
@@ -153,6 +162,12 @@ impl<'a> Draft<'a> {
         written.push_str(self.json.get(done..).unwrap_or_default());
         written
     }
+}
+
+/// The literal of two texts in a row.
+fn joined(before: &str, literal: &str) -> String {
+    let before = before.strip_suffix('"').unwrap_or(before);
+    format!("{before}{}", literal.strip_prefix('"').unwrap_or(literal))
 }
 
 /// The content of a message, and where it stands.
@@ -191,6 +206,8 @@ pub struct Edit {
     pub(crate) excerpt: Option<String>,
     /// What is put before the user's words.
     pub(crate) quotation: Option<String>,
+    /// Whether the quotation is a part of its own, as calls that mark the message need it.
+    pub(crate) apart: bool,
     /// Whether a prompt cache may end here.
     pub(crate) breakpoint: bool,
 }
@@ -211,6 +228,9 @@ impl Edit {
             found
                 .then_some(())
                 .ok_or("a user's message whose content is neither text nor parts")?;
+        }
+        if self.apart {
+            draft.keep_apart();
         }
         if self.breakpoint {
             let found = draft.mark(BREAKPOINT);
@@ -295,11 +315,24 @@ mod tests {
     }
 
     #[test]
+    fn a_text_stays_a_text_behind_a_quotation_unless_it_is_marked() {
+        let mut edit = Edit { quotation: Some("q\"\n".into()), ..Edit::default() };
+        let text = r#"{"role":"user","content":"Hi \u0041\ud83d","name":"n"}"#;
+        let expected = r#"{"role":"user","content":"q\"\nHi \u0041\ud83d","name":"n"}"#;
+        for endpoint in [Endpoint::Chat, Endpoint::Responses, Endpoint::Messages] {
+            assert_eq!(apply(&edit, endpoint, text), expected);
+        }
+        edit.apart = true;
+        let parts = r#"{"role":"user","content":[{"type":"text","text":"q\"\n"},{"type":"text","text":"Hi \u0041\ud83d"}],"name":"n"}"#;
+        assert_eq!(apply(&edit, Endpoint::Chat, text), parts);
+        edit.breakpoint = true;
+        let expected = r#"{"role":"user","content":[{"type":"text","text":"q\"\n"},{"type":"text","text":"Hi \u0041\ud83d","prompt_cache_breakpoint":{"mode":"explicit"}}],"name":"n"}"#;
+        assert_eq!(apply(&edit, Endpoint::Chat, text), expected);
+    }
+
+    #[test]
     fn a_quotation_is_the_first_part() {
         let edit = Edit { quotation: Some("q\"".into()), ..Edit::default() };
-        let text = r#"{"role":"user","content":"Hi \u0041","name":"n"}"#;
-        let expected = r#"{"role":"user","content":[{"type":"text","text":"q\""},{"type":"text","text":"Hi \u0041"}],"name":"n"}"#;
-        assert_eq!(apply(&edit, Endpoint::Chat, text), expected);
         let parts = r#"{"role":"user","content": [ {"type":"input_text","text":"Hi"} ]}"#;
         let expected = r#"{"role":"user","content": [{"type":"input_text","text":"q\""}, {"type":"input_text","text":"Hi"} ]}"#;
         assert_eq!(apply(&edit, Endpoint::Responses, parts), expected);

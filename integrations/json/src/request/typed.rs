@@ -144,9 +144,20 @@ impl Parts for CreateResponse {
     }
 
     fn put(&mut self, pieces: Vec<Piece<InputItem>>, changed: bool) -> Result<(), BoxError> {
-        if changed || matches!(self.input, InputParam::Items(_)) {
-            self.input = InputParam::Items(messages(self, pieces)?);
+        let was_text = matches!(self.input, InputParam::Text(_));
+        if was_text && !changed {
+            return Ok(());
         }
+        let mut items = messages(self, pieces)?;
+        self.input = match &mut items[..] {
+            [
+                InputItem::EasyMessage(EasyInputMessage {
+                    content: EasyInputContent::Text(text),
+                    ..
+                }),
+            ] if was_text => InputParam::Text(std::mem::take(text)),
+            _ => InputParam::Items(items),
+        };
         Ok(())
     }
 }

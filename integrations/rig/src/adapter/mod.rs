@@ -27,7 +27,7 @@ use rig_core::completion::{CompletionRequest, Document};
 use rig_core::message::Message;
 
 use crate::CompletionCall;
-use crate::document::{document_of, quoted_text};
+use crate::document::{quoted_text, source_document};
 use crate::models::{CatalogModels, CatalogWindow, ModelId};
 use count::TokenCounts;
 use horizon::{Horizon, InSight};
@@ -49,8 +49,9 @@ pub use rest::RigRest;
 /// - **Tool calls without results and results without calls** are left out, with the reason in the
 ///   report.
 /// - **Documents** are candidates too: those of the request keep their order, and the items of
-///   the layer's sources follow as documents, in the placer's order. A plan quotes what sources give,
-///   and documents of a request that does not fit as it came, unless they are pinned.
+///   the layer's sources follow in one document, quoted, in the placer's order. A plan quotes what
+///   sources give in the user's last message, and documents of a request that does not fit as it came,
+///   unless they are pinned.
 /// - **Everything else** is counted and not touched: tools, an output schema, provider tools.
 ///
 /// Counts are those of the model's own encoding where it is known, and estimates otherwise; of Claude's
@@ -347,7 +348,8 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
             .start_moved(moved)
             .empty_result(NO_TOOL_OUTPUT);
         let unseen = messages.len() - positions.len();
-        let rest = RigRest { call, messages, positions, documents, planned, count };
+        let source_frame_tokens = count.document(&source_document("").to_string());
+        let rest = RigRest { call, messages, positions, documents, planned };
         let mut split = Split::conversation(conversation, fixed_tokens, rest)?;
         refused.append(&mut split.refused);
         if unseen > 0 {
@@ -357,6 +359,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         }
         split.refused = refused;
         split.uncounted = uncounted;
+        split.source_frame_tokens = source_frame_tokens;
         Ok(split)
     }
 
@@ -366,10 +369,6 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
 
     fn texts<'a>(&'a self, rest: &'a RigRest<R>) -> Box<dyn Texts + 'a> {
         Box::new(rest)
-    }
-
-    fn source_item_tokens(&self, rest: &RigRest<R>, item: &ContextItem) -> i64 {
-        rest.count.document(&document_of(item).to_string())
     }
 }
 

@@ -6,10 +6,9 @@ use cupel::layer::Edits;
 use rig_core::completion::Document;
 use rig_core::message::{Message, UserContent};
 
-use super::count::TokenCounts;
 use super::results::{self, is_result};
 use crate::CompletionCall;
-use crate::document::document_of;
+use crate::document::source_document;
 
 /// A call without its candidates; the messages and documents wait here, untouched.
 pub struct RigRest<R> {
@@ -19,7 +18,6 @@ pub struct RigRest<R> {
     pub(super) positions: Vec<usize>,
     pub(super) documents: Vec<Document>,
     pub(super) planned: bool,
-    pub(super) count: TokenCounts,
 }
 
 impl<R> RigRest<R> {
@@ -54,7 +52,7 @@ impl<R: CompletionCall> RigRest<R> {
         let request = call.completion_mut();
         request.chat_history = picked(messages, kept);
         request.documents = picked(documents, edits.documents.iter().copied());
-        request.documents.extend(edits.placed.iter().map(|placed| document_of(&placed.item)));
+        request.documents.extend(edits.sources.as_deref().map(source_document));
         call
     }
 }

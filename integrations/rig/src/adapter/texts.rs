@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::rest::RigRest;
 use super::results;
-use crate::document::{document_of, quoted_text};
+use crate::document::item_text;
 
 impl<R> Texts for &RigRest<R> {
     fn message<'a>(&'a self, index: usize, _: &'a conversation::Message) -> Cow<'a, str> {
@@ -34,7 +34,7 @@ impl<R> Texts for &RigRest<R> {
     }
 
     fn source<'a>(&'a self, item: &'a ContextItem) -> Cow<'a, str> {
-        quoted_text(&document_of(item)).into_owned().into()
+        item_text(item)
     }
 }
 

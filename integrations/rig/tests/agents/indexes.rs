@@ -125,10 +125,12 @@ async fn a_slow_and_a_broken_index_cost_neither_the_answer_nor_much_time() {
         };
         assert!(error.contains("the index is gone"), "{error}");
 
-        // What was found is in the request, as documents, the best first.
+        // What was found is in the request, quoted in one document, the best first.
         let request = &seen.sent.all()[0];
-        assert_eq!(document_ids(request), ["ending", "harbour"]);
-        assert_eq!(request.documents[0].text, BOOK[0]);
+        assert_eq!(document_ids(request), ["context"]);
+        let text = &request.documents[0].text;
+        let best = format!("\n[book, untrusted] ending: {}\n[book, untrusted] harbour: ", BOOK[0]);
+        assert!(text.starts_with("<recalled>\n") && text.contains(&best), "{text}");
     }
 }
 
@@ -148,9 +150,9 @@ async fn a_required_index_that_breaks_fails_the_run_by_name() {
 async fn scores_become_relevance_and_a_small_budget_keeps_the_best() {
     let seen = Seen::default();
     let (way, mode) = ALL[0];
-    // Room for pins and tools (49), and for one document of 13 words with its frame.
+    // Room for pins and tools (49), the document (8), the frame in it (21), and one quoted text.
     let sources = vec![Source::new("book", book(3))];
-    let agent = agent(way, reader(), layer_with(sources, 49 + 22, &seen), &seen);
+    let agent = agent(way, reader(), layer_with(sources, 49 + 8 + 21 + 22, &seen), &seen);
     finish(agent.prompt(QUESTION), mode).await.unwrap();
     let selection = &seen.selections.all()[0];
     let relevance = |id: &str| {
@@ -163,11 +165,12 @@ async fn scores_become_relevance_and_a_small_budget_keeps_the_best() {
     };
     assert!(relevance("ending") > relevance("harbour"));
     assert!(relevance("harbour") > relevance("recipe"));
-    assert_eq!(document_ids(&seen.sent.all()[0]), ["ending"]);
-    // Counted as rendered: the text, `<file id: ending>`, `</file>`, and what a document costs.
+    let text = &seen.sent.all()[0].documents[0].text;
+    assert!(text.contains("] ending: ") && !text.contains("] harbour: "), "{text}");
+    // Counted as it is quoted: the text, `[book, untrusted] ending:`, and one for the seam.
     let ending =
         selection.report.included.iter().find(|i| *i.item.kind() == ContextKind::document());
-    assert_eq!(ending.unwrap().item.tokens(), 13 + 3 + 1 + 4);
+    assert_eq!(ending.unwrap().item.tokens(), 13 + 3 + 1);
 }
 
 #[tokio::test]
@@ -190,10 +193,11 @@ async fn memories_and_old_histories_are_sources_too() {
     finish(agent.prompt(QUESTION), mode).await.unwrap();
     let request = &seen.sent.all()[0];
     let texts: Vec<&str> = request.documents.iter().map(|d| d.text.as_str()).collect();
-    let exchange = "[0] user: Who is the keeper?\n[1] assistant: An old sailor.";
+    let exchange = "[0] user: Who is the keeper?\n> [1] assistant: An old sailor.";
     // The same exchange from both is sent once.
-    assert_eq!(texts.len(), 2, "{texts:?}");
-    assert!(texts.contains(&exchange) && texts.contains(&"[2] user: Thank you."));
+    let [text] = texts[..] else { panic!("{texts:?}") };
+    assert_eq!(text.matches(exchange).count(), 1, "{text}");
+    assert!(text.contains(": [2] user: Thank you."), "{text}");
     let pins: usize = seen.selections.all()[0].gather.sources.iter().map(|s| s.pins_lifted).sum();
     assert_eq!(pins, 0, "nothing that is remembered is pinned");
 }
