@@ -65,6 +65,7 @@ pub mod policy;
 pub mod relevance;
 pub mod scorer;
 pub mod slicer;
+pub mod standing;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tokens;

@@ -17,7 +17,7 @@ use uses::Uses;
 const STEPS: [&[&str]; 9] = [
     &["error", "order", "names", "caught", "text_cache", "config"],
     &["model"],
-    &["scorer", "slicer", "placer", "relevance", "tokens"],
+    &["scorer", "slicer", "placer", "relevance", "tokens", "standing"],
     &["diagnostics"],
     &["pipeline"],
     &["policy", "analytics", "testing", "contract", "explain"],
