@@ -24,6 +24,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    targets::hide_expected_panics();
     match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(broken) => {

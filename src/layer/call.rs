@@ -97,6 +97,9 @@ pub(super) struct ReadRequest<Rest> {
     pub(super) steps: u64,
 }
 
+/// A request that was judged, the question, and the judge's report.
+type JudgedRequest<Rest> = (ReadRequest<Rest>, Option<Question>, Option<Box<Judged>>);
+
 /// Plan of one turn.
 pub(super) struct PlannedTurn {
     pub(super) planned: Planned,
@@ -221,22 +224,31 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         finish.await
     }
 
-    /// Has the candidates judged by a question.
+    /// Has the candidates judged by the question, which a conversation knows itself.
     pub(super) async fn judge_own(
         self: &Arc<Self>,
         read: ReadRequest<A::Rest>,
-        question: Question,
+        question: Option<Question>,
         judging: &Judging,
-    ) -> Result<(ReadRequest<A::Rest>, Option<Box<Judged>>), ContextError> {
+    ) -> Result<JudgedRequest<A::Rest>, ContextError> {
         let task = self.work(read, move |shared, ReadRequest { rest, talk, own, .. }| match talk {
-            Some(talk) => talk.judge_task(&question, own, &*shared.adapter.texts(rest)),
-            None => JudgeTask::of_contents(&question, own),
+            Some(talk) => {
+                let texts = shared.adapter.texts(rest);
+                let question = talk.question(&*texts)?;
+                let task = talk.judge_task(&question, own, &*texts);
+                Some((question, task))
+            }
+            None => question.map(|question| {
+                let task = JudgeTask::of_contents(&question, own);
+                (question, task)
+            }),
         });
         let (mut read, task) = task.await?;
+        let Some((question, task)) = task else { return Ok((read, None, None)) };
         let verdict = self.judge(task).await;
         let (judge, blend) = (judging.relevance.judge(), judging.relevance.blended());
         let judged = Judged::of(judge.name(), blend, verdict, &mut read.own);
-        Ok((read, Some(Box::new(judged))))
+        Ok((read, Some(question), Some(Box::new(judged))))
     }
 
     /// Writes a selection back into its request.
@@ -266,11 +278,6 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let (request, sent, plan) = written.map_err(ContextError::Adapter)?;
         (selection.sent, selection.plan) = (sent, plan);
         Ok(request)
-    }
-
-    /// Whether a judge asks for the question of a turn, planned or not.
-    pub(super) fn needs_question(&self, planned: bool) -> bool {
-        self.judging.is_some() && (!planned || self.rules.waiting.is_some())
     }
 
     /// Runs the judge here, or on the blocking pool if it is slow. Whatever goes wrong costs the call the

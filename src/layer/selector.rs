@@ -13,6 +13,7 @@ use super::call::{CallIntake, OpenedCall, ReadRequest, Shared, WriteTask, guarde
 use super::call_log::CallLog;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, PolicyHandle, Selection, Split};
+use crate::conversation::Conversation;
 use crate::conversation::plan::{Quotation, TurnFacts};
 use crate::conversation::written::withdraw;
 use crate::gather::{Arrivals, Chosen};
@@ -169,11 +170,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     };
 
     // Judge: without a plan, how close the candidates are to the question.
-    let question = guarded(|| match &read.talk {
-        Some(_) if !shared.needs_question(turn.is_some()) => Ok(None),
-        Some(talk) => Ok(talk.question(&*shared.adapter.texts(&read.rest))),
-        None => Ok(question),
-    })?;
+    let mut question = question;
     let mut judged = turn.as_ref().and_then(|turn| turn.judged.clone());
     if turn.is_none() {
         // The library quotes what sources give to a conversation.
@@ -183,10 +180,13 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         if frame_tokens > 0 {
             selection.budget = room.take_off(frame_tokens)?;
         }
-        if let (Some(judging), Some(question)) = (&shared.judging, question.clone()) {
+        if let Some(judging) = &shared.judging {
             let judging = Box::pin(shared.judge_own(read, question, judging));
-            (read, judged) = judging.await?;
+            (read, question, judged) = judging.await?;
         }
+    } else if shared.rules.waiting.is_some() {
+        let asked = |talk: &Conversation| talk.question(&*shared.adapter.texts(&read.rest));
+        question = guarded(|| Ok(read.talk.as_deref().and_then(asked)))?;
     }
     selection.fixed_tokens = room.fixed_tokens();
     let mut arrivals = Arrivals::new(std::mem::take(&mut read.own), shared.sources.len());

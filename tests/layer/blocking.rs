@@ -355,9 +355,7 @@ fn a_call_that_the_pool_never_starts_does_without_its_judge_and_holds_nobody_up(
         assert!(sent.len() < 21 && sent.last().unwrap().text == "What is red?");
         let problem = selection.report.relevance.unwrap().problem;
         assert_eq!(problem.as_deref(), Some("did not start: the blocking pool is busy"));
-        // The question is looked up here, once; everything else is long.
-        let here = thread::current().id();
-        let here = threads.lock().unwrap().iter().filter(|thread| **thread == here).count();
-        assert_eq!(here, usize::from(selection.plan.is_none()));
+        let threads = threads.lock().unwrap();
+        assert!(threads.len() > 2 && !threads.contains(&thread::current().id()));
     }
 }
