@@ -40,7 +40,7 @@ impl Arrivals {
         Self { own, sources, streaming: None, judged: None, queue: None }
     }
 
-    /// Whether candidates were judged by a question.
+    /// Returns true if candidates were judged by a question.
     pub(crate) fn is_asked(&self) -> bool {
         self.judged.as_ref().is_some_and(|judged| judged.report.asked)
     }

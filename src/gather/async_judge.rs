@@ -45,8 +45,8 @@ use crate::relevance::{Candidate, DEFAULT_BLEND_WEIGHT, Question};
 /// ```
 #[async_trait]
 pub trait AsyncJudge: Send + Sync {
-    /// How close each candidate is to the question, from 0 to 1 on a fixed map, in their order. What
-    /// is not a number from 0 to 1 is not believed.
+    /// Returns how close each candidate is to the question, in their order: numbers from 0 to 1 on a
+    /// fixed map. Other answers are ignored.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ pub trait AsyncJudge: Send + Sync {
         short_type_name::<Self>()
     }
 
-    /// Whether equal questions and texts have exactly equal answers, on every replica; `false`
+    /// Returns true if equal questions and texts have exactly equal answers, on every replica; `false`
     /// unless overridden.
     ///
     /// Models behind an API answer with slightly other numbers each time. Two texts that are about
@@ -100,7 +100,7 @@ impl fmt::Debug for dyn AsyncJudge {
     }
 }
 
-/// How a layer uses an [`AsyncJudge`]: how long it waits for it, and what its answer weighs.
+/// Settings of an [`AsyncJudge`] in a layer: how long it is waited for, and how much its answer weighs.
 ///
 /// The judge is asked beside the sources, about the request's own candidates first and about what
 /// sources bring as it arrives. Its answers are mixed with the hints of the policy's own judge. Where
@@ -111,9 +111,9 @@ impl fmt::Debug for dyn AsyncJudge {
 /// what it has not judged keeps the hint of the policy's judge, and
 /// [`GatherReport::judge`](super::GatherReport::judge) says what happened.
 ///
-/// When [selecting while gathering](crate::layer::CupelLayerBuilder::select_while_gathering), what arrives
-/// waits for the judge before it is scored, in batches: everything that came while the batch before
-/// was being judged. What is selected is what a batch with the same hints would have selected.
+/// In a layer that [selects while gathering](crate::layer::CupelLayerBuilder::select_while_gathering),
+/// items wait for the judge before they are scored, in batches: all that came while the batch before was
+/// judged. The selection is the one that a batch with the same hints would give.
 ///
 /// ```
 /// use std::time::Duration;
@@ -151,7 +151,7 @@ pub struct WaitingJudge {
 }
 
 impl WaitingJudge {
-    /// How long a judge may take unless said otherwise.
+    /// Time that a judge may take by default.
     pub const DEFAULT_DEADLINE: Duration = Duration::from_millis(500);
 
     /// The steps from 0 to 1 to which the answers of a judge that is not deterministic are rounded.
@@ -188,7 +188,7 @@ impl WaitingJudge {
         self
     }
 
-    /// What is wrong with the settings.
+    /// Checks the settings. The error says what is wrong with them.
     pub(crate) fn check(&self) -> Result<(), String> {
         let name = self.judge.name();
         if name.trim().is_empty() {

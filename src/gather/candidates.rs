@@ -10,13 +10,13 @@ use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, Placed}
 use crate::pipeline::Pipeline;
 use crate::slicer::StreamBounds;
 
-/// What is known of a source before any call.
+/// Facts about a source before any call.
 #[derive(Debug)]
 pub(crate) struct SourceFacts {
     name: Arc<str>,
-    /// Whether a call goes on without it: then its pins must not fail the call either.
+    /// `true` if a call goes on without it. Then its pins must not fail the call either.
     pub(crate) optional: bool,
-    /// What it promises about its items.
+    /// Promises about its items.
     pub(crate) promises: StreamBounds,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn facts_of<Req>(sources: &[Source<Req>]) -> Arc<[SourceFacts]> {
     (1..).zip(sources).map(facts).collect()
 }
 
-/// Where the item at `position` of a list came from; list 0 is the request, the sources follow.
+/// Origin of the item at `position` of a list; list 0 is the request, the sources follow.
 pub(crate) fn origin(facts: &[SourceFacts], list: usize, position: usize) -> Option<Origin> {
     match list.checked_sub(1) {
         None => Some(Origin::Request(position)),
@@ -45,7 +45,7 @@ pub(crate) fn origin(facts: &[SourceFacts], list: usize, position: usize) -> Opt
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     pub(crate) items: Vec<ContextItem>,
-    /// Where the list of each source begins.
+    /// Position at which the list of each source begins.
     starts: Vec<usize>,
 }
 
@@ -134,7 +134,7 @@ impl Candidates {
     }
 }
 
-/// How many tokens the pins of optional sources may still take.
+/// Tokens that the pins of optional sources may still take.
 ///
 /// A pin is a promise that the caller makes. An optional source whose pinned items would not fit
 /// beside those of the caller must not fail the call: its pins are lifted, and the items compete
@@ -145,7 +145,7 @@ pub(crate) struct PinRoom {
 }
 
 impl PinRoom {
-    /// What the pins that must be there leave.
+    /// Tokens that the pins of the request and of required sources leave.
     pub(crate) fn beside<'a>(
         promised: impl IntoIterator<Item = &'a ContextItem>,
         budget: &ContextBudget,

@@ -1,11 +1,11 @@
-//! What a selection came to, made at the end or while items arrived.
+//! The result of a selection, made at the end or while items arrived.
 
 use super::report::StreamReport;
 use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;
 use crate::model::{ContextItem, Placed};
 
-/// What was selected, and what there is to say about it.
+/// Selected items, and the reports on them.
 #[derive(Default)]
 pub(crate) struct Chosen {
     /// In presentation order.
@@ -19,7 +19,7 @@ pub(crate) struct Chosen {
     pub(crate) candidates: usize,
 }
 
-/// What selecting has found out about a source.
+/// Findings of the selection about a source.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SourceNotes {
     pub(crate) pins_lifted: usize,

@@ -1,4 +1,4 @@
-//! What a selection made while gathering left out: all of it counted, the best of it kept.
+//! Items that a selection made while gathering left out: all are counted, the best are kept.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl DroppedItems {
         }
     }
 
-    /// What was left out, when so many items that were scored are selected.
+    /// Numbers of items left out, if so many of the scored ones are selected.
     pub(crate) fn counts(&self, selected: usize) -> DroppedCounts {
         let unique = self.best.as_ref().map_or(self.scored, HashMap::len);
         DroppedCounts {

@@ -31,12 +31,12 @@ pub(crate) struct JudgeQueue {
     blend: f64,
     question: Question,
     held: VecDeque<HeldItem>,
-    /// What is being asked about: so many of the held ones, and the judge at work.
+    /// The batch that is being judged: so many of the held items, and the judge at work.
     batch: Option<(usize, Answers)>,
     deadline: Duration,
     started: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Whether the judge is not asked any more.
+    /// `true` if the judge is not asked any more.
     over: bool,
     report: JudgeReport,
     span: Span,
@@ -89,12 +89,12 @@ impl JudgeQueue {
         }
     }
 
-    /// Whether anything waits.
+    /// Returns true if anything waits.
     pub(crate) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Whether an item is asked about: it competes, and has a hint that the answer can change.
+    /// Returns true if the judge is asked about an item: it competes, and its hint can change.
     pub(crate) fn wants(&self, item: &ContextItem, came_with: Option<f64>) -> bool {
         let is_own = came_with.is_none_or(|hint| !hint.is_finite());
         !self.over
@@ -246,7 +246,7 @@ impl JudgeQueue {
         }
     }
 
-    /// How it has gone, when it is over or nobody waits for it any more.
+    /// Ends the judge if it is still at work, and reports on it.
     pub(crate) fn into_report(mut self) -> JudgeReport {
         if self.is_holding() {
             self.end(SourceOutcome::Abandoned);

@@ -1,4 +1,4 @@
-//! What came of each source.
+//! Reports on the sources and the async judge of a call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use super::BoxError;
 use crate::caught::caught;
 use crate::model::ContextItem;
 
-/// How gathering went, source by source.
+/// Report on gathering, source by source.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct GatherReport {
-    /// When the sources were polled first; none when there are none.
+    /// Time of the first poll of the sources; none if there are none.
     pub started_at: Option<SystemTime>,
     /// From the first poll to the last source's end, or to the deadline.
     pub elapsed: Duration,
@@ -20,7 +20,7 @@ pub struct GatherReport {
     pub stopped: StopReason,
     /// One entry a source, in the order they were added.
     pub sources: Vec<SourceReport>,
-    /// How a [judge that is waited for](crate::layer::WaitingJudge) did; none when it was not asked.
+    /// Report on the [judge that is waited for](crate::layer::WaitingJudge); none if it was not asked.
     pub judge: Option<JudgeReport>,
 }
 
@@ -47,21 +47,21 @@ pub enum StopReason {
     Failed,
 }
 
-/// How one source went.
+/// Report on one source.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SourceReport {
     /// The source's name.
     pub name: Arc<str>,
-    /// How many of its items became candidates.
+    /// Number of its items that became candidates.
     pub items: usize,
     /// Their tokens together; an item with a negative count adds none.
     pub tokens: i64,
     /// From the start of gathering to its end, or to the deadline that cut it off.
     pub elapsed: Duration,
-    /// How it ended.
+    /// Outcome of the source.
     pub outcome: SourceOutcome,
-    /// Whether an item broke what the source had promised about its items.
+    /// `true` if an item broke a promise of the source about its items.
     pub broke_promise: bool,
     /// Pinned items of an optional source that did not fit the budget and lost their pin. They
     /// competed like items without one.
@@ -80,19 +80,19 @@ impl SourceReport {
     }
 }
 
-/// How a judge did that was asked beside the sources.
+/// Report on a judge that was asked beside the sources.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct JudgeReport {
     /// The judge's name.
     pub name: Arc<str>,
-    /// How many texts it was asked about.
+    /// Number of texts that it was asked about.
     pub texts: usize,
-    /// How many of them have its answer in their hint. The others have that of the policy's judge.
+    /// Number of texts with its answer in their hint. The others have that of the policy's judge.
     pub judged: usize,
     /// From when it was asked first to its last answer, or to what ended the wait.
     pub elapsed: Duration,
-    /// How it ended. An answer that is wrong is a failure, too.
+    /// Outcome of the judge. A wrong answer is a failure, too.
     pub outcome: SourceOutcome,
 }
 
@@ -103,7 +103,7 @@ impl JudgeReport {
     }
 }
 
-/// How a source ended. "Nothing found" is [`Completed`](Self::Completed) with no items, which is
+/// Outcome of a source. "Nothing found" is [`Completed`](Self::Completed) with no items, which is
 /// not the same as [`TimedOut`](Self::TimedOut) with none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -154,13 +154,13 @@ impl SourceOutcome {
         }
     }
 
-    /// Whether a required source that ends this way fails the call.
+    /// Returns true if a required source that ends this way fails the call.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         *self == Self::TimedOut || self.is_error()
     }
 
-    /// Whether the source did something wrong, rather than take too long.
+    /// Returns true if the source did something wrong, rather than take too long.
     pub(crate) fn is_error(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::Panicked { .. })
     }
@@ -179,17 +179,17 @@ impl fmt::Display for SourceOutcome {
     }
 }
 
-/// What arrived and what was left out, for a selection that was made while gathering.
+/// Numbers of items that arrived and that were left out, for a selection made while gathering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StreamReport {
-    /// How many candidates arrived, the request's own among them.
+    /// Number of candidates that arrived, the request's own among them.
     pub arrived: usize,
-    /// How many were left out, and why; the report lists the best of them.
+    /// Numbers of candidates left out, by reason; the report lists the best of them.
     pub dropped: DroppedCounts,
 }
 
-/// How many items a selection made while gathering left out, and why.
+/// Numbers of items that a selection made while gathering left out, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DroppedCounts {

@@ -19,7 +19,7 @@ use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason, spa
 use crate::caught::{caught, discard};
 use crate::model::ContextItem;
 
-/// How many batches one poll takes before it lets the executor run something else.
+/// Most batches that one poll takes before it lets the executor run something else.
 const BATCHES_PER_POLL: usize = 32;
 
 /// Why a call cannot go on.
@@ -31,12 +31,12 @@ pub(crate) enum GatherError {
     NoTimer,
 }
 
-/// Where items go when they arrive.
+/// Receiver of items as they arrive.
 pub(crate) trait Sink {
     /// Takes items of a source, in its order.
     fn accept(&mut self, source: usize, items: Vec<ContextItem>);
 
-    /// Whether nothing that the open sources can still yield matters.
+    /// Returns true if nothing that the open sources can still yield matters.
     fn is_settled(&mut self, is_open: &dyn Fn(usize) -> bool) -> bool;
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Gather {
     streams: SelectAll<SourceStream>,
     sources: Vec<OpenSource>,
     open: usize,
-    /// Whether nothing was ready any more when the last poll ended.
+    /// `true` if nothing was ready any more when the last poll ended.
     waiting: bool,
     deadline: Duration,
     started: Option<Started>,
@@ -55,7 +55,7 @@ pub(crate) struct Gather {
     span: Span,
 }
 
-/// When gathering began, and when it has to end.
+/// Start and deadline of gathering.
 #[derive(Clone, Copy)]
 struct Started {
     at: Instant,
@@ -63,7 +63,7 @@ struct Started {
     deadline: Option<Instant>,
 }
 
-/// What is needed of one source besides its stream and its report.
+/// State of one source besides its stream and its report.
 struct OpenSource {
     failure: FailurePolicy,
     limit: Option<Duration>,
@@ -155,12 +155,12 @@ impl Gather {
         Poll::Ready(result)
     }
 
-    /// Whether everything that was ready has been read, and something is still to come.
+    /// Returns true if everything that was ready has been read, and something is still to come.
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting
     }
 
-    /// How it has gone, when it is over or nobody waits for it any more.
+    /// Ends sources that are still open, and reports on all.
     pub(crate) fn take_report(&mut self) -> GatherReport {
         if let Some(Started { at, .. }) = self.started.filter(|_| self.open > 0) {
             self.report.stopped = StopReason::Failed;

@@ -33,12 +33,12 @@ where
     }
 }
 
-/// What happens to a call when a source fails or does not end in time.
+/// Consequence for a call if a source fails or does not end in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailurePolicy {
     /// The call fails with the source's name and cause.
     Required,
-    /// What arrived is used and the call goes on. Pins that do not fit are lifted.
+    /// Items that arrived are used and the call goes on. Pins that do not fit are lifted.
     #[default]
     KeepArrived,
     /// Nothing of the source is used and the call goes on. Pins that do not fit are lifted.
@@ -64,7 +64,7 @@ pub struct Source<Req> {
     pub(crate) limit: usize,
     pub(crate) failure: FailurePolicy,
     pub(crate) defaults: Arc<Defaults>,
-    /// What the source says about its items, for selecting while they arrive.
+    /// Promises of the source about its items, for selecting while they arrive.
     pub(crate) promises: StreamBounds,
 }
 

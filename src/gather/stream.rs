@@ -15,10 +15,10 @@ use super::{BoxError, CandidateStream, SourceOutcome};
 use crate::caught::{caught, discard};
 use crate::model::ContextItem;
 
-/// How many items a source may hand over before the others get their turn.
+/// Most items that a source hands over before the others get their turn.
 const BATCH: usize = 64;
 
-/// What one look at a source gave.
+/// Items that one look at a source gave.
 pub(super) struct Batch {
     /// The source's number.
     pub(super) source: usize,
@@ -27,7 +27,7 @@ pub(super) struct Batch {
     pub(super) end: Option<End>,
 }
 
-/// How a source ended, and the error behind it.
+/// Outcome of a source, and the error behind it.
 pub(super) struct End {
     pub(super) outcome: SourceOutcome,
     pub(super) cause: Option<BoxError>,

@@ -25,18 +25,18 @@ use crate::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice}
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// What would be selected if nothing more came: pinned items, then the others in the slicer's
+    /// Items that would be selected if nothing more came: pinned ones, then the others in the slicer's
     /// order.
     pub selected: Vec<ContextItem>,
     /// Their tokens together.
     pub tokens: i64,
-    /// How many candidates have arrived.
+    /// Number of candidates that have arrived.
     pub arrived: usize,
 }
 
 pub(crate) type ProgressHook = Arc<dyn Fn(&Snapshot) + Send + Sync>;
 
-/// How a layer selects while it gathers.
+/// Settings of a layer that selects while it gathers.
 #[derive(Clone)]
 pub(crate) struct StreamingMode {
     pub(crate) dropped_sample: usize,
@@ -44,7 +44,7 @@ pub(crate) struct StreamingMode {
 }
 
 impl StreamingMode {
-    /// Whether somebody wants to see the selection grow.
+    /// Returns true if somebody wants to see the selection grow.
     pub(crate) fn is_watched(&self) -> bool {
         self.on_progress.is_some()
     }
@@ -56,7 +56,7 @@ const SOON_SCORED: u64 = 200_000;
 /// A score that takes longer is not put off until the end.
 const FAST_SCORE: Duration = Duration::from_micros(5);
 
-/// How many items may wait to be looked at while more is read.
+/// Most items that wait to be scored while more is read.
 const MOST_WAITING: usize = 16_384;
 
 /// One call's selection under way.
@@ -69,18 +69,18 @@ pub(crate) struct Streaming {
     scorer: Arc<dyn Scorer>,
     budget: ContextBudget,
     facts: Arc<[SourceFacts]>,
-    /// What each source has promised, as far as it has kept it.
+    /// Promises of each source, as far as it has kept them.
     promises: Vec<StreamBounds>,
     notes: Vec<SourceNotes>,
-    /// How many items each list has had.
+    /// Number of items that each list has had.
     lengths: Vec<u64>,
     arrived_tokens: i64,
     /// Items that have not been looked at.
     waiting: VecDeque<(Sequence, ContextItem)>,
-    /// Whether items may wait for the end: nobody watches, no source has promised anything that could
+    /// `true` if items may wait for the end: nobody watches, no source has promised anything that could
     /// end the call early, and there are few. All at once they are cheaper to select from.
     defers: bool,
-    /// Whether the time of a score has been looked at.
+    /// `true` once the time of a score has been measured.
     probed: bool,
     pace: Pace,
     cost: Arc<LearnedCost>,
@@ -163,7 +163,7 @@ impl Streaming {
         }
     }
 
-    /// Whether one score takes no time worth speaking of. Slow scorers work while sources deliver.
+    /// Returns true if one score takes next to no time. Slow scorers work while sources deliver.
     fn scores_fast(&mut self) -> bool {
         if self.probed {
             return true;
@@ -175,7 +175,7 @@ impl Streaming {
         begun.elapsed() <= FAST_SCORE
     }
 
-    /// How many items there still is something to do about.
+    /// Number of items that are not decided yet.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.slice.live_len()
     }
@@ -286,7 +286,7 @@ impl Streaming {
         }
     }
 
-    /// Whether nothing that the open sources can still yield would change the selection.
+    /// Returns true if nothing that the open sources can still yield would change the selection.
     pub(crate) fn is_settled(&self, is_open: &dyn Fn(usize) -> bool) -> bool {
         let open = self.promises.iter().enumerate().filter(|(source, _)| is_open(*source));
         self.waiting.is_empty()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long it lasts, about.
+/// Length of a slice, about.
 const LENGTH: Duration = Duration::from_millis(1);
 
 /// The most pieces of work between two looks at the clock.
@@ -18,7 +18,7 @@ pub(crate) struct TimeSlice {
     until_look: usize,
 }
 
-/// How many pieces of work are done between two looks at the clock.
+/// Number of pieces of work between two looks at the clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace(usize);
 
@@ -34,7 +34,7 @@ impl TimeSlice {
         Self { begun: Instant::now(), pace, until_look: pace.0 }
     }
 
-    /// Whether it is over, asked after each piece of work.
+    /// Returns true if it is over. Called after each piece of work.
     pub(crate) fn is_over(&mut self) -> bool {
         self.until_look -= 1;
         if self.until_look > 0 {

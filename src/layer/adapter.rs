@@ -132,8 +132,8 @@ pub struct Split<Rest> {
     /// Tokens around the items of sources, such as a heading. They count as fixed when the layer has
     /// sources and the turn is not planned.
     pub source_frame_tokens: i64,
-    /// Whether [`source_item_tokens`](ContextAdapter::source_item_tokens) may answer anything but the
-    /// item's own count; `true` unless set.
+    /// `true` if [`source_item_tokens`](ContextAdapter::source_item_tokens) may answer anything but the
+    /// item's own count, which is the default.
     ///
     /// While it may, copies of one text may differ in size, and a layer that
     /// [selects while gathering](super::CupelLayerBuilder::select_while_gathering) keeps all that
@@ -175,7 +175,7 @@ impl<Rest> Split<Rest> {
     ///
     /// # Errors
     ///
-    /// When no message of it could be sent.
+    /// No message of it can be sent.
     pub fn conversation(
         mut conversation: Conversation,
         fixed_tokens: i64,

@@ -47,18 +47,19 @@ pub trait BudgetProvider<Req>: Send + Sync {
     }
 }
 
-/// Who set what of a budget, in words that complete "the … of 8192 tokens" and "set by …".
+/// Labels of the window and of the output reserve, for error messages. They complete "the … of 8192
+/// tokens" and "set by …".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BudgetOrigin {
-    /// Whose limit the whole is: `"model's window"`.
+    /// Label of the whole budget: `"model's window"`.
     pub window: &'static str,
-    /// Who set what is kept for the answer: `"the request"`.
+    /// Label of the setting that reserves tokens for the answer: `"the request"`.
     pub answer: &'static str,
 }
 
 impl BudgetOrigin {
-    /// Whose limit the whole is, and who set what is kept for the answer.
+    /// Labels of the window and of the output reserve.
     #[must_use]
     pub const fn new(window: &'static str, answer: &'static str) -> Self {
         Self { window, answer }

@@ -352,7 +352,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
     }
 }
 
-/// How many of the dropped items a report lists unless told otherwise.
+/// Dropped items that a report lists by default.
 const DEFAULT_DROPPED_SAMPLE: usize = 100;
 
 impl<Req, A> fmt::Debug for CupelLayerBuilder<Req, A> {

@@ -175,7 +175,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         Ok(blocking::run(steps, threshold, Need::Required, work).await?)
     }
 
-    /// Whether a request is a conversation whose turns are planned.
+    /// Returns true if the request is a conversation whose turns are planned.
     pub(super) fn plans(&self, read: &ReadRequest<A::Rest>) -> bool {
         self.planning.is_some() && read.talk.is_some()
     }

@@ -19,9 +19,9 @@ pub(super) struct CallLog {
     /// Set until the hooks have been asked, if there are any.
     start: Option<CallStart>,
     observers: Vec<Box<dyn CallObserver>>,
-    /// Whether a hook or the caller wants a report.
+    /// `true` if a hook or the caller wants a report.
     wants_report: bool,
-    /// Whether the caller does.
+    /// `true` if the caller wants one.
     caller_wants_report: bool,
 }
 

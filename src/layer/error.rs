@@ -75,7 +75,7 @@ pub enum ContextError {
     #[error("the budget of the request is unknown: {0}")]
     Budget(#[source] BoxError),
 
-    /// What is sent anyway does not fit the budget.
+    /// Parts that are sent in any case do not fit the budget.
     #[error(
         "{fixed_tokens} tokens are sent whatever is selected (instructions, tools, priming), but \
          {limits}, has {available_tokens} for the request"
@@ -85,12 +85,12 @@ pub enum ContextError {
         fixed_tokens: i64,
         /// `maxTokens - outputReserve`.
         available_tokens: i64,
-        /// Where the budget comes from.
+        /// Origin of the budget.
         limits: Box<Limits>,
     },
 
-    /// What is always sent does not fit the budget: instructions, the last question, the newest
-    /// results, and what is pinned.
+    /// Messages that are always sent do not fit the budget: instructions, the last question, the newest
+    /// results, and pinned items.
     #[error(
         "{error} of {limits}{}; {} shorten or unpin some of it, keep less for the answer, or use \
          a larger window", Beside(.fixed_tokens), Largest(.largest)
@@ -102,7 +102,7 @@ pub enum ContextError {
         largest: Vec<(String, i64)>,
         /// Tokens that are not up for selection and came off the budget before.
         fixed_tokens: i64,
-        /// Where the budget comes from.
+        /// Origin of the budget.
         limits: Box<Limits>,
     },
 
@@ -115,7 +115,7 @@ pub enum ContextError {
     Source {
         /// The source's name.
         name: Arc<str>,
-        /// How it ended.
+        /// Outcome of the source.
         outcome: SourceOutcome,
         /// The source's own error, where it gave one.
         #[source]

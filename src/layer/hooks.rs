@@ -29,8 +29,8 @@ pub trait SelectionHook: Send + Sync {
     /// No selection could be made; the wrapped service is not called.
     fn on_failure(&self, error: &ContextError, gather: &GatherReport) {}
 
-    /// Whether [`on_selection`](Self::on_selection) shall be called; asked for every call. Where
-    /// no hook wants it, no report is made.
+    /// Returns true if [`on_selection`](Self::on_selection) shall be called. The layer asks before every
+    /// call, and makes no report if no hook wants it.
     fn wants_selection(&self) -> bool {
         true
     }
@@ -60,7 +60,7 @@ impl fmt::Debug for dyn SelectionHook {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallStart {
-    /// When the layer was called.
+    /// Time at which the layer was called.
     pub called_at: SystemTime,
     /// Model the request is for, where [the adapter](super::RequestFacts::model) knows it.
     pub model: Option<Arc<str>>,

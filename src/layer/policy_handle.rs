@@ -83,7 +83,7 @@ pub(super) struct PolicyRules {
     /// Set when the relevance is not the policy's.
     pub(super) relevance: Option<Option<Relevance>>,
     pub(super) waiting: Option<WaitingJudge>,
-    /// Whether items are selected while they arrive.
+    /// `true` if items are selected while they arrive.
     pub(super) streaming: bool,
 }
 

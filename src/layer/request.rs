@@ -120,7 +120,7 @@ impl<T> ContextRequest<T> {
         self
     }
 
-    /// What is asked.
+    /// Question of the request.
     fn asked(&self) -> Option<Question> {
         let last = || {
             let last = self.units.last()?.items().last()?;

@@ -1,4 +1,4 @@
-//! What one call selected, from what, and why.
+//! The outcome of one call: what it selected, from what, and why.
 
 use crate::conversation::Sent;
 use crate::conversation::plan::TurnReport;
@@ -7,26 +7,26 @@ use crate::explain::{Explanation, SourceTiming};
 use crate::gather::{GatherReport, JudgeReport, SourceOutcome, SourceReport, StreamReport};
 use crate::model::ContextBudget;
 
-/// What one call selected, from what, and why.
+/// Outcome of one call: what it selected, from what, and why.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Selection {
     /// Every candidate with its reason.
     pub report: SelectionReport,
-    /// How each source went.
+    /// Outcome of each source.
     pub gather: GatherReport,
     /// The budget the selection had: the provider's, less the fixed tokens.
     pub budget: ContextBudget,
     /// Tokens that were not up for selection.
     pub fixed_tokens: i64,
-    /// How many parts of the request were [refused](super::Refused) or
+    /// Number of parts of the request that were [refused](super::Refused) or
     /// [withdrawn](super::Split::needs); the report lists them among the excluded
     /// ones.
     pub refused: usize,
-    /// What is in the request that is sent.
+    /// Items and tokens of the request that is sent.
     pub sent: Sent,
-    /// What is sent beside the selection and could not be counted, in words: the request may be
-    /// larger than the budget by as much.
+    /// Parts of the request that could not be counted, in words. The request may be larger than the
+    /// budget by as much.
     pub uncounted: Vec<String>,
     /// Set when the turn was [planned](crate::conversation::plan).
     pub plan: Option<Box<TurnReport>>,

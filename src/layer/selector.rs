@@ -44,7 +44,7 @@ use crate::model::{ContextItem, Strategy};
 /// # }).unwrap();
 /// ```
 pub struct Selector<Req, A> {
-    /// What the next call uses.
+    /// Settings of the next call.
     current: Arc<RwLock<Arc<Shared<Req, A>>>>,
 }
 
@@ -54,7 +54,7 @@ pub struct Selector<Req, A> {
 pub struct Selected<Req> {
     /// The request that is to be sent.
     pub request: Req,
-    /// What was selected, from what, and why.
+    /// Report on the selection.
     pub selection: Box<Selection>,
 }
 

@@ -32,7 +32,7 @@ pub struct WithReport;
 
 /// Form of a service's response: [`ResponseOnly`] or [`WithReport`].
 pub trait ResponseMode {
-    /// Whether a report is made for the caller.
+    /// `true` if the caller gets a report.
     const REPORTS: bool;
     /// The response, given the wrapped service's.
     type Response<R>;
@@ -225,7 +225,7 @@ impl<S, Req, A, M> fmt::Debug for CupelService<S, Req, A, M> {
 /// end, it answers with [`ContextError::Finished`].
 #[pin_project]
 pub struct ResponseFuture<S: Service<Req>, Req, M = ResponseOnly> {
-    /// Whether the service has to get ready after the selection.
+    /// `true` if the service has to get ready after the selection.
     waits: bool,
     #[pin]
     state: State<S, Req>,

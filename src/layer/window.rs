@@ -8,7 +8,7 @@ use crate::model::ContextBudget;
 ///
 /// See [`ModelWindow`] for an example.
 pub trait ModelLookup<Req>: Send + Sync {
-    /// What the request's model takes.
+    /// Limits of the request's model.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ pub trait ModelLookup<Req>: Send + Sync {
     /// Whatever makes the request's own limit unusable.
     fn output_tokens(&self, request: &Req) -> Result<Option<i64>, BoxError>;
 
-    /// How many percent to keep free where nobody has said it, because the model's tokens can only be
+    /// Percent of the budget that stays free by default, because the model's tokens can only be
     /// estimated; none unless overridden.
     fn safety_margin_percent(&self, request: &Req) -> f64 {
         let _ = request;
@@ -30,7 +30,7 @@ pub trait ModelLookup<Req>: Send + Sync {
     }
 }
 
-/// What a model takes.
+/// Limits of a model, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WindowLimits {
@@ -102,7 +102,7 @@ pub struct ModelWindow<M> {
     safety_margin_percent: Option<f64>,
 }
 
-/// What the answer gets when neither the request nor anybody else says, in a large window.
+/// Tokens reserved for the answer in a large window, unless the request or a setting says otherwise.
 pub const DEFAULT_OUTPUT_TOKENS: i64 = 4_096;
 
 impl<M> ModelWindow<M> {

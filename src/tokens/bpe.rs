@@ -54,7 +54,7 @@ impl BpeCounter {
         self.encoding
     }
 
-    /// Whether the encoding has been loaded in this process.
+    /// Flag that is set once the encoding has been loaded in this process.
     fn loaded(self) -> &'static AtomicBool {
         static O200K: AtomicBool = AtomicBool::new(false);
         static CL100K: AtomicBool = AtomicBool::new(false);

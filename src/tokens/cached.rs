@@ -52,19 +52,19 @@ impl<C: TokenCounter> CachedCounter<C> {
 }
 
 impl<C> CachedCounter<C> {
-    /// How many texts are remembered.
+    /// Number of texts in the cache.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cache.len()
     }
 
-    /// Whether no text is remembered.
+    /// Returns true if no text is in the cache.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes that takes.
+    /// Bytes that the cache takes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.cache.bytes()

@@ -48,14 +48,14 @@ use super::cached::estimate;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClaudeTokenizer {
-    /// Of all models before Claude Opus 4.7.
+    /// Tokenizer of all models before Claude Opus 4.7.
     Older,
-    /// Of Claude Opus 4.7 and all models since.
+    /// Tokenizer of Claude Opus 4.7 and all models since.
     Newer,
 }
 
 impl ClaudeTokenizer {
-    /// How much of a budget is left free for what these counts miss: 10 %, and 15 % where there are only
+    /// Percent of a budget that stays free for what these counts miss: 10 %, or 15 % where there are only
     /// estimates.
     pub const MARGIN_PERCENT: f64 = if cfg!(feature = "tiktoken") { 10.0 } else { 15.0 };
 
@@ -79,7 +79,7 @@ impl ClaudeTokenizer {
         })
     }
 
-    /// What the tokens of a text are multiplied by, in percent.
+    /// Factor for the tokens of a text, in percent.
     #[must_use]
     pub const fn text_percent(self) -> i64 {
         match self {
@@ -111,7 +111,7 @@ pub fn claude_counter(percent: i64) -> Arc<dyn TokenCounter> {
     Arc::new(Scaled { counter: beside(), percent })
 }
 
-/// What the factors are beside.
+/// Counter to which the factors apply.
 #[cfg(feature = "tiktoken")]
 fn beside() -> Arc<dyn TokenCounter> {
     Arc::new(Beside { exact: super::shared_counter(super::Encoding::O200k), estimate: estimate() })

@@ -32,8 +32,8 @@ pub trait TokenCounter: Send + Sync {
     /// The number of tokens of `text` on its own, without any message format around it.
     fn count(&self, text: &str) -> i64;
 
-    /// Whether a count is quick. A counter that has to load something first, such as a vocabulary,
-    /// says `false` until it has: then its first count is made where it holds nobody up.
+    /// Returns true if a count is quick. A counter that has to load something first, such as a
+    /// vocabulary, returns `false` until it has. A layer makes its first count on the blocking pool.
     fn is_ready(&self) -> bool {
         true
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::CupelError;
 
-/// How a model cuts text into tokens.
+/// Rule by which a model cuts text into tokens.
 ///
 /// ```
 /// use cupel::tokens::Encoding;
@@ -112,7 +112,7 @@ impl<'a> ModelName<'a> {
         Self { written, vendor, model }
     }
 
-    /// What stands before the first `/`.
+    /// Part before the first `/`.
     #[must_use]
     pub fn vendor(&self) -> Option<&'a str> {
         self.vendor
@@ -124,8 +124,8 @@ impl<'a> ModelName<'a> {
         self.model
     }
 
-    /// Whether it is the model `family` or a variant of it. Only `openai` may stand before it
-    /// when `family` does not say so.
+    /// Returns true if it is the model `family` or a variant of it. Only `openai` may stand before it
+    /// if `family` does not say so.
     #[must_use]
     pub fn is_a(&self, family: &str) -> bool {
         let is_variant = |name: &str| {

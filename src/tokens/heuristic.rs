@@ -16,8 +16,8 @@ use super::TokenCounter;
 /// documentation files that were not used to find the prices, 98 % lie between 3 % below and 24 %
 /// above; the worst are 24 % below (lists of Finnish words) and 72 % above.
 ///
-/// Of a language that the test does not cover nothing is promised. Those in plain Latin letters that
-/// vocabularies know little of are low: Somali by 21 %.
+/// Other languages have no bound. The estimate is low for those in plain Latin letters of which
+/// vocabularies know little: Somali by 21 %.
 ///
 /// On ASCII text the two encodings differ little. In other scripts cl100k needs up to four times
 /// the tokens of o200k, so for an o200k model the estimate is high there by as much.
@@ -63,7 +63,7 @@ const NOISE_LETTER: u64 = 58;
 const SHORTEST_NOISE: usize = 20;
 const NOISE_CHARACTER: u64 = 74;
 
-/// What one pass over the text has seen.
+/// Findings of one pass over the text.
 #[derive(Default)]
 struct Estimate {
     /// The price of everything but words.
@@ -191,7 +191,7 @@ impl Estimate {
 /// Words without which no English text goes on for long, and other languages do.
 const ENGLISH: [&str; 8] = ["the", "The", "and", "of", "to", "you", "for", "with"];
 
-/// How many bytes at the start of `text` satisfy `test`.
+/// Number of bytes at the start of `text` that satisfy `test`.
 fn run(text: &str, test: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| test(*byte)).count()
 }
@@ -200,8 +200,8 @@ fn is_sign(character: char) -> bool {
     character.is_ascii() && !character.is_ascii_alphanumeric() && !character.is_ascii_whitespace()
 }
 
-/// How long the run of letters, digits, `+`, `/` and `=` is that starts here, and whether it is
-/// noise, as base64 and hex are.
+/// Length of the run of letters, digits, `+`, `/` and `=` that starts here, and whether it is noise, as
+/// base64 and hex are.
 fn noise(text: &str) -> (usize, bool) {
     let length =
         run(text, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));

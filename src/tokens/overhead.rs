@@ -1,8 +1,8 @@
-//! What the format of a chat adds to the text in it.
+//! Tokens that the format of a chat adds to the text in it.
 
 use super::TokenCounter;
 
-/// What the format of a chat adds to the text: separators, roles, the start of the answer.
+/// Tokens that the format of a chat adds to the text: separators, roles, the start of the answer.
 ///
 /// ```
 /// use cupel::tokens::{FormatOverhead, counter_fn};
@@ -19,7 +19,7 @@ pub struct FormatOverhead {
     pub per_message: i64,
     /// Tokens around each part of a message, where a message is a list of parts.
     pub per_part: i64,
-    /// Whether a message's role is written out, and so costs what its text costs.
+    /// `true` if a message's role is written out, and so costs what its text costs.
     pub roles: bool,
     /// Tokens beside the name of whoever speaks, where one is given.
     pub per_name: i64,
@@ -77,7 +77,7 @@ impl FormatOverhead {
         Self::new(0, 0)
     }
 
-    /// What a message in this role costs beside what is in it.
+    /// Tokens of a message in this role beside its content.
     pub fn message<C: TokenCounter + ?Sized>(&self, counter: &C, role: &str) -> i64 {
         let role = if self.roles { counter.count(role).max(0) } else { 0 };
         self.per_message.saturating_add(role)
@@ -85,7 +85,7 @@ impl FormatOverhead {
 }
 
 impl Default for FormatOverhead {
-    /// That of [chat completions](Self::CHAT).
+    /// The format of [chat completions](Self::CHAT).
     fn default() -> Self {
         Self::CHAT
     }

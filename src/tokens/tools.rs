@@ -1,5 +1,5 @@
-//! What the definition of a function costs, by the rule of OpenAI's cookbook: its steps at every level
-//! of the schema.
+//! Tokens of a function's definition, by the rule of OpenAI's cookbook: its steps at every level of the
+//! schema.
 //!
 //! The rule, "How to count tokens with tiktoken", section 7:
 //! <https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken>. It is written for
@@ -80,7 +80,7 @@ impl ToolPrices {
         }
     }
 
-    /// What a function costs.
+    /// Tokens of a function.
     pub fn function<C: TokenCounter + ?Sized>(
         &self,
         counter: &C,
@@ -91,7 +91,7 @@ impl ToolPrices {
         self.line(counter, name, description).saturating_add(self.parameters(counter, parameters))
     }
 
-    /// What a function without parameters costs.
+    /// Tokens of a function without parameters.
     pub fn line<C: TokenCounter + ?Sized>(
         &self,
         counter: &C,
@@ -102,7 +102,7 @@ impl ToolPrices {
         self.function.saturating_add(count(counter, &line))
     }
 
-    /// What the parameters of a function cost.
+    /// Tokens of the parameters of a function.
     pub fn parameters<C: TokenCounter + ?Sized>(&self, counter: &C, schema: &Value) -> i64 {
         let text = |text: &str| count(counter, text);
         Steps { prices: self, text: &text }.root(schema)
@@ -163,7 +163,7 @@ impl Steps<'_> {
         (self.text)(&format!("{name}:{kind}:{}", without_full_stop(description)))
     }
 
-    /// What a property has besides its line: values, limits, and schemas of its own.
+    /// Tokens of a property besides its line: values, limits, and schemas of its own.
     fn inside(&self, field: &Value, depth: usize) -> i64 {
         let mut tokens = 0_i64;
         let mut add = |more: i64| tokens = tokens.saturating_add(more);
