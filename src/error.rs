@@ -1,6 +1,5 @@
 //! The error type of the synchronous core, and lists of invalid settings.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use crate::model::ContextKind;
@@ -209,8 +208,7 @@ pub struct ConfigProblem {
 
 impl ConfigProblem {
     pub(crate) fn new(path: impl fmt::Display, message: impl Into<String>) -> Self {
-        let (path, message) = (path.to_string(), message.into());
-        Self { path: cut(&path, 500).into_owned(), message: cut(&message, 1_000).into_owned() }
+        Self { path: cut(&path.to_string(), 500), message: cut(&message.into(), 1_000) }
     }
 }
 
@@ -286,24 +284,26 @@ impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
     }
 }
 
-/// The first `length` characters of a text; an ellipsis says that there are more.
-fn cut(text: &str, length: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(length).and_then(|(end, _)| text.get(..end)) {
-        Some(start) => Cow::Owned(format!("{start}…")),
-        None => Cow::Borrowed(text),
-    }
+/// Splits a text behind its first `length` characters.
+pub(crate) fn split_chars(text: &str, length: usize) -> (&str, &str) {
+    let end = text.char_indices().nth(length).map_or(text.len(), |(end, _)| end);
+    text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// A user's text in quotes, of which a message shows no more than the beginning.
+/// The first `length` characters of a text; an ellipsis says that there are more.
+pub(crate) fn cut(text: &str, length: usize) -> String {
+    let (start, rest) = split_chars(text, length);
+    format!("{start}{}", if rest.is_empty() { "" } else { "…" })
+}
+
+/// A user's text in quotes, cut after 40 characters.
 #[cfg(feature = "serde")]
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 #[cfg(feature = "serde")]
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(40).and_then(|(end, _)| self.0.get(..end)) {
-            Some(start) => write!(f, "{start:?}…"),
-            None => write!(f, "{:?}", self.0),
-        }
+        let (start, rest) = split_chars(self.0, 40);
+        write!(f, "{start:?}{}", if rest.is_empty() { "" } else { "…" })
     }
 }

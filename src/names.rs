@@ -1,5 +1,4 @@
-//! Short names for the user's types, texts that differ only in case, and numbers as people read
-//! them.
+//! Short names of types, texts without regard to case, and numbers as people read them.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -182,19 +182,28 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn required(&mut self, key: &str, value: Option<i64>, least: i64) -> Result<i64, Reported> {
+    /// A value that may be left out.
+    fn optional(
+        &mut self,
+        key: &str,
+        value: Option<i64>,
+        least: i64,
+    ) -> Result<Option<i64>, Reported> {
         let expected = match value {
-            Some(value) if (least..=MAX_TOKENS).contains(&value) => return Ok(value),
+            // A value that is there and could not be read is not missing as well.
+            None if self.is_reported(key) => return Err(Reported),
             Some(value) if value > MAX_TOKENS => {
                 format!("a whole number of at most {}", Grouped(MAX_TOKENS))
             }
-            _ => at_least(least),
+            Some(value) if value < least => at_least(least),
+            valid => return Ok(valid),
         };
-        match value {
-            Some(value) => self.invalid(key, value.to_string(), expected),
-            None => self.missing(key, expected),
-        }
+        self.invalid(key, value.unwrap_or_default().to_string(), expected);
         Err(Reported)
+    }
+
+    fn required(&mut self, key: &str, value: Option<i64>, least: i64) -> Result<i64, Reported> {
+        self.optional(key, value, least)?.ok_or_else(|| self.missing(key, at_least(least)))
     }
 
     fn invalid(&mut self, key: &str, value: String, expected: impl Into<String>) {
@@ -202,12 +211,10 @@ impl Reader<'_> {
         self.problems.push(ContractProblem::invalid(place, value, expected));
     }
 
-    /// A value that is there and of no use is not missing as well.
-    fn missing(&mut self, key: &str, expected: String) {
-        if !self.is_reported(key) {
-            let place = self.origins.place(key);
-            self.problems.push(ContractProblem::Missing { place, expected });
-        }
+    fn missing(&mut self, key: &str, expected: String) -> Reported {
+        let place = self.origins.place(key);
+        self.problems.push(ContractProblem::Missing { place, expected });
+        Reported
     }
 
     fn is_reported(&self, key: &str) -> bool {
@@ -215,30 +222,19 @@ impl Reader<'_> {
         self.problems.iter().any(|problem| problem.explains(&place))
     }
 
-    fn optional(
-        &mut self,
-        key: &str,
-        value: Option<i64>,
-        least: i64,
-    ) -> Result<Option<i64>, Reported> {
-        match value {
-            None if self.is_reported(key) => Err(Reported),
-            None => Ok(None),
-            given => self.required(key, given, least).map(Some),
-        }
-    }
-
     /// The history budget, which only steps that use the history require.
     fn history(&mut self, steps: &[GenerationStep], value: Option<i64>) -> Result<i64, Reported> {
         const KEY: &str = "settings.max_history_tokens";
         let users: Vec<&str> =
             steps.iter().filter(|step| step.use_history).map(|step| &*step.name).collect();
-        if value.is_some() || users.is_empty() {
-            return self.optional(KEY, value, 0).map(Option::unwrap_or_default);
+        match self.optional(KEY, value, 0)? {
+            Some(tokens) => Ok(tokens),
+            None if users.is_empty() => Ok(0),
+            None => {
+                let why = format!("because use_history is true in {}", users.join(", "));
+                Err(self.missing(KEY, format!("{}, {why}", at_least(0))))
+            }
         }
-        let users = users.join(", ");
-        self.missing(KEY, format!("{}, because use_history is true in {users}", at_least(0)));
-        Err(Reported)
     }
 
     /// The longest answer: the step's `max_output_tokens`, its `max_tokens`, or the model's.
@@ -256,8 +252,7 @@ impl Reader<'_> {
         }
         fallback?.ok_or_else(|| {
             let elsewhere = "here, as max_tokens, or as model_max_tokens for all steps";
-            self.missing(&key("max_output_tokens"), format!("{}, {elsewhere}", at_least(1)));
-            Reported
+            self.missing(&key("max_output_tokens"), format!("{}, {elsewhere}", at_least(1)))
         })
     }
 

@@ -1,6 +1,7 @@
 //! Reasons and names in plain words, with or without what quotes content.
 
 use crate::diagnostics::{ExclusionReason, InclusionReason};
+use crate::error::cut;
 use crate::model::{ContextItem, ContextKind};
 
 /// `true` if content, and everything that quotes it, may be shown.
@@ -49,7 +50,7 @@ impl Texts {
             }
             ExclusionReason::NegativeTokens { tokens } => format!("it claims {tokens} tokens"),
             ExclusionReason::PinnedOverride { displaced_by } if texts => {
-                format!("displaced by “{}”", beginning(displaced_by))
+                format!("displaced by “{}”", cut(displaced_by, 80))
             }
             ExclusionReason::Filtered { filter_name } if texts => filter_name.clone(),
             ExclusionReason::CountCapExceeded { kind, cap, count } => {
@@ -66,16 +67,6 @@ impl Texts {
             _ => return None,
         })
     }
-}
-
-/// The first words of a text.
-fn beginning(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let mut words: String = text.chars().take(LONGEST).collect();
-    if words.len() < text.len() {
-        words.push('…');
-    }
-    words
 }
 
 /// Meaning of an exclusion reason, for somebody who meets it for the first time.

@@ -46,6 +46,17 @@ pub struct ContextBudget {
     estimation_safety_margin_percent: f64,
 }
 
+#[cfg(feature = "serde")]
+super::serde_by_name!(ContextBudget);
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for ContextBudget {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The derived form, before it is validated.
+        Self::deserialize(deserializer)?.validated().map_err(serde::de::Error::custom)
+    }
+}
+
 impl ContextBudget {
     /// Creates a budget from all five fields.
     ///
@@ -97,7 +108,7 @@ impl ContextBudget {
         Self { max_tokens, target_tokens, ..self.clone() }.validated()
     }
 
-    pub(super) fn validated(self) -> Result<Self, CupelError> {
+    fn validated(self) -> Result<Self, CupelError> {
         let max = self.max_tokens;
         if max < 0 {
             return Err(CupelError::budget("maxTokens", format!("must be at least 0, got {max}")));

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{ContextBudget, ContextItem, ContextKind, ContextSource};
+use super::{ContextItem, ContextKind, ContextSource};
 
 /// Writes a value with the names of its fields, whatever the format.
 ///
@@ -182,15 +182,6 @@ pub(super) mod kinds {
             }
             Ok(slots)
         }
-    }
-}
-
-serde_by_name!(ContextBudget);
-
-impl<'de> Deserialize<'de> for ContextBudget {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The derived form, before it is validated.
-        Self::deserialize(deserializer)?.validated().map_err(D::Error::custom)
     }
 }
 

@@ -11,6 +11,7 @@ use super::super::totals::{Window, selected_tokens};
 use super::super::words::{Texts, meaning};
 use super::super::{Explanation, PromptCache, SourceTiming};
 use crate::diagnostics::{ItemDetails, TraceEvent};
+use crate::error::split_chars;
 use crate::model::{ContextItem, is_default};
 use crate::scorer::ScoreParts;
 
@@ -165,46 +166,28 @@ impl<'a> Collecting<'a> {
         details: Option<&'a ItemDetails>,
     ) -> ItemData<'a> {
         let texts = self.texts.0;
-        let (text, cut) = beginning(item.content(), self.text_limit);
-        let mut data = ItemData {
+        let (text, rest) = split_chars(item.content(), self.text_limit);
+        let metadata = Some(item.metadata()).filter(|metadata| texts && !metadata.is_empty());
+        let parts = details.and_then(|details| details.score.as_ref());
+        let matched = details.map(|details| &*details.matched_words).filter(|_| texts);
+        ItemData {
             k: self.kinds.number(self.texts.kind(item)),
             s: self.sources.number(self.texts.source(item)),
             t: item.tokens(),
             c: score,
+            x: texts.then_some(text),
+            cut: if texts { rest.chars().count() } else { 0 },
             pinned: item.pinned(),
             hint: item.future_relevance_hint(),
             priority: item.priority(),
             at: item.timestamp(),
             original: item.original_tokens(),
+            tags: if texts { item.tags() } else { &[] },
+            meta: metadata,
+            matched: matched.unwrap_or_default(),
+            parts: parts.map(|parts| if texts { parts.clone() } else { parts.without_notes() }),
+            part: details.and_then(|details| details.part.as_deref()),
             ..ItemData::default()
-        };
-        if texts {
-            (data.x, data.cut) = (Some(text), cut);
-            data.tags = item.tags();
-            data.meta = Some(item.metadata()).filter(|metadata| !metadata.is_empty());
-        }
-        if let Some(details) = details {
-            data.part = details.part.as_deref();
-            data.parts = match (&details.score, texts) {
-                (Some(parts), true) => Some(parts.clone()),
-                (Some(parts), false) => Some(parts.without_notes()),
-                (None, _) => None,
-            };
-            if texts {
-                data.matched = &details.matched_words;
-            }
-        }
-        data
-    }
-}
-
-/// The first characters of a text, and how many there are more.
-fn beginning(text: &str, limit: usize) -> (&str, usize) {
-    match text.char_indices().nth(limit) {
-        None => (text, 0),
-        Some((end, _)) => {
-            let rest = text.get(end..).unwrap_or_default();
-            (text.get(..end).unwrap_or_default(), rest.chars().count())
         }
     }
 }

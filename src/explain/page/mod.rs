@@ -186,42 +186,22 @@ impl fmt::Display for Page<'_> {
 
 /// JSON whose strings cannot end the element they stand in, nor a line of a script.
 fn escape_json(json: &str) -> String {
-    escape(json, |character| match character {
-        '<' => Some("\\u003c"),
-        '>' => Some("\\u003e"),
-        '&' => Some("\\u0026"),
-        '\u{2028}' => Some("\\u2028"),
-        '\u{2029}' => Some("\\u2029"),
-        _ => None,
-    })
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
 }
 
 /// Text for an element or a quoted attribute.
 fn escape_html(text: &str) -> String {
-    escape(text, |character| match character {
-        '<' => Some("&lt;"),
-        '>' => Some("&gt;"),
-        '&' => Some("&amp;"),
-        '"' => Some("&quot;"),
-        '\'' => Some("&#39;"),
-        '\u{2028}' => Some("&#8232;"),
-        '\u{2029}' => Some("&#8233;"),
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+        .replace('\u{2028}', "&#8232;")
+        .replace('\u{2029}', "&#8233;")
         // A parser would replace it, and complain.
-        '\0' => Some("\u{fffd}"),
-        _ => None,
-    })
-}
-
-fn escape(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> String {
-    let mut escaped = String::with_capacity(text.len() + text.len() / 16);
-    let mut copied = 0;
-    for (at, character) in text.char_indices() {
-        if let Some(replacement) = replacement(character) {
-            escaped.push_str(text.get(copied..at).unwrap_or_default());
-            escaped.push_str(replacement);
-            copied = at + character.len_utf8();
-        }
-    }
-    escaped.push_str(text.get(copied..).unwrap_or_default());
-    escaped
+        .replace('\0', "\u{fffd}")
 }

@@ -107,7 +107,17 @@ impl<'r> Conversion<'r> {
         }
     }
 
-    /// Records a part that cannot be written as data.
+    /// Records a scorer or judge that cannot be written as data. `handle` is the method that gives the
+    /// registered one.
+    pub(super) fn not_registered(&mut self, path: &Path<'_>, name: &str, handle: &str) {
+        let message = format!(
+            "{name} cannot be written as data: it is neither built in nor registered; build the \
+             policy with the handle from ScorerRegistry::{handle}"
+        );
+        self.add(path, message);
+    }
+
+    /// Records a slicer or placer that cannot be written as data.
     pub(super) fn not_built_in(&mut self, path: &Path<'_>, name: &str, what: &str) {
         self.add(path, format!("{name} cannot be written as data: only the built-in {what} can"));
     }

@@ -146,12 +146,7 @@ impl JudgeSpec {
         if let Some(lexical) = judge.as_any().and_then(<dyn Any>::downcast_ref::<Lexical>) {
             return Self::Lexical { language: lexical.language() };
         }
-        let message = format!(
-            "{} cannot be written as data: it is neither built in nor registered; build the \
-             policy with the handle from ScorerRegistry::judge",
-            judge.name()
-        );
-        convert.add(path, message);
+        convert.not_registered(path, judge.name(), "judge");
         Self::stand_in(path)
     }
 }

@@ -238,12 +238,7 @@ impl ScorerSpec {
         }
         let spec = scorer.as_any().and_then(|any| Self::of(any, path, convert));
         spec.unwrap_or_else(|| {
-            let name = scorer.name();
-            let message = format!(
-                "{name} cannot be written as data: it is neither built in nor registered; build \
-                 the policy with the handle from ScorerRegistry::get"
-            );
-            convert.add(path, message);
+            convert.not_registered(path, scorer.name(), "get");
             Self::stand_in(path)
         })
     }
