@@ -130,8 +130,8 @@ impl Pipeline {
     ) -> RankedItems<'a> {
         let scores = score(&*self.scorer, &classified, observer);
         let items = &*classified.scoreable_items;
-        let dropped = deduplicate(items, &scores, self.deduplication, observer);
-        let (sorted, positions) = sort(&classified, &scores, &dropped);
+        let duplicates = deduplicate(items, &scores, self.deduplication, observer);
+        let (sorted, positions) = sort(&classified, &scores, &duplicates);
         RankedItems { classified, sorted, positions }
     }
 }
@@ -160,28 +160,19 @@ pub(super) fn score(
 /// Stage 4: by score from the highest down, equal scores in their given order; the items with
 /// their scores, and their positions among all candidates.
 ///
-/// `dropped` are the places among the scoreable ones, ascending, that deduplication took out.
+/// `duplicates` marks the scoreable items that lose to another item of equal content.
 pub(super) fn sort<'a>(
     classified: &ClassifiedItems<'a>,
     scores: &[f64],
-    dropped: &[u32],
+    duplicates: &[bool],
 ) -> (Vec<ScoredItem<'a>>, Vec<u32>) {
     let scoreable = &classified.scoreable;
-    let mut keep = Vec::new();
-    if !dropped.is_empty() {
-        keep.resize(scoreable.len(), true);
-        for place in dropped {
-            if let Some(keep) = keep.get_mut(*place as usize) {
-                *keep = false;
-            }
-        }
-    }
-    let mut sorted = Vec::with_capacity(scoreable.len() - dropped.len());
-    let mut positions = Vec::with_capacity(scoreable.len() - dropped.len());
+    let mut sorted = Vec::with_capacity(scoreable.len());
+    let mut positions = Vec::with_capacity(scoreable.len());
     for place in order::by_score_descending(scores.iter().copied()) {
         let place = place as usize;
-        if let (Some(&position), Some(score), None | Some(true)) =
-            (scoreable.get(place), scores.get(place), keep.get(place))
+        if let (Some(&position), Some(score), None | Some(false)) =
+            (scoreable.get(place), scores.get(place), duplicates.get(place))
         {
             if let Some(item) = classified.item(position) {
                 sorted.push(ScoredItem::new(item, *score));
@@ -192,37 +183,36 @@ pub(super) fn sort<'a>(
     (sorted, positions)
 }
 
-/// The positions of duplicates that lose to another item, ascending; none when disabled.
+/// Stage 3: marks the duplicates that lose to another item; empty if disabled.
 pub(super) fn deduplicate(
     scoreable: &[ContextItem],
     scores: &[f64],
     enabled: bool,
     observer: &mut Observer<'_>,
-) -> Vec<u32> {
+) -> Vec<bool> {
     const STAGE: PipelineStage = PipelineStage::Deduplicate;
     let running = observer.enter(STAGE, scoreable.len());
-    let dropped = if enabled { duplicates(scoreable, scores) } else { Vec::new() };
+    let marks = if enabled { duplicates(scoreable, scores) } else { Vec::new() };
+    let marked =
+        scoreable.iter().zip(scores).zip(&marks).filter(|(_, is_duplicate)| **is_duplicate);
     if observer.wants_items() {
-        for &position in &dropped {
-            let position = position as usize;
-            if let (Some(item), Some(score)) = (scoreable.get(position), scores.get(position)) {
-                // The content is the survivor's as much as this item's.
-                let reason =
-                    ExclusionReason::Deduplicated { deduplicated_against: item.shared_content() };
-                observer.excluded(&STAGE, ScoredItem::new(item, *score), reason);
-            }
+        for ((item, score), _) in marked.clone() {
+            // The content is the survivor's as much as this item's.
+            let reason =
+                ExclusionReason::Deduplicated { deduplicated_against: item.shared_content() };
+            observer.excluded(&STAGE, ScoredItem::new(item, *score), reason);
         }
     }
-    observer.leave(running, scoreable.len() - dropped.len());
-    dropped
+    observer.leave(running, scoreable.len() - marked.count());
+    marks
 }
 
-fn duplicates(scoreable: &[ContextItem], scores: &[f64]) -> Vec<u32> {
+fn duplicates(scoreable: &[ContextItem], scores: &[f64]) -> Vec<bool> {
     let hash_of =
         |position: &u32| scoreable.get(*position as usize).map_or(0, ContextItem::content_hash);
     let score_of = |position: u32| scores.get(position as usize).copied().unwrap_or(f64::NAN);
     let mut best: HashTable<u32> = HashTable::with_capacity(scoreable.len());
-    let mut dropped = Vec::new();
+    let mut marks = vec![false; scoreable.len()];
     for (position, challenger) in (0_u32..).zip(scoreable) {
         let hash = challenger.content_hash();
         let same_content = |other: &u32| {
@@ -238,16 +228,16 @@ fn duplicates(scoreable: &[ContextItem], scores: &[f64]) -> Vec<u32> {
             Entry::Occupied(mut entry) => {
                 let holder = order::descending(score_of(*entry.get()));
                 // Equal scores leave the place to the earlier item.
-                if order::descending(score_of(position)) < holder {
-                    dropped.push(std::mem::replace(entry.get_mut(), position));
-                } else {
-                    dropped.push(position);
+                let wins = order::descending(score_of(position)) < holder;
+                let loser =
+                    if wins { std::mem::replace(entry.get_mut(), position) } else { position };
+                if let Some(mark) = marks.get_mut(loser as usize) {
+                    *mark = true;
                 }
             }
         }
     }
-    dropped.sort_unstable();
-    dropped
+    marks
 }
 
 /// Gives the reason why an item does not fit: a full budget, or one that pinned items have used up.

@@ -185,45 +185,6 @@ pub(super) fn percent_of(percent: f64, tokens: i64) -> i64 {
     (percent / 100.0 * tokens as f64).floor() as i64
 }
 
-impl QuotaSlice {
-    /// The budget of every partition and the most it could have been, in order.
-    fn distribute(&self, partitions: &KindMap<Partition>, target: i64) -> Vec<(i64, i64)> {
-        let required = self
-            .quotas
-            .iter()
-            .fold(0_i64, |sum, (_, require, _)| sum.saturating_add(percent_of(require, target)));
-        let unassigned = target.saturating_sub(required).max(0);
-        let limits: Vec<(i64, i64)> = partitions
-            .entries()
-            .iter()
-            .map(|(kind, _)| {
-                let quota = self.quotas.quotas.get(kind);
-                quota.map_or((0, target), |quota| {
-                    (percent_of(quota.require, target), percent_of(quota.cap, target))
-                })
-            })
-            .collect();
-        let tokens = || partitions.entries().iter().map(|(_, partition)| partition.tokens);
-        let mass: i128 = tokens()
-            .zip(&limits)
-            .filter(|(_, (require, cap))| cap > require)
-            .map(|(tokens, _)| i128::from(tokens))
-            .sum();
-        tokens()
-            .zip(&limits)
-            .map(|(tokens, &(require, cap))| {
-                let mut share = require;
-                if mass > 0 && cap > require {
-                    // At most `unassigned`, so it fits again.
-                    let part = i128::from(unassigned) * i128::from(tokens) / mass;
-                    share = share.saturating_add(i64::try_from(part).unwrap_or(unassigned));
-                }
-                (share.min(cap), cap)
-            })
-            .collect()
-    }
-}
-
 impl Slicer for QuotaSlice {
     fn slice(
         &self,
@@ -234,10 +195,25 @@ impl Slicer for QuotaSlice {
         if items.is_empty() || target <= 0 {
             return Ok(Sliced::default());
         }
+        let required = self.quotas.iter().map(|(_, require, _)| percent_of(require, target));
+        let unassigned = target.saturating_sub(required.fold(0, i64::saturating_add)).max(0);
+        // The tokens that a kind requires, and the most it may have.
+        let limits = |kind: &ContextKind| match self.quotas.quotas.get(kind) {
+            Some(quota) => (percent_of(quota.require, target), percent_of(quota.cap, target)),
+            None => (0, target),
+        };
         let partitions = partition(items);
-        let shares = self.distribute(&partitions, target);
+        let is_open = |(require, cap)| cap > require;
+        let open = partitions.entries().iter().filter(|(kind, _)| is_open(limits(kind)));
+        let mass: i128 = open.map(|(_, partition)| i128::from(partition.tokens)).sum();
         let mut all = Sliced::default();
-        for ((_, partition), (share, cap)) in partitions.entries().iter().zip(shares) {
+        for (kind, partition) in partitions.entries() {
+            let (mut share, cap) = limits(kind);
+            if mass > 0 && is_open((share, cap)) {
+                // At most `unassigned`, so it fits again.
+                let part = i128::from(unassigned) * i128::from(partition.tokens) / mass;
+                share = share.saturating_add(i64::try_from(part).unwrap_or(unassigned)).min(cap);
+            }
             if share <= 0 {
                 continue;
             }
