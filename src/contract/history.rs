@@ -1,9 +1,11 @@
 //! Trimming the chat history to its budget, from the oldest entry.
 
-use crate::names::Grouped;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
-use std::hash::BuildHasher;
+
+use foldhash::HashMap;
+
+use crate::names::Grouped;
 
 /// One entry of the history, as trimming sees it.
 ///
@@ -46,7 +48,8 @@ pub struct TrimmedHistory {
 
 /// Drops entries, the oldest first, until the rest fits `max_tokens`.
 ///
-/// A unit goes as a whole with its oldest entry, wherever the others are, so it is never split. One pass: the time grows with the number of entries, whatever is dropped.
+/// A unit goes as a whole with its oldest entry, wherever the others are, so it is never split. The
+/// time grows with the number of entries.
 ///
 /// ```
 /// use cupel::contract::{HistoryEntry, trim_history};
@@ -66,15 +69,15 @@ pub struct TrimmedHistory {
 /// );
 /// ```
 pub fn trim_history(entries: &[HistoryEntry<'_>], max_tokens: i64) -> TrimmedHistory {
-    // A negative count is no credit for the others.
-    let tokens = |entry: &HistoryEntry<'_>| entry.tokens.max(0);
-    let add = |sum: i64, tokens: i64| sum.saturating_add(tokens);
     let max_tokens = max_tokens.max(0);
-    let total = entries.iter().map(tokens).fold(0, add);
-
-    // Sums are exact in 128 bits, so what remains is too, however large the counts.
-    let mut remaining: i128 = entries.iter().map(|entry| i128::from(tokens(entry))).sum();
-    let unit_tokens = unit_tokens(entries);
+    // A negative count is no credit for the others. In 128 bits, every sum is exact.
+    let tokens = |entry: &HistoryEntry<'_>| i128::from(entry.tokens.max(0));
+    let mut unit_tokens: HashMap<&str, i128> = HashMap::default();
+    for (entry, unit) in entries.iter().filter_map(|entry| Some((entry, entry.unit?))) {
+        *unit_tokens.entry(unit).or_default() += tokens(entry);
+    }
+    let total: i128 = entries.iter().map(tokens).sum();
+    let mut remaining = total;
     let mut gone = HashSet::new();
     let mut loose_until = 0;
     for (position, entry) in entries.iter().enumerate() {
@@ -83,38 +86,20 @@ pub fn trim_history(entries: &[HistoryEntry<'_>], max_tokens: i64) -> TrimmedHis
         }
         loose_until = position + 1;
         remaining -= match entry.unit {
-            None => i128::from(tokens(entry)),
+            None => tokens(entry),
             Some(unit) if gone.insert(unit) => unit_tokens.get(unit).copied().unwrap_or(0),
             Some(_) => 0,
         };
     }
-
-    let is_dropped = |position: usize, entry: &HistoryEntry<'_>| match entry.unit {
-        None => position < loose_until,
-        Some(unit) => gone.contains(unit),
+    let is_kept = |position: &usize| match entries.get(*position).and_then(|entry| entry.unit) {
+        None => *position >= loose_until,
+        Some(unit) => !gone.contains(unit),
     };
-    let (mut kept, mut dropped) = (Vec::new(), Vec::new());
-    let mut kept_tokens = 0;
-    for (position, entry) in entries.iter().enumerate() {
-        if is_dropped(position, entry) {
-            dropped.push(position);
-        } else {
-            kept.push(position);
-            kept_tokens = add(kept_tokens, tokens(entry));
-        }
-    }
-    let dropped_tokens = total.saturating_sub(kept_tokens);
+    let (kept, dropped) = (0..entries.len()).partition(is_kept);
+    let saturated = |tokens: i128| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let kept_tokens = saturated(remaining);
+    let dropped_tokens = saturated(total).saturating_sub(kept_tokens);
     TrimmedHistory { kept, dropped, kept_tokens, dropped_tokens, max_tokens }
-}
-
-fn unit_tokens<'a>(
-    entries: &[HistoryEntry<'a>],
-) -> HashMap<&'a str, i128, impl BuildHasher + use<>> {
-    let mut sums = HashMap::with_hasher(foldhash::fast::RandomState::default());
-    for (entry, unit) in entries.iter().filter_map(|entry| Some((entry, entry.unit?))) {
-        *sums.entry(unit).or_insert(0) += i128::from(entry.tokens.max(0));
-    }
-    sums
 }
 
 impl fmt::Display for TrimmedHistory {

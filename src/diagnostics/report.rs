@@ -271,13 +271,6 @@ impl fmt::Display for PipelineStage {
     }
 }
 
-impl From<&str> for PipelineStage {
-    fn from(name: &str) -> Self {
-        let known = Self::ALL.into_iter().find(|stage| stage.name() == name);
-        known.unwrap_or_else(|| Self::Other(Arc::from(name)))
-    }
-}
-
 /// One observation: a stage that has completed, or a decision about one item.
 ///
 /// Two are equal when their serialised forms are.

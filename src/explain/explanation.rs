@@ -185,12 +185,6 @@ impl Explanation {
     }
 }
 
-impl From<SelectionReport> for Explanation {
-    fn from(report: SelectionReport) -> Self {
-        Self::new(report)
-    }
-}
-
 /// The JSON is neither an explanation nor a report.
 #[cfg(feature = "serde")]
 #[derive(Debug, thiserror::Error)]

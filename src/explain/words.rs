@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{ExclusionReason, InclusionReason};
 use crate::error::cut;
-use crate::model::{ContextItem, ContextKind};
+use crate::model::{ContextItem, ContextKind, CountRequirementShortfall};
 
 /// `true` if content, and everything that quotes it, may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,13 @@ impl Texts {
 
     pub(super) fn kind_name(self, kind: &ContextKind) -> &str {
         if self.0 { kind.as_str() } else { kind.label() }
+    }
+
+    /// A kind that has fewer items than it requires.
+    pub(super) fn shortfall(self, shortfall: &CountRequirementShortfall) -> String {
+        let CountRequirementShortfall { kind, required_count, satisfied_count } = shortfall;
+        let kind = self.kind_name(kind);
+        format!("{kind} has {satisfied_count} of {required_count} required items")
     }
 
     pub(super) fn source(self, item: &ContextItem) -> &str {

@@ -351,13 +351,6 @@ pub struct CountRequirementShortfall {
     pub satisfied_count: usize,
 }
 
-impl fmt::Display for CountRequirementShortfall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, required_count, satisfied_count } = self;
-        write!(f, "{kind}: {satisfied_count} of {required_count} required items")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -182,12 +182,6 @@ impl Policy {
     }
 }
 
-impl From<Policy> for Pipeline {
-    fn from(policy: Policy) -> Self {
-        policy.pipeline
-    }
-}
-
 impl Pipeline {
     /// Report of what another policy would select from the same items under an explicit budget.
     ///

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{Policy, Relevance};
-use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextKind, OverflowStrategy, ScoredItem, TurnPlan};
+use crate::model::{ContextKind, OverflowStrategy, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::placer::{AgePlacer, Placer, UShapedPlacer};
 use crate::relevance::Lexical;
@@ -13,63 +12,33 @@ use crate::scorer::{
     ReflexiveScorer, Scorer,
 };
 use crate::slicer::{
-    BestFirstSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice, QuotaSet, QuotaSlice,
-    ScarcityBehavior, Sliced, Slicer,
+    BestFirstSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice, Quota, QuotaSet,
+    QuotaSlice, ScarcityBehavior, Slicer,
 };
 
-/// Parts of a weighted average.
+/// Parts of a weighted average. Their weights are positive numbers; a test checks every preset.
 type Parts = Vec<(Arc<dyn Scorer>, f64)>;
 
-fn preset(
-    parts: Parts,
-    slicer: impl Slicer + 'static,
-    placer: impl Placer + 'static,
-) -> Result<Policy, CupelError> {
-    let scorer = CompositeScorer::new(parts)?;
-    let policy = Policy::builder().scorer(scorer).slicer(slicer).placer(placer);
-    policy.overflow_strategy(OverflowStrategy::Truncate).build()
+fn preset(parts: Parts, slicer: impl Slicer + 'static, placer: impl Placer + 'static) -> Policy {
+    let (scorer, overflow) = (CompositeScorer::trusted(parts), OverflowStrategy::Truncate);
+    let pipeline = Pipeline::from_parts(scorer, slicer, placer, overflow);
+    Policy { pipeline, plan: None, relevance: None }
 }
 
 impl Policy {
     /// Adds the scorer and slicer for calls with a question.
-    fn asked(mut self, parts: Parts, slicer: impl Slicer + 'static) -> Result<Self, CupelError> {
-        let scorer = CompositeScorer::new(parts)?;
-        self.relevance = Some(Relevance::new(Lexical::new()).scorer(scorer).slicer(slicer));
-        Ok(self)
+    fn with_question(self, parts: Parts, slicer: impl Slicer + 'static) -> Self {
+        let relevance = Relevance::new(Lexical::new()).slicer(slicer);
+        self.with_relevance(relevance.scorer(CompositeScorer::trusted(parts)))
     }
 }
 
-/// Answers every selection with an error.
-#[derive(Debug)]
-struct Refuse(CupelError);
-
-impl Slicer for Refuse {
-    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
-        Err(self.0.clone())
-    }
-}
-
-/// The preset, or a policy that fails every selection with the error. A test shows that no preset
-/// fails.
-fn built(preset: impl FnOnce() -> Result<Policy, CupelError>) -> Policy {
-    preset().unwrap_or_else(|error| Policy {
-        pipeline: Pipeline::from_parts(
-            ReflexiveScorer,
-            Refuse(error),
-            AgePlacer,
-            OverflowStrategy::Truncate,
-        ),
-        plan: None,
-        relevance: None,
-    })
-}
-
-/// Trust of an item without a trust value.
-const NEUTRAL_TRUST: f64 = 0.5;
+/// Trust counts 0.5 for an item without a trust value.
+const TRUST: MetadataTrustScorer = MetadataTrustScorer { default_score: 0.5 };
 
 /// Tool outputs first, then what was said about them; instructions are pinned in practice.
-fn kinds_for_tools() -> Result<KindScorer, CupelError> {
-    KindScorer::new([
+fn kinds_for_tools() -> KindScorer {
+    KindScorer::trusted([
         (ContextKind::system_prompt(), 1.0),
         (ContextKind::tool_output(), 0.9),
         (ContextKind::message(), 0.6),
@@ -78,26 +47,26 @@ fn kinds_for_tools() -> Result<KindScorer, CupelError> {
     ])
 }
 
-/// At least `count` tool outputs, however they score, as far as they fit, and no upper limit.
-fn at_least_tool_outputs(
-    count: usize,
-    inner: impl Slicer + 'static,
-) -> Result<FillSlice, CupelError> {
-    let slicer = CountQuotaSlice::new(
-        vec![CountQuotaEntry::new(ContextKind::tool_output(), count, usize::MAX)?],
-        inner,
-        ScarcityBehavior::Degrade,
-    )?;
+/// At least two tool outputs, however they score, as far as they fit, and no upper limit.
+fn at_least_two_tool_outputs(inner: impl Slicer + 'static) -> FillSlice {
+    let kind = ContextKind::tool_output();
     // Where they use up the budget, items that cost nothing are still to be had.
-    Ok(FillSlice::new(slicer.within_budget(true)))
+    FillSlice::new(CountQuotaSlice {
+        entries: vec![CountQuotaEntry { kind, require_count: 2, cap_count: usize::MAX }],
+        inner: Arc::new(inner),
+        scarcity: ScarcityBehavior::Degrade,
+        within_budget: true,
+    })
 }
 
-/// Shares of the budget for kinds; what a kind cannot use of its own goes to the others.
-fn shares<const N: usize>(
-    quotas: &[(ContextKind, f64, f64); N],
-    inner: impl Slicer + 'static,
-) -> Result<FillSlice, CupelError> {
-    Ok(FillSlice::new(QuotaSlice::new(QuotaSet::new(quotas.clone())?, inner)))
+/// At least 60 % of the budget for documents and at most 20 % for messages. What a kind cannot use of
+/// its share goes to the others.
+fn shares_for_documents(inner: impl Slicer + 'static) -> FillSlice {
+    let quotas = QuotaSet::trusted([
+        (ContextKind::document(), Quota { require: 60.0, cap: 100.0 }),
+        (ContextKind::message(), Quota { require: 0.0, cap: 20.0 }),
+    ]);
+    FillSlice::new(QuotaSlice::new(quotas, inner))
 }
 
 impl Policy {
@@ -116,21 +85,20 @@ impl Policy {
     ///
     /// Conversations are planned with [`TurnPlan::new`].
     pub fn chat() -> Self {
-        let policy = built(|| {
-            let parts: Parts = vec![
-                (Arc::new(AgeScorer), 3.0),
-                (Arc::new(PriorityScorer), 1.0),
-                (Arc::new(KindScorer::default()), 1.0),
-            ];
-            let asked: Parts = vec![
-                (Arc::new(ReflexiveScorer), 20.0),
-                (Arc::new(AgeScorer), 1.0),
-                (Arc::new(PriorityScorer), 2.0),
-                (Arc::new(KindScorer::default()), 1.0),
-            ];
-            preset(parts, GreedySlice, AgePlacer)?.asked(asked, BestFirstSlice)
-        });
-        policy.with_plan(TurnPlan::new())
+        let parts: Parts = vec![
+            (Arc::new(AgeScorer), 3.0),
+            (Arc::new(PriorityScorer), 1.0),
+            (Arc::new(KindScorer::default()), 1.0),
+        ];
+        let with_question: Parts = vec![
+            (Arc::new(ReflexiveScorer), 20.0),
+            (Arc::new(AgeScorer), 1.0),
+            (Arc::new(PriorityScorer), 2.0),
+            (Arc::new(KindScorer::default()), 1.0),
+        ];
+        preset(parts, GreedySlice, AgePlacer)
+            .with_question(with_question, BestFirstSlice)
+            .with_plan(TurnPlan::new())
     }
 
     /// Retrieval: what the retriever found relevant.
@@ -148,14 +116,12 @@ impl Policy {
     ///
     /// Every part is absolute, so this policy also works while items still arrive.
     pub fn rag() -> Self {
-        built(|| {
-            let parts: Parts = vec![
-                (Arc::new(ReflexiveScorer), 7.0),
-                (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 2.0),
-                (Arc::new(KindScorer::default()), 1.0),
-            ];
-            preset(parts.clone(), GreedySlice, UShapedPlacer)?.asked(parts, BestFirstSlice)
-        })
+        let parts: Parts = vec![
+            (Arc::new(ReflexiveScorer), 7.0),
+            (Arc::new(TRUST), 2.0),
+            (Arc::new(KindScorer::default()), 1.0),
+        ];
+        preset(parts.clone(), GreedySlice, UShapedPlacer).with_question(parts, BestFirstSlice)
     }
 
     /// An agent that works through tools and can read again what it read before: a coding agent.
@@ -181,23 +147,21 @@ impl Policy {
     /// With a question: relevance 20, the best first; age 3 and kind 2, more than in a chat, since
     /// the state of the work is what the newest outputs say; priority 2.
     pub fn tool_use() -> Self {
-        let policy = built(|| {
-            let parts: Parts = vec![
-                (Arc::new(AgeScorer), 4.0),
-                (Arc::new(kinds_for_tools()?), 4.0),
-                (Arc::new(PriorityScorer), 2.0),
-            ];
-            let asked: Parts = vec![
-                (Arc::new(ReflexiveScorer), 20.0),
-                (Arc::new(AgeScorer), 3.0),
-                (Arc::new(kinds_for_tools()?), 2.0),
-                (Arc::new(PriorityScorer), 2.0),
-            ];
-            preset(parts, at_least_tool_outputs(2, GreedySlice)?, AgePlacer)?
-                .asked(asked, at_least_tool_outputs(2, BestFirstSlice)?)
-        });
-        let with_sources = TurnPlan::new().recall_with_sources;
-        policy.with_plan(TurnPlan::new().recall(0.05).recall_with_sources(with_sources))
+        let parts: Parts = vec![
+            (Arc::new(AgeScorer), 4.0),
+            (Arc::new(kinds_for_tools()), 4.0),
+            (Arc::new(PriorityScorer), 2.0),
+        ];
+        let with_question: Parts = vec![
+            (Arc::new(ReflexiveScorer), 20.0),
+            (Arc::new(AgeScorer), 3.0),
+            (Arc::new(kinds_for_tools()), 2.0),
+            (Arc::new(PriorityScorer), 2.0),
+        ];
+        let plan = TurnPlan { recall: 0.05, ..TurnPlan::new() };
+        preset(parts, at_least_two_tool_outputs(GreedySlice), AgePlacer)
+            .with_question(with_question, at_least_two_tool_outputs(BestFirstSlice))
+            .with_plan(plan)
     }
 
     /// Questions about documents, with talk about the same subject beside them.
@@ -217,29 +181,22 @@ impl Policy {
     /// With a question, passages without a hint of their own get one, the best come first, and
     /// relevance counts 18: what most passages share says little about one question.
     pub fn document_qa() -> Self {
-        built(|| {
-            let parts: Parts = vec![
-                (Arc::new(ReflexiveScorer), 8.0),
-                (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 1.0),
+        let parts = |relevance: f64| -> Parts {
+            vec![
+                (Arc::new(ReflexiveScorer), relevance),
+                (Arc::new(TRUST), 1.0),
                 (Arc::new(FrequencyScorer), 1.0),
-            ];
-            let asked: Parts = vec![
-                (Arc::new(ReflexiveScorer), 18.0),
-                (Arc::new(MetadataTrustScorer::new(NEUTRAL_TRUST)?), 1.0),
-                (Arc::new(FrequencyScorer), 1.0),
-            ];
-            let quotas =
-                [(ContextKind::document(), 60.0, 100.0), (ContextKind::message(), 0.0, 20.0)];
-            preset(parts, shares(&quotas, GreedySlice)?, UShapedPlacer)?
-                .asked(asked, shares(&quotas, BestFirstSlice)?)
-        })
+            ]
+        };
+        preset(parts(8.0), shares_for_documents(GreedySlice), UShapedPlacer)
+            .with_question(parts(18.0), shares_for_documents(BestFirstSlice))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ContextItem;
+    use crate::{ContextBudget, ContextItem};
 
     #[test]
     fn every_preset_is_what_the_constructors_accept() {
@@ -250,6 +207,16 @@ mod tests {
             let mut total = 0.0;
             policy.pipeline.scorer().visit_children(&mut |_| total += 1.0);
             assert!(total >= 3.0);
+            let scorers = [
+                Some(policy.pipeline.scorer()),
+                policy.relevance.as_ref().and_then(|it| it.scorer.as_ref()),
+            ];
+            for scorer in scorers.into_iter().flatten() {
+                let composite = scorer.as_any().unwrap().downcast_ref::<CompositeScorer>().unwrap();
+                let children =
+                    composite.children().map(|(child, weight)| (Arc::clone(child), weight));
+                CompositeScorer::new(children.collect()).unwrap();
+            }
             let report = policy.dry_run(std::slice::from_ref(&item), &budget).unwrap();
             assert_eq!(report.total_candidates, 1);
             for quota in policy.pipeline.slicer().facts().quotas {

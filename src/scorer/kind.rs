@@ -47,6 +47,15 @@ impl KindScorer {
         Ok(Self { weights: table })
     }
 
+    /// A scorer from a table that is known to be valid.
+    pub(crate) fn trusted(table: impl IntoIterator<Item = (ContextKind, f64)>) -> Self {
+        let mut weights = KindMap::default();
+        for (kind, weight) in table {
+            weights.get_or_insert(&kind, weight);
+        }
+        Self { weights }
+    }
+
     /// The table, in the order it was given.
     pub fn weights(&self) -> &[(ContextKind, f64)] {
         self.weights.entries()
@@ -55,17 +64,13 @@ impl KindScorer {
 
 impl Default for KindScorer {
     fn default() -> Self {
-        let mut weights = KindMap::default();
-        for (kind, weight) in [
+        Self::trusted([
             (ContextKind::system_prompt(), 1.0),
             (ContextKind::memory(), 0.8),
             (ContextKind::tool_output(), 0.6),
             (ContextKind::document(), 0.4),
             (ContextKind::message(), 0.2),
-        ] {
-            weights.get_or_insert(&kind, weight);
-        }
-        Self { weights }
+        ])
     }
 }
 

@@ -23,9 +23,9 @@ use crate::order;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountQuotaEntry {
-    kind: ContextKind,
-    require_count: usize,
-    cap_count: usize,
+    pub(crate) kind: ContextKind,
+    pub(crate) require_count: usize,
+    pub(crate) cap_count: usize,
 }
 
 impl CountQuotaEntry {

@@ -57,6 +57,7 @@ pub use count::{
 pub use fill::FillSlice;
 pub use knapsack::KnapsackSlice;
 pub use one_pass::{BestFirstSlice, GreedySlice};
+pub(crate) use quota::Quota;
 pub use quota::{QuotaSet, QuotaSetBuilder, QuotaSlice};
 pub use stream::{
     Sequence, StreamBounds, StreamContent, StreamItem, StreamOrder, StreamPush, StreamSelection,

@@ -25,10 +25,11 @@ pub struct QuotaSet {
     quotas: KindMap<Quota>,
 }
 
+/// Smallest and largest share of one kind, in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Quota {
-    require: f64,
-    cap: f64,
+pub(crate) struct Quota {
+    pub(crate) require: f64,
+    pub(crate) cap: f64,
 }
 
 /// The quota of a kind that is not configured.
@@ -52,11 +53,16 @@ impl QuotaSet {
         let quota = |(kind, require, cap)| (kind, Quota { require, cap });
         let quotas: Vec<(ContextKind, Quota)> = quotas.into_iter().map(quota).collect();
         check(&quotas)?;
+        Ok(Self::trusted(quotas))
+    }
+
+    /// A set of quotas that are known to be valid.
+    pub(crate) fn trusted(quotas: impl IntoIterator<Item = (ContextKind, Quota)>) -> Self {
         let mut set = Self::default();
         for (kind, quota) in quotas {
             set.quotas.get_or_insert(&kind, quota);
         }
-        Ok(set)
+        set
     }
 
     /// The configured kinds with their required and largest shares, in configuration order.

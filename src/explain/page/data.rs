@@ -227,6 +227,7 @@ impl<'a> Data<'a> {
             detail: source.detail.clone().filter(|_| texts.0),
             ..source.clone()
         };
+        let shortfalls = report.count_requirement_shortfalls.iter();
         Self {
             title: explanation.title.as_deref(),
             texts: texts.0,
@@ -245,15 +246,7 @@ impl<'a> Data<'a> {
             gathered_ms: explanation.gathered_ms,
             gathered: explanation.sources.iter().map(gathered).collect(),
             notes: if texts.0 { &explanation.notes } else { &[] },
-            shortfalls: report
-                .count_requirement_shortfalls
-                .iter()
-                .map(|shortfall| {
-                    let kind = texts.kind_name(&shortfall.kind);
-                    let (has, wants) = (shortfall.satisfied_count, shortfall.required_count);
-                    format!("{kind} has {has} of {wants} required items")
-                })
-                .collect(),
+            shortfalls: shortfalls.map(|shortfall| texts.shortfall(shortfall)).collect(),
             difference,
             cache: explanation.cache.as_ref(),
         }

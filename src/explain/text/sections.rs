@@ -150,10 +150,7 @@ impl Text<'_> {
         }
         self.cache(f, "cache      ")?;
         for shortfall in &report.count_requirement_shortfalls {
-            let kind = self.texts.kind_name(&shortfall.kind);
-            let (has, wants) = (shortfall.satisfied_count, shortfall.required_count);
-            let line =
-                format!("  short       {} has {has} of {wants} required items", clip(kind, 40));
+            let line = format!("  short       {}", clip(&self.texts.shortfall(shortfall), 80));
             writeln!(f, "{}", self.paint.warn(&line))?;
         }
         if self.texts.0 {
