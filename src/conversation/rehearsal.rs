@@ -163,7 +163,7 @@ impl<'a> Rehearsal<'a> {
         };
 
         let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
-        let positions = pipeline.dry_run_positions(&own, &limit, &mut collector)?;
+        let positions = pipeline.quiet().run_positions(&own, &limit, &mut collector)?;
         let mut report = collector.into_report();
         report.relevance = judged.map(|judged| judged.report);
         report.strategy = Strategy::of(planned.is_some());

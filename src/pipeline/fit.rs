@@ -13,13 +13,10 @@ use crate::order;
 use crate::placer::Placer;
 use crate::slicer::Sliced;
 
-/// A slicer with the items that it chooses from.
-pub(super) type SliceFn<'f> = dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 'f;
-
 /// Lets the slicer choose and reports the items that it left out. Returns positions among the sorted
 /// items, in the slicer's order.
 pub(super) fn slice(
-    slice: &SliceFn<'_>,
+    slice: &dyn Fn(&ContextBudget) -> Result<Sliced, CupelError>,
     slicer: &str,
     ranked: &RankedItems<'_>,
     budget: &ContextBudget,
@@ -93,7 +90,6 @@ pub(super) struct PlaceStage<'p, 'a> {
     /// The place of every candidate in the order they arrived in; empty when that is the order
     /// of the candidates.
     pub(super) arrival: &'p [usize],
-    pub(super) on_overflow: Option<&'p OverflowObserver>,
 }
 
 impl<'a> PlaceStage<'_, 'a> {
@@ -173,7 +169,7 @@ impl<'a> PlaceStage<'_, 'a> {
             }
             OverflowStrategy::Truncate => Ok(self.truncate(merged, self.limit(), observer)),
             OverflowStrategy::Proceed => {
-                if let Some(OverflowObserver(notify)) = self.on_overflow {
+                if let Some(OverflowObserver(notify)) = &self.pipeline.overflow_observer {
                     // A selection within its target is here for the ceiling.
                     let over = if over_target { target_tokens } else { ceiling };
                     notify(&OverflowEvent {
@@ -264,13 +260,7 @@ impl Pipeline {
             sorted: scored.collect(),
             positions: (pinned as u32..items.len() as u32).collect(),
         };
-        let place = PlaceStage {
-            pipeline: self,
-            ranked: &ranked,
-            budget,
-            arrival,
-            on_overflow: self.overflow_observer.as_ref(),
-        };
+        let place = PlaceStage { pipeline: self, ranked: &ranked, budget, arrival };
         let all: Vec<usize> = (0..scores.len()).collect();
         let fits = ranked.classified.check_pinned(budget);
         let placed = fits.and_then(|()| place.place(&all, &mut observer));

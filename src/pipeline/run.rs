@@ -1,15 +1,16 @@
 //! Runs of a pipeline: all stages in a row, or simulated under many budgets.
 
-use super::fit::{PlaceStage, SliceFn, slice};
+use super::Pipeline;
+use super::fit::{PlaceStage, slice};
 use super::observe::Observer;
 use super::rank::{RankedItems, check_count, classify};
-use super::{OverflowObserver, Pipeline};
 use crate::diagnostics::{
     DiagnosticTraceCollector, NullTraceCollector, SelectionReport, TraceCollector,
     TraceDetailLevel, spans,
 };
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, ScoredItem};
+use crate::slicer::PreparedSlice;
 
 impl Pipeline {
     /// Selects from `items` what fits `budget`, in presentation order.
@@ -39,7 +40,7 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut dyn TraceCollector,
     ) -> Result<Vec<ContextItem>, CupelError> {
-        let placed = self.execute(items, budget, collector, self.overflow_observer.as_ref())?;
+        let placed = self.run_positions(items, budget, collector)?;
         // Room for all of them at once: `collect` would not know how many there are.
         let mut selected: Vec<ContextItem> = Vec::with_capacity(placed.len());
         selected.extend(placed.into_iter().filter_map(|position| items.get(position).cloned()));
@@ -60,7 +61,33 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut dyn TraceCollector,
     ) -> Result<Vec<usize>, CupelError> {
-        self.execute(items, budget, collector, self.overflow_observer.as_ref())
+        check_count(items)?;
+        let span = spans::pipeline(items.len(), budget);
+        let _entered = span.enter();
+        let mut observer = Observer::begin(collector, items.len(), budget);
+        let outcome = self.stages(items, budget, &mut observer);
+        observer.end(&span, outcome.as_ref().map(|_| ()));
+        outcome
+    }
+
+    fn stages(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        observer: &mut Observer<'_>,
+    ) -> Result<Vec<usize>, CupelError> {
+        let classified = classify(items, observer);
+        classified.check_pinned(budget)?;
+        let ranked = self.rank(classified, observer);
+        let choose = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
+        let sliced = slice(&choose, self.slicer.name(), &ranked, budget, observer)?;
+        let place = PlaceStage { pipeline: self, ranked: &ranked, budget, arrival: &[] };
+        place.place(&sliced, observer)
+    }
+
+    /// The same pipeline without its overflow observer, for runs that select nothing.
+    pub(crate) fn quiet(&self) -> Self {
+        Self { overflow_observer: None, ..self.clone() }
     }
 
     /// Report of what [`run`](Self::run) would select, with the reasons.
@@ -91,55 +118,9 @@ impl Pipeline {
         budget: &ContextBudget,
         collector: &mut dyn TraceCollector,
     ) -> Result<(), CupelError> {
-        self.dry_run_positions(items, budget, collector).map(|_| ())
+        self.quiet().run_positions(items, budget, collector).map(|_| ())
     }
 
-    /// As [`dry_run_traced`](Self::dry_run_traced), with the positions in `items` of what is selected.
-    pub(crate) fn dry_run_positions(
-        &self,
-        items: &[ContextItem],
-        budget: &ContextBudget,
-        collector: &mut dyn TraceCollector,
-    ) -> Result<Vec<usize>, CupelError> {
-        self.execute(items, budget, collector, None)
-    }
-
-    /// The one code path behind every public way to run: the positions of what is selected.
-    fn execute(
-        &self,
-        items: &[ContextItem],
-        budget: &ContextBudget,
-        collector: &mut dyn TraceCollector,
-        on_overflow: Option<&OverflowObserver>,
-    ) -> Result<Vec<usize>, CupelError> {
-        check_count(items)?;
-        let span = spans::pipeline(items.len(), budget);
-        let _entered = span.enter();
-        let mut observer = Observer::begin(collector, items.len(), budget);
-        let outcome = self.stages(items, budget, &mut observer, on_overflow);
-        observer.end(&span, outcome.as_ref().map(|_| ()));
-        outcome
-    }
-
-    fn stages(
-        &self,
-        items: &[ContextItem],
-        budget: &ContextBudget,
-        observer: &mut Observer<'_>,
-        on_overflow: Option<&OverflowObserver>,
-    ) -> Result<Vec<usize>, CupelError> {
-        let classified = classify(items, observer);
-        classified.check_pinned(budget)?;
-        let ranked = self.rank(classified, observer);
-        let choose = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
-        let sliced = slice(&choose, self.slicer.name(), &ranked, budget, observer)?;
-        let place =
-            PlaceStage { pipeline: self, ranked: &ranked, budget, arrival: &[], on_overflow };
-        place.place(&sliced, observer)
-    }
-}
-
-impl Pipeline {
     /// The stages that do not depend on the budget.
     pub(crate) fn rank_once<'a>(
         &self,
@@ -153,15 +134,15 @@ impl Pipeline {
 
     /// Prepares to select from `ranked` under any number of budgets.
     pub(crate) fn simulate<'s>(&'s self, ranked: &'s RankedItems<'s>) -> Simulation<'s> {
-        Simulation { pipeline: self, ranked, slice: self.slicer.prepare(&ranked.sorted) }
+        Simulation { pipeline: self.quiet(), ranked, slice: self.slicer.prepare(&ranked.sorted) }
     }
 }
 
 /// Selects from ranked candidates under one budget after another.
 pub(crate) struct Simulation<'s> {
-    pipeline: &'s Pipeline,
+    pipeline: Pipeline,
     ranked: &'s RankedItems<'s>,
-    slice: Box<SliceFn<'s>>,
+    slice: PreparedSlice<'s>,
 }
 
 impl<'s> Simulation<'s> {
@@ -192,12 +173,6 @@ impl<'s> Simulation<'s> {
     }
 
     fn stage_six<'p>(&'p self, budget: &'p ContextBudget) -> PlaceStage<'p, 's> {
-        PlaceStage {
-            pipeline: self.pipeline,
-            ranked: self.ranked,
-            budget,
-            arrival: &[],
-            on_overflow: None,
-        }
+        PlaceStage { pipeline: &self.pipeline, ranked: self.ranked, budget, arrival: &[] }
     }
 }
