@@ -233,7 +233,7 @@ impl fmt::Display for ConfigProblem {
 /// assert_eq!(error.problems()[0].message, "must be finite and at least 0, got -1");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{component}: {}", Listed(problems))]
+#[error("{component}: {}", ProblemList(problems))]
 pub struct ConfigError {
     component: String,
     problems: Vec<ConfigProblem>,
@@ -268,9 +268,9 @@ impl ConfigError {
 const SHOWN: usize = 100;
 
 /// One problem as it is, several below their number.
-pub(crate) struct Listed<'a, T>(pub(crate) &'a [T]);
+pub(crate) struct ProblemList<'a, T>(pub(crate) &'a [T]);
 
-impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
+impl<T: fmt::Display> fmt::Display for ProblemList<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [only] = self.0 {
             return only.fmt(f);
@@ -298,10 +298,10 @@ pub(crate) fn cut(text: &str, length: usize) -> String {
 
 /// A user's text in quotes, cut after 40 characters.
 #[cfg(feature = "serde")]
-pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+pub(crate) struct QuotedText<'a>(pub(crate) &'a str);
 
 #[cfg(feature = "serde")]
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (start, rest) = split_chars(self.0, 40);
         write!(f, "{start:?}{}", if rest.is_empty() { "" } else { "…" })

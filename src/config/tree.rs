@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::limits::{DEPTH, KEY_BYTES, MARK, TEXT_BYTES, VALUES};
-use crate::error::Quoted;
+use crate::error::QuotedText;
 
 /// A value and the file it came from, if it came from one.
 #[derive(Debug, Clone)]
@@ -35,8 +35,8 @@ pub enum Value {
 impl Tree {
     /// Reads whatever a deserializer holds.
     pub fn read<'de, D: Deserializer<'de>>(deserializer: D, file: &str) -> Result<Self, D::Error> {
-        let spent = Spent::default();
-        Seed { file: &file.into(), depth: 0, spent: &spent }.deserialize(deserializer)
+        let spent = ReadTotals::default();
+        TreeSeed { file: &file.into(), depth: 0, spent: &spent }.deserialize(deserializer)
     }
 
     pub fn text(&self) -> Option<&str> {
@@ -67,7 +67,7 @@ impl fmt::Display for Tree {
             Value::Whole(number) => number.fmt(f),
             // As a float: 8192.0 is not 8192.
             Value::Number(number) => write!(f, "{number:?}"),
-            Value::Text(text) => Quoted(text).fmt(f),
+            Value::Text(text) => QuotedText(text).fmt(f),
             Value::List(_) => f.write_str("a list"),
             Value::Table(_) => f.write_str("a table"),
         }
@@ -84,19 +84,19 @@ macro_rules! leaves {
 
 /// Values and bytes that have been read so far.
 #[derive(Default)]
-struct Spent {
+struct ReadTotals {
     values: Cell<usize>,
     text: Cell<usize>,
 }
 
 #[derive(Clone, Copy)]
-struct Seed<'a> {
+struct TreeSeed<'a> {
     file: &'a Arc<str>,
     depth: usize,
-    spent: &'a Spent,
+    spent: &'a ReadTotals,
 }
 
-impl Seed<'_> {
+impl TreeSeed<'_> {
     fn tree<E: Error>(self, value: Value) -> Result<Tree, E> {
         let text = if let Value::Text(text) = &value { text.len() } else { 0 };
         self.spend(text)?;
@@ -105,7 +105,7 @@ impl Seed<'_> {
 
     /// Counts one more value or key with so many bytes of text.
     fn spend<E: Error>(self, text: usize) -> Result<(), E> {
-        let Spent { values, text: bytes } = self.spent;
+        let ReadTotals { values, text: bytes } = self.spent;
         values.set(values.get() + 1);
         bytes.set(bytes.get().saturating_add(text));
         let check = |got: usize, limit: usize, what: &str| match got > limit {
@@ -128,7 +128,7 @@ impl Seed<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
+impl<'de> DeserializeSeed<'de> for TreeSeed<'_> {
     type Value = Tree;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
@@ -136,7 +136,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
+impl<'de> Visitor<'de> for TreeSeed<'_> {
     type Value = Tree;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -179,7 +179,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut table = Vec::new();
         while let Some(key) = entries.next_key::<String>()? {
             if key.len() > KEY_BYTES {
-                let (key, got) = (Quoted(&key), key.len());
+                let (key, got) = (QuotedText(&key), key.len());
                 let message = format_args!("the key {key} has {got} bytes, {MARK} {KEY_BYTES}");
                 return Err(A::Error::custom(message));
             }

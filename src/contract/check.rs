@@ -137,7 +137,7 @@ impl BudgetContract {
         &self,
         counter: &C,
     ) -> (Vec<StepBudget>, Vec<ContractProblem>) {
-        let mut reader = Reader { origins: &self.origins, problems: self.problems.clone() };
+        let mut reader = LimitReader { origins: &self.origins, problems: self.problems.clone() };
         let window = reader.required("model_context_window", self.model.context_window, 1);
         let fallback = reader.optional("model_max_tokens", self.model.max_tokens, 1);
         let settings = &self.settings;
@@ -173,25 +173,25 @@ impl BudgetContract {
 
 /// A value that was missing or not valid, and has been reported.
 #[derive(Debug, Clone, Copy)]
-struct Reported;
+struct ReportedProblem;
 
 /// Reads values and collects what is wrong with them.
-struct Reader<'a> {
+struct LimitReader<'a> {
     origins: &'a Origins,
     problems: Vec<ContractProblem>,
 }
 
-impl Reader<'_> {
+impl LimitReader<'_> {
     /// A value that may be left out.
     fn optional(
         &mut self,
         key: &str,
         value: Option<i64>,
         least: i64,
-    ) -> Result<Option<i64>, Reported> {
+    ) -> Result<Option<i64>, ReportedProblem> {
         let expected = match value {
             // A value that is there and could not be read is not missing as well.
-            None if self.is_reported(key) => return Err(Reported),
+            None if self.is_reported(key) => return Err(ReportedProblem),
             Some(value) if value > MAX_TOKENS => {
                 format!("a whole number of at most {}", Grouped(MAX_TOKENS))
             }
@@ -199,10 +199,15 @@ impl Reader<'_> {
             valid => return Ok(valid),
         };
         self.invalid(key, value.unwrap_or_default().to_string(), expected);
-        Err(Reported)
+        Err(ReportedProblem)
     }
 
-    fn required(&mut self, key: &str, value: Option<i64>, least: i64) -> Result<i64, Reported> {
+    fn required(
+        &mut self,
+        key: &str,
+        value: Option<i64>,
+        least: i64,
+    ) -> Result<i64, ReportedProblem> {
         self.optional(key, value, least)?.ok_or_else(|| self.missing(key, at_least(least)))
     }
 
@@ -211,10 +216,10 @@ impl Reader<'_> {
         self.problems.push(ContractProblem::invalid(place, value, expected));
     }
 
-    fn missing(&mut self, key: &str, expected: String) -> Reported {
+    fn missing(&mut self, key: &str, expected: String) -> ReportedProblem {
         let place = self.origins.place(key);
         self.problems.push(ContractProblem::Missing { place, expected });
-        Reported
+        ReportedProblem
     }
 
     fn is_reported(&self, key: &str) -> bool {
@@ -223,7 +228,11 @@ impl Reader<'_> {
     }
 
     /// The history budget, which only steps that use the history require.
-    fn history(&mut self, steps: &[GenerationStep], value: Option<i64>) -> Result<i64, Reported> {
+    fn history(
+        &mut self,
+        steps: &[GenerationStep],
+        value: Option<i64>,
+    ) -> Result<i64, ReportedProblem> {
         const KEY: &str = "settings.max_history_tokens";
         let users: Vec<&str> =
             steps.iter().filter(|step| step.use_history).map(|step| &*step.name).collect();
@@ -241,8 +250,8 @@ impl Reader<'_> {
     fn output(
         &mut self,
         step: &GenerationStep,
-        fallback: Result<Option<i64>, Reported>,
-    ) -> Result<i64, Reported> {
+        fallback: Result<Option<i64>, ReportedProblem>,
+    ) -> Result<i64, ReportedProblem> {
         let key = |key: &str| Path::Root.key("steps").key(&step.name).key(key).to_string();
         // A value that is not used must still be valid: somebody meant something by it.
         let own = self.optional(&key("max_output_tokens"), step.max_output_tokens, 1);

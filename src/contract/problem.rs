@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::step_budget::StepBudget;
-use crate::error::Listed;
+use crate::error::ProblemList;
 
 /// ContractPlace of a value: a key, and the file it belongs to if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,7 +150,7 @@ fn known_steps(known: &[String]) -> String {
 ///
 /// Its text is the problem, or a count and one line for each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", Listed(problems))]
+#[error("{}", ProblemList(problems))]
 pub struct ContractError {
     problems: Vec<ContractProblem>,
 }

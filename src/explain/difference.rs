@@ -39,7 +39,7 @@ pub struct Difference {
     /// Selected now and not before, likewise.
     pub new: Vec<usize>,
     /// Selected before and not now.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<DroppedItem>,
     /// Position of each kept item now, in the order of the call before.
     pub(super) kept_before: Vec<usize>,
 }
@@ -47,7 +47,7 @@ pub struct Difference {
 /// An item that was selected in the call before and is not now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Dropped {
+pub struct DroppedItem {
     /// Its position in the earlier [`SelectionReport::included`].
     pub before: usize,
     /// Its position in the later [`SelectionReport::excluded`]; none when it is no candidate any
@@ -105,7 +105,7 @@ impl Difference {
                 Some(now) => difference.kept_before.push(now),
                 None => {
                     let now = excluded.take(&entry.item);
-                    difference.dropped.push(Dropped { before: position, now });
+                    difference.dropped.push(DroppedItem { before: position, now });
                 }
             }
         }

@@ -36,7 +36,7 @@ mod text;
 mod totals;
 mod words;
 
-pub use difference::{Difference, Dropped};
+pub use difference::{Difference, DroppedItem};
 #[cfg(feature = "serde")]
 pub use explanation::ReadError;
 pub use explanation::{Explanation, PromptCache, SourceTiming};

@@ -65,13 +65,13 @@ impl Scorer for FrequencyScorer {
 }
 
 /// Number of times each item is in the list, by identity.
-struct Copies {
+pub(super) struct Copies {
     /// Only items that appear more than once.
     repeated: hashbrown::HashMap<usize, usize, foldhash::fast::RandomState>,
 }
 
 impl Copies {
-    fn of(items: &[ContextItem]) -> Self {
+    pub(super) fn of(items: &[ContextItem]) -> Self {
         let mut addresses: Vec<usize> = items.iter().map(ContextItem::address).collect();
         // Items made one after another often lie in memory that way.
         if !addresses.is_sorted() {
@@ -86,8 +86,13 @@ impl Copies {
         Self { repeated }
     }
 
+    /// Returns `true` if no item is in the list more than once.
+    pub(super) fn is_empty(&self) -> bool {
+        self.repeated.is_empty()
+    }
+
     fn count(&self, item: &ContextItem) -> usize {
-        if self.repeated.is_empty() {
+        if self.is_empty() {
             return 1;
         }
         self.repeated.get(&item.address()).copied().unwrap_or(1)

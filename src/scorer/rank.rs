@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
+use super::frequency::Copies;
 use super::{ScoreParts, Scorer, leaves};
 use crate::model::{ContextItem, ages};
 
@@ -204,7 +205,7 @@ impl Scorer for AgeScorer {
             ranked.sort_unstable();
         }
         write_ranks(ranked.into_iter(), scores);
-        if has_repeats(items) {
+        if !Copies::of(items).is_empty() {
             let mut last = HashMap::new();
             for (item, score) in items.iter().zip(scores).rev() {
                 *score = *last.entry(item.address()).or_insert(*score);
@@ -213,15 +214,4 @@ impl Scorer for AgeScorer {
     }
 
     crate::names::as_any!();
-}
-
-/// Returns `true` if an item is in the list more than once.
-fn has_repeats(items: &[ContextItem]) -> bool {
-    let mut addresses: Vec<usize> = items.iter().map(ContextItem::address).collect();
-    // Items made one after another often lie in memory that way.
-    if addresses.is_sorted_by(|a, b| a < b) {
-        return false;
-    }
-    addresses.sort_unstable();
-    !addresses.is_sorted_by(|a, b| a < b)
 }

@@ -7,7 +7,7 @@ use super::files::{Files, Findings, stays_below};
 use crate::config::limits::{KEY_BYTES, MARK};
 use crate::config::{Format, Tree, Value};
 use crate::contract::problem::{ContractPlace, ContractProblem};
-use crate::error::Quoted;
+use crate::error::QuotedText;
 
 const FOLDER: &str = "pipelines";
 
@@ -50,7 +50,7 @@ pub(super) fn read(
             let extension = if has_extension(&name) { "" } else { ".yaml" };
             let file = files.display(&Path::new(FOLDER).join(format!("{name}{extension}")));
             let expected = format!("the name of a pipeline; there is no {file}");
-            ContractProblem::invalid(place, Quoted(&name).to_string(), expected)
+            ContractProblem::invalid(place, QuotedText(&name).to_string(), expected)
         })?;
         let file = files.display(&path);
         let seen = chain.contains(&file);
@@ -118,7 +118,7 @@ fn by_name(steps: &mut Tree, findings: &mut Findings) {
             Ok(name) if seen.insert(name.clone()) => named.push((name, step)),
             Ok(name) => findings.problems.push(ContractProblem::invalid(
                 ContractPlace::at(&step.file, "steps"),
-                format!("a step named {} twice", Quoted(&name)),
+                format!("a step named {} twice", QuotedText(&name)),
                 "a name of its own for each step",
             )),
             Err(problem) => findings.problems.push(problem),

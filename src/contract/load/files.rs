@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::config::limits::{FILE_BYTES, KEY_BYTES, PROMPT_BYTES};
 use crate::config::{Found, Path as KeyPath, Report, Value, meant, plain, read_file};
 use crate::contract::problem::{ContractPlace, ContractProblem};
-use crate::error::Quoted;
+use crate::error::QuotedText;
 
 /// The folder of prompts, which may be longer than settings.
 pub(super) const PROMPTS: &str = "prompts";
@@ -142,7 +142,7 @@ impl Report for Findings {
                 self.invalid(&tree.file, path, tree.to_string(), expected);
             }
             Found::NoSuchPart { name, known, file } => {
-                self.invalid(file, path, Quoted(name).to_string(), known.join(", "));
+                self.invalid(file, path, QuotedText(name).to_string(), known.join(", "));
             }
             Found::Twice { tree, .. } => {
                 self.invalid(&tree.file, path, "the key twice", "it once");

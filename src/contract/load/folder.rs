@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::extends;
 use super::files::{Files, Findings};
-use super::read::Reading;
+use super::read::ContractReader;
 use crate::contract::check::{BudgetContract, CheckedContract};
 use crate::contract::limits::LimitsPolicy;
 use crate::contract::problem::{ContractError, ContractProblem};
@@ -135,7 +135,7 @@ impl ContractFolder {
         files: &mut Files,
         pipeline: &str,
     ) -> Result<BudgetContract, ContractError> {
-        let mut reading = Reading::new(files);
+        let mut reading = ContractReader::new(files);
         let config = reading.config();
         let contract = match reading.pipeline(pipeline) {
             Some(merged) => reading.contract(merged, config),

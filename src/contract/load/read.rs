@@ -9,21 +9,21 @@ use crate::config::{Fields, Format, Path, Tree, Value, meant};
 use crate::contract::check::{BudgetContract, Origins};
 use crate::contract::limits::{GenerationStep, LimitsPolicy, ModelLimits, PipelineSettings};
 use crate::contract::problem::ContractProblem;
-use crate::error::Quoted;
+use crate::error::QuotedText;
 
 const CONFIG: &str = "config.json";
 const ACTION: &str = "call_model";
 const ROOT: &Path<'_> = &Path::Root;
 
 /// Reads values of the right type and collects what is wrong.
-pub(super) struct Reading<'f> {
+pub(super) struct ContractReader<'f> {
     files: &'f mut Files,
     pub(super) findings: Findings,
     origins: Origins,
     model_name: Option<String>,
 }
 
-impl<'f> Reading<'f> {
+impl<'f> ContractReader<'f> {
     pub(super) fn new(files: &'f mut Files) -> Self {
         let (findings, origins) = (Findings::default(), Origins::default());
         Self { files, findings, origins, model_name: None }
@@ -133,7 +133,7 @@ impl<'f> Reading<'f> {
         if action != ACTION {
             // A slip here would leave the step unchecked.
             if meant(&action, &[ACTION]).is_some() {
-                let (path, value) = (path.key("action"), Quoted(&action).to_string());
+                let (path, value) = (path.key("action"), QuotedText(&action).to_string());
                 self.findings.invalid(&file, &path, value, "another action, or \"call_model\"");
             }
             return None;
@@ -155,7 +155,7 @@ impl<'f> Reading<'f> {
 
     /// The text of the prompt file that `prompt_key` names.
     fn prompt(&mut self, Name(name, file): &Name, path: &Path<'_>) -> Option<String> {
-        let shown = Quoted(name).to_string();
+        let shown = QuotedText(name).to_string();
         if !stays_below(name) {
             self.findings.invalid(file, path, shown, "the name of a file below prompts");
             return None;

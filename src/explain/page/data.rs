@@ -1,4 +1,4 @@
-//! Data of the page, for its script.
+//! PageData of the page, for its script.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::scorer::ScoreParts;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Data<'a> {
+pub(super) struct PageData<'a> {
     title: Option<&'a str>,
     /// `true` if texts are shown.
     texts: bool,
@@ -28,8 +28,8 @@ pub(super) struct Data<'a> {
     excluded: usize,
     fixed: i64,
     window: Option<Window>,
-    kinds: Names<'a>,
-    sources: Names<'a>,
+    kinds: NumberedNames<'a>,
+    sources: NumberedNames<'a>,
     reasons: Vec<ReasonData<'a>>,
     /// The selection in its order, what was left out, and what is no candidate any more.
     items: Vec<ItemData<'a>>,
@@ -114,14 +114,14 @@ struct DifferenceData {
     before: Vec<usize>,
 }
 
-/// Names by number, in the order of their first appearance; the same whatever their case.
+/// NumberedNames by number, in the order of their first appearance; the same whatever their case.
 #[derive(Default)]
-struct Names<'a> {
+struct NumberedNames<'a> {
     names: Vec<&'a str>,
     numbers: HashMap<String, usize>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> NumberedNames<'a> {
     fn number(&mut self, name: &'a str) -> usize {
         let Self { names, numbers } = self;
         *numbers.entry(name.to_ascii_lowercase()).or_insert_with(|| {
@@ -131,7 +131,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl Serialize for Names<'_> {
+impl Serialize for NumberedNames<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.names.serialize(serializer)
     }
@@ -141,16 +141,16 @@ impl Serialize for Names<'_> {
 const GONE: ReasonData<'static> =
     ReasonData { name: "NoCandidate", meaning: "sent in the call before, no candidate any more" };
 
-struct Collecting<'a> {
+struct ItemCollector<'a> {
     texts: Texts,
     text_limit: usize,
-    kinds: Names<'a>,
-    sources: Names<'a>,
-    reasons: Names<'a>,
+    kinds: NumberedNames<'a>,
+    sources: NumberedNames<'a>,
+    reasons: NumberedNames<'a>,
     meanings: Vec<ReasonData<'a>>,
 }
 
-impl<'a> Collecting<'a> {
+impl<'a> ItemCollector<'a> {
     fn reason(&mut self, name: &'a str, meaning: &'static str) -> usize {
         let number = self.reasons.number(name);
         if number == self.meanings.len() {
@@ -192,7 +192,7 @@ impl<'a> Collecting<'a> {
     }
 }
 
-impl<'a> Data<'a> {
+impl<'a> PageData<'a> {
     pub(super) fn of(
         explanation: &'a Explanation,
         previous: Option<&'a Explanation>,
@@ -200,28 +200,28 @@ impl<'a> Data<'a> {
         text_limit: usize,
     ) -> Self {
         let report = &explanation.report;
-        let mut collecting = Collecting {
+        let mut collector = ItemCollector {
             texts,
             text_limit,
-            kinds: Names::default(),
-            sources: Names::default(),
-            reasons: Names::default(),
+            kinds: NumberedNames::default(),
+            sources: NumberedNames::default(),
+            reasons: NumberedNames::default(),
             meanings: Vec::new(),
         };
         let mut items = Vec::with_capacity(report.total_candidates.min(1 << 20));
         for entry in &report.included {
-            let r = collecting.reason(texts.included(&entry.reason), "selected");
-            let data = collecting.item(&entry.item, entry.score, entry.details.as_deref());
+            let r = collector.reason(texts.included(&entry.reason), "selected");
+            let data = collector.item(&entry.item, entry.score, entry.details.as_deref());
             items.push(ItemData { r, ..data });
         }
         for entry in &report.excluded {
-            let r = collecting.reason(texts.excluded(&entry.reason), meaning(&entry.reason));
-            let data = collecting.item(&entry.item, entry.score, entry.details.as_deref());
+            let r = collector.reason(texts.excluded(&entry.reason), meaning(&entry.reason));
+            let data = collector.item(&entry.item, entry.score, entry.details.as_deref());
             items.push(ItemData { r, why: texts.why(&entry.reason), ..data });
         }
         let difference = previous.map(|previous| {
             let difference = explanation.since(previous);
-            compare(&mut collecting, &mut items, explanation, previous, &difference)
+            compare(&mut collector, &mut items, explanation, previous, &difference)
         });
         let gathered = |source: &SourceTiming| SourceTiming {
             detail: source.detail.clone().filter(|_| texts.0),
@@ -238,9 +238,9 @@ impl<'a> Data<'a> {
             excluded: report.excluded.len(),
             fixed: explanation.fixed_tokens,
             window: Window::of(explanation),
-            kinds: collecting.kinds,
-            sources: collecting.sources,
-            reasons: collecting.meanings,
+            kinds: collector.kinds,
+            sources: collector.sources,
+            reasons: collector.meanings,
             items,
             stages: report.events.iter().filter_map(stage).collect(),
             gathered_ms: explanation.gathered_ms,
@@ -255,7 +255,7 @@ impl<'a> Data<'a> {
 
 /// Marks what moved, and adds what is gone.
 fn compare<'a>(
-    collecting: &mut Collecting<'a>,
+    collector: &mut ItemCollector<'a>,
     items: &mut Vec<ItemData<'a>>,
     explanation: &'a Explanation,
     previous: &'a Explanation,
@@ -282,8 +282,8 @@ fn compare<'a>(
             Some(dropped) => match dropped.now {
                 Some(now) => included + now,
                 None => {
-                    let r = collecting.reason(GONE.name, GONE.meaning);
-                    let data = collecting.item(&entry.item, entry.score, entry.details.as_deref());
+                    let r = collector.reason(GONE.name, GONE.meaning);
+                    let data = collector.item(&entry.item, entry.score, entry.details.as_deref());
                     items.push(ItemData { r, d: Some('g'), ..data });
                     items.len() - 1
                 }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::Explanation;
 use super::words::Texts;
-use data::Data;
+use data::PageData;
 
 /// The page's style sheet, for a server that hands it out by itself.
 pub const STYLE: &str = include_str!("page.css");
@@ -125,7 +125,7 @@ impl<'a> Page<'a> {
 
     /// Data of the page, as JSON that can stand inside a `<script>` element.
     pub fn data(&self) -> String {
-        let data = Data::of(self.explanation, self.previous, self.texts, self.text_limit);
+        let data = PageData::of(self.explanation, self.previous, self.texts, self.text_limit);
         // Strings and numbers: there is nothing that JSON could not hold.
         escape_json(&serde_json::to_string(&data).unwrap_or_default())
     }

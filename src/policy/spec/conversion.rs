@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::ScorerRegistry;
 use crate::config::{Found, Path, Report, meant};
-use crate::error::{ConfigProblem, CupelError, Listed, Quoted};
+use crate::error::{ConfigProblem, CupelError, ProblemList, QuotedText};
 
 /// Why a spec could not be read, or not be turned into a policy or back.
 ///
@@ -25,7 +25,7 @@ use crate::error::{ConfigProblem, CupelError, Listed, Quoted};
 #[non_exhaustive]
 pub enum PolicySpecError {
     /// The spec says something it cannot mean. Every problem is listed, each with its path.
-    #[error("{}", Listed(.0))]
+    #[error("{}", ProblemList(.0))]
     Invalid(Vec<ConfigProblem>),
 
     /// The text is not what its format allows.
@@ -177,7 +177,7 @@ impl Report for Conversion<'_> {
             Found::Missing { expected, .. } => format!("missing, expected {expected}"),
             Found::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
             Found::NoSuchPart { name, known, .. } => {
-                format!("got {}, {}", Quoted(name), one_of(name, known))
+                format!("got {}, {}", QuotedText(name), one_of(name, known))
             }
             Found::Unknown { key, known, .. } => format!("unknown key, {}", one_of(key, known)),
             Found::Twice { note, .. } => format!("the key is given twice, expected once{note}"),

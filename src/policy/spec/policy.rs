@@ -61,14 +61,9 @@ impl PolicySpec {
             .placer(self.placer.build(&PLACER, convert))
             .overflow_strategy(self.overflow)
             .deduplication(self.deduplication);
-        let policy = match plan {
-            Some(plan) => policy.plan(plan),
-            None => policy,
-        };
-        match &self.relevance {
-            Some(relevance) => policy.relevance(relevance.build(&RELEVANCE, convert)),
-            None => policy,
-        }
+        let relevance = self.relevance.as_ref();
+        let relevance = relevance.map(|relevance| relevance.build(&RELEVANCE, convert));
+        PolicyBuilder { plan, relevance, ..policy }
     }
 
     /// Checks every value; whether custom scorers are registered shows in
