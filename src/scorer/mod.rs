@@ -31,14 +31,10 @@
 mod composite;
 mod decay;
 mod frequency;
-mod kind;
-mod metadata;
+mod item_fields;
 mod rank;
-mod reflexive;
-mod scaled;
 mod score_parts;
 mod shared_tags;
-mod tag;
 
 use std::any::Any;
 use std::collections::HashSet;
@@ -50,18 +46,16 @@ use auto_impl::auto_impl;
 use crate::error::{ConfigError, CupelError};
 use crate::model::ContextItem;
 
-pub use composite::{CompositeScorer, CompositeScorerBuilder};
+pub use composite::{CompositeScorer, CompositeScorerBuilder, ScaledScorer};
 #[cfg(feature = "serde")]
 pub(crate) use decay::Shape as DecayShape;
 pub use decay::{DecayCurve, DecayScorer, FixedTimeProvider, SystemTimeProvider, TimeProvider};
 pub use frequency::FrequencyScorer;
-pub use kind::KindScorer;
-pub use metadata::{MetadataKeyScorer, MetadataTrustScorer};
+pub use item_fields::{
+    KindScorer, MetadataKeyScorer, MetadataTrustScorer, ReflexiveScorer, TagScorer,
+};
 pub use rank::{AgeScorer, PriorityScorer, RecencyScorer};
-pub use reflexive::ReflexiveScorer;
-pub use scaled::ScaledScorer;
 pub use score_parts::ScoreParts;
-pub use tag::TagScorer;
 
 /// Properties of a [`Scorer`], as it declares them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
