@@ -1,7 +1,6 @@
-//! The names of all attributes, as they are exported.
+//! Names of all attributes, as they are exported.
 //!
-//! Those that begin with `cupel.` are not stable yet, says the specification: do not build alerts
-//! on them.
+//! By the specification, names that begin with `cupel.` are not stable yet: do not build alerts on them.
 
 /// On `cupel.selection`: the `maxTokens` of the whole request. On `cupel.pipeline`: those of the
 /// budget it had, which is the same without the fixed tokens.
@@ -11,12 +10,12 @@ pub const VERBOSITY: &str = "cupel.verbosity";
 
 /// On a stage: its name in lower case.
 pub const STAGE_NAME: &str = "cupel.stage.name";
-/// On a stage: how many items entered it.
+/// On a stage: number of items that entered it.
 pub const STAGE_ITEM_COUNT_IN: &str = "cupel.stage.item_count_in";
-/// On a stage: how many items left it.
+/// On a stage: number of items that left it.
 pub const STAGE_ITEM_COUNT_OUT: &str = "cupel.stage.item_count_out";
 
-/// On a stage: how many items it left out.
+/// On a stage: number of items that it dropped.
 pub const EXCLUSION_COUNT: &str = "cupel.exclusion.count";
 /// On a `cupel.exclusion` event: the reason's name. Also a label of `cupel.items.excluded`.
 pub const EXCLUSION_REASON: &str = "cupel.exclusion.reason";
@@ -32,33 +31,33 @@ pub const ITEM_TOKENS: &str = "cupel.item.tokens";
 /// On a `cupel.item.included` event: the score the item was placed with.
 pub const ITEM_SCORE: &str = "cupel.item.score";
 
-/// On `cupel.selection`: how many items the request has that is sent.
+/// On `cupel.selection`: number of items in the request that is sent.
 pub const ITEMS_INCLUDED: &str = "cupel.items.included";
-/// On `cupel.selection`: how many candidates it does not have, whoever left them out.
+/// On `cupel.selection`: number of candidates that are not sent.
 pub const ITEMS_EXCLUDED: &str = "cupel.items.excluded";
 /// On `cupel.selection`: tokens that were not up for selection, such as tools and instructions.
 pub const TOKENS_FIXED: &str = "cupel.tokens.fixed";
 /// On `cupel.selection`: tokens of the request that is sent, those of its items and the fixed ones.
 pub const TOKENS_SENT: &str = "cupel.tokens.sent";
 
-/// On `cupel.gather`: how many sources there are.
+/// On `cupel.gather`: number of sources.
 pub const SOURCES: &str = "cupel.sources";
 /// On a source: its name. Also a label of the sources' metrics.
 pub const SOURCE_NAME: &str = "cupel.source.name";
-/// On a source: how many of its items became candidates.
+/// On a source: number of its items that became candidates.
 pub const SOURCE_ITEMS: &str = "cupel.source.items";
 /// On a source: the tokens of those items.
 pub const SOURCE_TOKENS: &str = "cupel.source.tokens";
-/// On a source: how it ended, by name. Also a label of the sources' metrics.
+/// On a source: name of its outcome. Also a label of the sources' metrics.
 pub const SOURCE_OUTCOME: &str = "cupel.source.outcome";
 
-/// On the topmost span: the conversation, where the caller has [said it](crate::ConversationId).
+/// On the topmost span: the conversation, if the caller has [set it](crate::ConversationId).
 pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
-/// On `cupel.selection`: the model the request is for, where the adapter knows it.
+/// On `cupel.selection`: the model the request is for, if the adapter knows it.
 pub const REQUEST_MODEL: &str = "gen_ai.request.model";
 /// On a source: always `retrieval`.
 pub const OPERATION_NAME: &str = "gen_ai.operation.name";
 /// On a source: its name.
 pub const DATA_SOURCE_ID: &str = "gen_ai.data_source.id";
-/// On every span that failed, and on the durations of selections and pipelines: the error's name.
+/// On every span that failed, and on the durations of selections and pipelines: the name of the error.
 pub const ERROR_TYPE: &str = "error.type";

@@ -1,11 +1,10 @@
 //! OpenTelemetry for `tower-cupel`: spans and metrics of every selection, and never its content.
 //!
-//! - [`CupelOtel`] is a hook for the layer: a tree of spans for each call, with what each source
-//!   did.
-//! - [`CupelOtelTraceCollector`] is for a pipeline that is run without the layer.
-//! - [`CupelMetrics`] goes with either.
-//! - With the feature `otlp`, `otlp` sends both to a collector, as the environment says.
-//! - [`attributes`] and [`names`] list everything that is exported, by name.
+//! - [`CupelOtel`] is a hook for the layer: a tree of spans for each call, with one for each source.
+//! - [`CupelOtelTraceCollector`] is for a pipeline without the layer.
+//! - [`CupelMetrics`] adds metrics to either.
+//! - With the feature `otlp`, the module `otlp` sends both to a collector, as the environment says.
+//! - [`attributes`] and [`names`] list the names of everything that is exported.
 //!
 //! ```
 //! use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
@@ -22,27 +21,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod call;
-mod collector;
-mod conversation;
 mod hook;
 mod metrics;
-mod run;
-mod tracers;
-mod verbosity;
+mod spans;
 
 pub mod attributes;
 pub mod names;
 #[cfg(feature = "otlp")]
 pub mod otlp;
 
-pub use collector::CupelOtelTraceCollector;
-pub use conversation::ConversationId;
-pub use hook::CupelOtel;
+pub use hook::{CupelOtel, CupelOtelTraceCollector};
 pub use metrics::CupelMetrics;
-pub use verbosity::CupelVerbosity;
+pub use spans::{ConversationId, CupelVerbosity};
 
-/// The README's examples are tests too.
+/// Tests the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -8,10 +8,10 @@ use cupel::{ContextBudget, ExclusionReason};
 use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider};
 use opentelemetry::{KeyValue, global};
 
-use crate::tracers::scope;
+use crate::spans::scope;
 use crate::{attributes, names};
 
-/// The instruments, for a [hook](crate::CupelOtel::metrics) or a
+/// Metric instruments for a [hook](crate::CupelOtel::metrics) or a
 /// [collector](crate::CupelOtelTraceCollector::metrics). Cheap to clone.
 ///
 /// | metric | unit | labels |
@@ -29,8 +29,8 @@ use crate::{attributes, names};
 /// number of time series is bounded. Measuring does not depend on sampling.
 #[derive(Debug, Clone)]
 pub struct CupelMetrics {
-    selection_duration: Histogram<f64>,
-    pipeline_duration: Histogram<f64>,
+    pub(crate) selection_duration: Histogram<f64>,
+    pub(crate) pipeline_duration: Histogram<f64>,
     selection_tokens: Histogram<u64>,
     budget_utilization: Histogram<f64>,
     source_duration: Histogram<f64>,
@@ -39,23 +39,23 @@ pub struct CupelMetrics {
     source_failures: Counter<u64>,
 }
 
-/// From ten microseconds to ten seconds; the usual boundaries begin at five seconds.
+/// Boundaries from 10 µs to 10 s; the usual ones begin at 5 s.
 const SECONDS: [f64; 19] = [
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025,
     0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// More than all of it is possible: a selection may overflow where it is allowed to.
+/// Boundaries of the utilization. More than 1 is possible if a selection may overflow.
 const SHARES: [f64; 13] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.5];
 
 impl CupelMetrics {
-    /// Instruments of the global meter provider, which must have been set before.
+    /// Makes instruments of the global meter provider, which must be set before.
     #[must_use]
     pub fn global() -> Self {
         Self::new(&global::meter_with_scope(scope()))
     }
 
-    /// Instruments of a meter provider.
+    /// Makes instruments of a meter provider.
     #[must_use]
     pub fn of(provider: &impl MeterProvider) -> Self {
         Self::new(&provider.meter_with_scope(scope()))
@@ -70,7 +70,7 @@ impl CupelMetrics {
         let counter = |name, unit, description| {
             meter.u64_counter(name).with_unit(unit).with_description(description).build()
         };
-        // Windows of today's models, and parts of them: up to a mebitoken.
+        // Powers of two up to the largest windows of today.
         let windows = (7..=20).map(|power| f64::from(1_u32 << power));
         Self {
             selection_duration: seconds(
@@ -101,19 +101,14 @@ impl CupelMetrics {
         }
     }
 
-    /// How a call went until the model was asked.
-    pub(crate) fn record_call(&self, took: Duration, error: Option<&'static str>) {
-        record_duration(&self.selection_duration, took, error);
-    }
-
-    /// What is in the request of a call, and what was left out on the way to it.
-    pub(crate) fn record_selection(&self, selection: &Selection, run: &Tally) {
+    /// Records the items that are sent and dropped.
+    pub(crate) fn record_selection(&self, selection: &Selection, run: &RunNumbers) {
         self.record_included(selection.sent.items, selection.sent.tokens, &selection.budget);
         run.record_excluded(self);
-        // What the adapter took out, before the pipeline or after it.
+        // Items that the adapter dropped.
         self.record_excluded("Filtered", selection.refused as u64);
         if let Some(stream) = &selection.stream {
-            // Before the pipeline could tell about it.
+            // Items that were dropped before the pipeline ran.
             self.record_excluded("BudgetExceeded", stream.dropped.over_budget as u64);
             self.record_excluded("Deduplicated", stream.dropped.duplicates as u64);
             self.record_excluded("NegativeTokens", stream.dropped.negative_tokens as u64);
@@ -131,7 +126,7 @@ impl CupelMetrics {
         self.items_included.add(items as u64, &[]);
     }
 
-    /// What gathering has to say.
+    /// Records the sources of a call.
     pub(crate) fn record_gather(&self, gather: &GatherReport) {
         for source in &gather.sources {
             let labels = [
@@ -145,11 +140,6 @@ impl CupelMetrics {
         }
     }
 
-    /// How long a run of the pipeline took, whatever became of it.
-    pub(crate) fn record_run(&self, took: Duration, error: Option<&'static str>) {
-        record_duration(&self.pipeline_duration, took, error);
-    }
-
     fn record_excluded(&self, reason: &'static str, items: u64) {
         if items > 0 {
             let label = [KeyValue::new(attributes::EXCLUSION_REASON, reason)];
@@ -158,23 +148,27 @@ impl CupelMetrics {
     }
 }
 
-/// Durations of what failed have a series for each error.
-fn record_duration(histogram: &Histogram<f64>, took: Duration, error: Option<&'static str>) {
+/// Records a duration. Each error has a series of its own.
+pub(crate) fn record_duration(
+    histogram: &Histogram<f64>,
+    took: Duration,
+    error: Option<&'static str>,
+) {
     let label = error.map(|name| KeyValue::new(attributes::ERROR_TYPE, name));
     histogram.record(took.as_secs_f64(), label.as_slice());
 }
 
-/// What one run of the pipeline has to say, in numbers.
+/// Numbers of one pipeline run.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct RunNumbers {
     budget: ContextBudget,
     items: usize,
     tokens: i64,
-    /// By position in `ExclusionReason::NAMES`; the last one counts unknown reasons.
+    /// Counts by position in `ExclusionReason::NAMES`; the last one is for unknown reasons.
     excluded: [u64; ExclusionReason::NAMES.len() + 1],
 }
 
-impl Tally {
+impl RunNumbers {
     pub(crate) fn new(budget: &ContextBudget) -> Self {
         Self { budget: budget.clone(), items: 0, tokens: 0, excluded: Default::default() }
     }
@@ -193,7 +187,7 @@ impl Tally {
         }
     }
 
-    /// Writes down what a run selected that nothing comes after.
+    /// Records a run without a layer.
     pub(crate) fn record(&self, metrics: &CupelMetrics) {
         metrics.record_included(self.items, self.tokens, &self.budget);
         self.record_excluded(metrics);

@@ -1,10 +1,10 @@
-//! Sends spans and metrics to a collector, as OpenTelemetry's own environment variables say.
+//! Exporters of spans and metrics, configured by OpenTelemetry's own environment variables.
 //!
-//! For programs that have no telemetry of their own yet. Nothing is sent unless
+//! They are for programs without telemetry of their own. Nothing is sent unless
 //! `OTEL_EXPORTER_OTLP_ENDPOINT`, or that of a signal (`…_TRACES_ENDPOINT`, `…_METRICS_ENDPOINT`), is set.
-//! `OTEL_TRACES_EXPORTER=none`, `OTEL_METRICS_EXPORTER=none` and `OTEL_SDK_DISABLED=true` turn it off again;
-//! headers, time-outs, resources, sampling and batches are read by the SDK and the exporter. The
-//! protocol is `http/protobuf`. How bytes get there is the program's business: it brings a client.
+//! `OTEL_TRACES_EXPORTER=none`, `OTEL_METRICS_EXPORTER=none` and `OTEL_SDK_DISABLED=true` turn it off again.
+//! The SDK and the exporter read headers, timeouts, resources, sampling and batches. The protocol is
+//! `http/protobuf`. The program brings the HTTP client.
 
 use std::fmt;
 use std::future::Future;
@@ -19,19 +19,19 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 
-/// Where the collector is.
+/// Variable with the address of the collector.
 pub const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// The only protocol.
+/// The only supported protocol.
 const PROTOCOL: &str = "http/protobuf";
 
-/// A collector's answer, when it comes.
+/// Future answer of a collector.
 pub type Reply = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send>>;
 
-/// Sends a request to a collector. It is polled on threads of the SDK's own, outside of any runtime.
+/// Sends a request to a collector. Threads of the SDK poll it, outside of any runtime.
 type Post = Arc<dyn Fn(Request<Bytes>) -> Reply + Send + Sync>;
 
-/// Why telemetry that was asked for cannot be sent.
+/// Error in the variables, or of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtlpError(String);
 
@@ -51,19 +51,19 @@ pub struct Otlp {
     meters: Option<SdkMeterProvider>,
 }
 
-/// Whether the environment asks for anything.
+/// Returns whether the environment asks for an exporter.
 #[must_use]
 pub fn is_asked_for() -> bool {
     SIGNALS.iter().any(Signal::is_asked_for)
 }
 
 impl Otlp {
-    /// What the environment asks for; none where it asks for nothing. `service` is the program's name,
-    /// unless the environment has another.
+    /// Makes the providers that the environment asks for; `None` if it asks for nothing. `service` is the name
+    /// of the program, unless the environment has another.
     ///
     /// # Errors
     ///
-    /// When a variable's value cannot be used; the error names it.
+    /// Returns the name of a variable whose value is not valid.
     pub fn from_environment(
         service: &'static str,
         post: impl Fn(Request<Bytes>) -> Reply + Send + Sync + 'static,
@@ -72,7 +72,7 @@ impl Otlp {
         if !is_asked_for() {
             return Ok(None);
         }
-        let client = Client(Arc::new(post));
+        let client = PostClient(Arc::new(post));
         let failed = |error: opentelemetry_otlp::ExporterBuildError| OtlpError(error.to_string());
         let tracers = || {
             traces.check()?;
@@ -93,8 +93,8 @@ impl Otlp {
         Ok(Some(Self { tracers, meters }))
     }
 
-    /// Makes them the process's global providers. Before layers are built: metrics are counted for the
-    /// provider that is there when [`CupelMetrics::global`](crate::CupelMetrics::global) is called.
+    /// Makes them the global providers of the process. Call it before layers are built: metrics go to the
+    /// provider that is global when [`CupelMetrics::global`](crate::CupelMetrics::global) is called.
     pub fn install(&self) {
         if let Some(tracers) = &self.tracers {
             opentelemetry::global::set_tracer_provider(tracers.clone());
@@ -104,11 +104,11 @@ impl Otlp {
         }
     }
 
-    /// Sends what is left, and ends. It blocks the thread until the collector has answered.
+    /// Sends the rest and ends. It blocks the thread until the collector has answered.
     ///
     /// # Errors
     ///
-    /// When the collector has not taken it.
+    /// Returns the error of an export that failed.
     pub fn shutdown(self) -> Result<(), OtlpError> {
         let traces = self.tracers.map_or(Ok(()), |tracers| tracers.shutdown());
         let metrics = self.meters.map_or(Ok(()), |meters| meters.shutdown());
@@ -116,7 +116,7 @@ impl Otlp {
     }
 }
 
-/// One kind of telemetry, by its name in the variables that are about it.
+/// Kind of telemetry, by its name in variables.
 struct Signal(&'static str);
 
 const SIGNALS: [Signal; 2] = [Signal("TRACES"), Signal("METRICS")];
@@ -136,7 +136,7 @@ impl Signal {
         endpoint.is_some() && !is_off
     }
 
-    /// What the exporter would take for something else than was meant, or fail on with every export.
+    /// Refuses values that the exporter would misunderstand, or fail on with every export.
     fn check(&self) -> Result<(), OtlpError> {
         let protocol = format!("OTEL_EXPORTER_OTLP_{}_PROTOCOL", self.0);
         for name in [protocol.as_str(), "OTEL_EXPORTER_OTLP_PROTOCOL"] {
@@ -157,7 +157,7 @@ impl Signal {
     }
 }
 
-/// A variable of the environment; empty is not set.
+/// Returns a variable of the environment that is set and not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -165,22 +165,22 @@ fn variable(name: &str) -> Option<String> {
 fn resource(service: &'static str) -> Resource {
     let is_named = variable("OTEL_SERVICE_NAME").is_some()
         || variable("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|set| set.contains("service.name="));
-    // The builder reads the environment; a name that is given here would count for more.
+    // The builder reads the environment, but a name that is given here would override it.
     let builder = Resource::builder();
     if is_named { builder.build() } else { builder.with_service_name(service).build() }
 }
 
 #[derive(Clone)]
-struct Client(Post);
+struct PostClient(Post);
 
-impl fmt::Debug for Client {
+impl fmt::Debug for PostClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Client")
+        f.write_str("PostClient")
     }
 }
 
 #[async_trait]
-impl HttpClient for Client {
+impl HttpClient for PostClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         (self.0)(request).await
     }
