@@ -1,71 +1,59 @@
-//! What the gateway itself answers: errors in the protocol's own shape, and little else.
-
-use std::fmt;
+//! Answers of the gateway itself: errors in the shape of the client's protocol, and small JSON documents.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use http::{HeaderName, Response, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
 
 use crate::config::Protocol;
 
-/// The error of a body that breaks off.
+/// Error of a body that breaks off.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Whatever is sent to a client.
+/// Body of any answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
 
-/// A body that is there at once.
+/// Wraps bytes that are complete.
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A request that the gateway does not serve, and why, in words that a client may see.
+/// Error that a client gets from the gateway.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
-    status: StatusCode,
-    code: &'static str,
+    pub(crate) status: u16,
+    pub(crate) code: &'static str,
     message: String,
     retry_after: bool,
 }
 
 impl Refusal {
-    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), retry_after: false }
     }
 
-    /// Says that it may be tried again in a second.
+    /// Adds `retry-after: 1`.
     pub(crate) fn retry_after(mut self) -> Self {
         self.retry_after = true;
         self
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    pub(crate) fn code(&self) -> &'static str {
-        self.code
-    }
-
     pub(crate) fn into_response(self, protocol: Protocol) -> Response<Body> {
-        let status = self.status.as_u16();
         let json = match protocol {
-            // `{"error": {message, type, param, code}}`.
             Protocol::OpenAi => {
-                let kind = match status {
+                let kind = match self.status {
                     401 | 403 => "authentication_error",
                     400..500 => "invalid_request_error",
                     _ => "gateway_error",
                 };
-                serde_json::json!({"error": {
+                json!({"error": {
                     "message": self.message, "type": kind, "param": null, "code": self.code,
                 }})
             }
-            // `{"type": "error", "error": {type, message}}`.
             Protocol::Anthropic => {
-                let kind = match status {
+                let kind = match self.status {
                     401 => "authentication_error",
                     403 => "permission_error",
                     404 => "not_found_error",
@@ -76,43 +64,41 @@ impl Refusal {
                     _ => "api_error",
                 };
                 let message = format!("{} ({})", self.message, self.code);
-                serde_json::json!({"type": "error", "error": {"type": kind, "message": message}})
+                json!({"type": "error", "error": {"type": kind, "message": message}})
             }
         };
         let mut response = json_response(self.status, &json);
         if self.retry_after {
-            response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-/// A JSON answer of ours, which nobody may keep.
-pub(crate) fn json_response(status: StatusCode, json: &serde_json::Value) -> Response<Body> {
+/// Makes a JSON answer that caches do not store.
+pub(crate) fn json_response(status: u16, json: &Value) -> Response<Body> {
     let mut response = Response::new(full(json.to_string()));
-    *response.status_mut() = status;
+    *response.status_mut() = status_of(status);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// The longest value of a header of ours.
+pub(crate) fn status_of(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// Longest value of a header that the gateway writes.
 const HEADER_CHARACTERS: usize = 240;
 
-/// Any text as the value of a header: one line of visible ASCII, and not a long one.
+/// Makes a header value of any text: one line of visible ASCII, cut if it is long.
 pub(crate) fn header_value(text: &str) -> HeaderValue {
     let text = visible(text, HEADER_CHARACTERS);
     HeaderValue::from_str(text.trim()).unwrap_or(HeaderValue::from_static("?"))
 }
 
-/// The beginning of a text, with nothing in it that could do anything to a line.
+/// Returns the beginning of a text, with `?` for all characters but visible ASCII.
 pub(crate) fn visible(text: &str, characters: usize) -> String {
     let visible = |character: char| match character {
         ' '..='~' => character,
@@ -120,15 +106,6 @@ pub(crate) fn visible(text: &str, characters: usize) -> String {
     };
     text.chars().take(characters).map(visible).collect()
 }
-
-/// Names the report of a call.
-pub(crate) const REPORT: HeaderName = HeaderName::from_static("x-cupel-report");
-
-/// The tokens that were sent, as the gateway counts them.
-pub(crate) const TOKENS: HeaderName = HeaderName::from_static("x-cupel-tokens");
-
-/// Why a request went out as it came.
-pub(crate) const PASSED: HeaderName = HeaderName::from_static("x-cupel-passed");
 
 #[cfg(test)]
 mod tests {

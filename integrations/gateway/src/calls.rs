@@ -1,76 +1,84 @@
-//! Recent calls, for the page: in memory, and bounded in bytes.
+//! Recent calls for the page: in memory, bounded in bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use cupel::ContextItem;
+use cupel::conversation::plan::Prices;
 use cupel::explain::Explanation;
-use cupel::layer::TurnReport;
+use cupel::layer::{Selection, TurnReport};
 use ring::digest;
-use ring::rand::{SecureRandom, SystemRandom};
+use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::credentials::{hex, random};
 use crate::proxy::Usage;
-use crate::secret::hex;
+use crate::select::PassReason;
 
-/// What is remembered of calls.
+/// Returns a duration in milliseconds, with fractions.
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// Recent calls, and totals over all calls.
 #[derive(Debug)]
 pub(crate) struct Calls {
-    kept: Mutex<Kept>,
-    /// Counts changes, for those who look on.
+    history: Mutex<CallHistory>,
+    /// Number of changes, for pages that are open.
     changes: watch::Sender<u64>,
     most_bytes: usize,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    /// The newest last.
+struct CallHistory {
+    /// The newest call is last.
     recent: VecDeque<Arc<Call>>,
     bytes: usize,
-    totals: Totals,
-    factors: Factors,
+    totals: CallTotals,
+    ratios: CountRatios,
 }
 
 impl Calls {
     pub(crate) fn new(most_bytes: usize) -> Self {
-        Self { kept: Mutex::default(), changes: watch::Sender::new(0), most_bytes }
+        Self { history: Mutex::default(), changes: watch::Sender::new(0), most_bytes }
     }
 
-    /// Remembers a call that has been fitted, or passed; older ones are forgotten.
+    /// Adds a call, and forgets the oldest ones beyond the limit.
     pub(crate) fn begin(&self, mut call: Call) -> Arc<Call> {
-        let mut kept = self.kept();
+        let mut history = self.history();
         let same = |other: &&Arc<Call>| other.conversation == call.conversation;
-        let previous = kept.recent.iter().rev().find(same).map(Arc::downgrade);
+        let previous = history.recent.iter().rev().find(same).map(Arc::downgrade);
         call.previous = previous.unwrap_or_default();
         let call = Arc::new(call);
-        kept.totals.begin(&call);
-        kept.bytes = kept.bytes.saturating_add(call.bytes);
-        kept.recent.push_back(Arc::clone(&call));
-        while kept.bytes > self.most_bytes {
-            let Some(oldest) = kept.recent.pop_front() else { break };
-            kept.bytes = kept.bytes.saturating_sub(oldest.bytes);
+        history.totals.add(&call);
+        history.bytes = history.bytes.saturating_add(call.bytes);
+        history.recent.push_back(Arc::clone(&call));
+        while history.bytes > self.most_bytes {
+            let Some(oldest) = history.recent.pop_front() else { break };
+            history.bytes = history.bytes.saturating_sub(oldest.bytes);
         }
-        drop(kept);
+        drop(history);
         self.changed();
         call
     }
 
-    /// The latest call of a conversation to a model: what its cache has seen last.
-    pub(crate) fn latest(&self, conversation: Conversation, model: &str) -> Option<Arc<Call>> {
+    /// Returns the latest call of a conversation to a model, which its prompt cache has seen last.
+    pub(crate) fn latest(&self, conversation: ConversationHash, model: &str) -> Option<Arc<Call>> {
         let same = |call: &&Arc<Call>| call.conversation == conversation && call.model == model;
-        self.kept().recent.iter().rev().find(same).map(Arc::clone)
+        self.history().recent.iter().rev().find(same).map(Arc::clone)
     }
 
-    /// Remembers how a call ended.
-    pub(crate) fn end(&self, call: &Call, ending: Ending) {
-        let mut kept = self.kept();
-        if let (Some(usage), Some(fitted)) = (ending.usage, call.fitted()) {
-            kept.factors.add(&call.model, fitted.tokens, usage.input);
-            kept.totals.cached = kept.totals.cached.saturating_add(usage.cached);
+    /// Records the end of a call.
+    pub(crate) fn end(&self, call: &Call, end: CallEnd) {
+        let mut history = self.history();
+        if let (Some(usage), Ok(fitted)) = (end.usage, &call.outcome) {
+            history.ratios.add(&call.model, fitted.tokens, usage.input);
+            history.totals.cached = history.totals.cached.saturating_add(usage.cached);
         }
-        drop(kept);
-        call.end(ending);
+        drop(history);
+        // A call ends once.
+        let _ = call.end.set(end);
         self.changed();
     }
 
@@ -78,72 +86,80 @@ impl Calls {
         self.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
     }
 
-    /// Tells when something has changed.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// The newest calls, the newest first.
+    /// Returns the newest calls, the newest first.
     pub(crate) fn newest(&self, most: usize) -> Vec<Arc<Call>> {
-        self.kept().recent.iter().rev().take(most).map(Arc::clone).collect()
+        self.history().recent.iter().rev().take(most).map(Arc::clone).collect()
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Call>> {
-        self.kept().recent.iter().find(|call| call.id == id).map(Arc::clone)
+        self.history().recent.iter().find(|call| call.id == id).map(Arc::clone)
     }
 
-    pub(crate) fn totals(&self) -> Totals {
-        self.kept().totals
+    pub(crate) fn totals(&self) -> CallTotals {
+        self.history().totals
     }
 
-    /// What each model's own count is of ours.
-    pub(crate) fn factors(&self) -> Vec<(String, f64, u64)> {
-        self.kept().factors.list()
+    /// Returns, for each model, its own count divided by the gateway's, and the number of calls.
+    pub(crate) fn ratios(&self) -> Vec<(String, f64, u64)> {
+        self.history().ratios.list()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn history(&self) -> MutexGuard<'_, CallHistory> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Sums over all calls since the gateway was started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
+/// Sums over all calls since the gateway started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct CallTotals {
     pub(crate) calls: u64,
-    /// Calls that went out as they came.
+    /// Calls that were sent unchanged.
     pub(crate) passed: u64,
     /// Tokens sent.
     pub(crate) sent: i64,
-    /// Tokens left out.
-    pub(crate) left_out: i64,
-    /// Tokens expected to be read from the upstream's cache.
+    /// Tokens dropped.
+    pub(crate) dropped: i64,
+    /// Tokens that upstreams are expected to read from their caches.
     pub(crate) expected_cached: i64,
-    /// Tokens that upstreams said they read from their caches.
+    /// Tokens that upstreams reported to have read from their caches.
     pub(crate) cached: i64,
+    /// Cost of the input in new tokens, of calls that are compared with newest-first trimming.
+    pub(crate) cost: f64,
+    /// Cost of the same calls with newest-first trimming.
+    pub(crate) newest_first_cost: f64,
 }
 
-impl Totals {
-    fn begin(&mut self, call: &Call) {
+impl CallTotals {
+    fn add(&mut self, call: &Call) {
         self.calls += 1;
-        match call.fitted() {
-            None => self.passed += 1,
-            Some(fitted) => {
-                self.sent = self.sent.saturating_add(fitted.tokens);
-                self.left_out = self.left_out.saturating_add(fitted.left_out);
-                self.expected_cached = self.expected_cached.saturating_add(fitted.cached);
-            }
+        let Ok(fitted) = &call.outcome else {
+            self.passed += 1;
+            return;
+        };
+        self.sent = self.sent.saturating_add(fitted.tokens);
+        self.dropped = self.dropped.saturating_add(fitted.dropped);
+        self.expected_cached = self.expected_cached.saturating_add(fitted.cached);
+        if let Some((plan, newest)) =
+            fitted.plan.as_ref().and_then(|plan| Some((plan, plan.newest_first?)))
+        {
+            self.cost += plan.cost(Prices::FREE_WRITES);
+            self.newest_first_cost += newest.cost(Prices::FREE_WRITES);
         }
     }
 }
 
-/// More models than anybody uses; names come from clients.
+/// Most models with a ratio. Clients choose the names, so there is a limit.
 const MODELS: usize = 256;
 
-/// Sums for each model: ours, the model's, and of how many calls.
+/// Sums for each model: tokens by our count, by the model's count, and the number of calls.
 #[derive(Debug, Default)]
-struct Factors(BTreeMap<String, (f64, f64, u64)>);
+struct CountRatios(BTreeMap<String, (f64, f64, u64)>);
 
-impl Factors {
+impl CountRatios {
     #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more")]
     fn add(&mut self, model: &str, ours: i64, theirs: i64) {
         if ours <= 0 || (self.0.len() >= MODELS && !self.0.contains_key(model)) {
@@ -153,36 +169,59 @@ impl Factors {
         *sums = (sums.0 + ours as f64, sums.1 + theirs as f64, sums.2 + 1);
     }
 
-    /// Each model with its factor and the number of calls it comes from.
     fn list(&self) -> Vec<(String, f64, u64)> {
-        let factor =
-            |(model, sums): (&String, &(f64, f64, u64))| (model.clone(), sums.1 / sums.0, sums.2);
-        self.0.iter().map(factor).collect()
+        let sums = self.0.iter();
+        sums.map(|(model, (ours, theirs, calls))| (model.clone(), theirs / ours, *calls)).collect()
     }
 }
 
-/// The selection; or the reason why a request went out as it came, as a name and in words.
-pub(crate) type Outcome = Result<Box<Fitted>, (&'static str, String)>;
-
-/// A selection, to be looked at.
+/// Request that was fitted, as the page shows it.
 #[derive(Debug)]
-pub(crate) struct Fitted {
+pub(crate) struct FittedCall {
     pub(crate) explanation: Explanation,
-    /// Tokens of the request that was sent, as we count them.
+    /// Tokens of the request that was sent, as the gateway counts them.
     pub(crate) tokens: i64,
-    /// Tokens that were left out.
-    pub(crate) left_out: i64,
+    /// Tokens that were dropped.
+    pub(crate) dropped: i64,
     /// Tokens that the upstream is expected to read from its cache.
     pub(crate) cached: i64,
-    /// How its turn was planned, for the call that comes after it.
-    pub(crate) plan: Option<Box<TurnReport>>,
+    /// Plan of the turn, for the next call of the conversation.
+    plan: Option<Box<TurnReport>>,
 }
 
-/// Which conversation of which tenant a call belongs to; only as a hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Conversation([u8; 16]);
+impl FittedCall {
+    /// Describes a selection. `before` is the latest call of the conversation: the prompt cache has seen it.
+    pub(crate) fn new(mut selection: Selection, model: &str, before: Option<&Call>) -> Self {
+        let before = before.and_then(|call| call.outcome.as_ref().ok()?.plan.as_deref());
+        if let (Some(plan), Some(before)) = (&mut selection.plan, before) {
+            **plan = (**plan).clone().following(before);
+        }
+        let excluded = selection.report.excluded.iter().map(|entry| entry.item.tokens().max(0));
+        Self {
+            explanation: selection.explain().title(model),
+            tokens: selection.sent.tokens.saturating_add(selection.fixed_tokens),
+            dropped: excluded.fold(0, i64::saturating_add),
+            cached: selection.plan.as_ref().map_or(0, |plan| plan.cached_tokens),
+            plan: selection.plan,
+        }
+    }
 
-impl Conversation {
+    /// Estimates the memory that it takes. Texts that several calls share count for each of them.
+    fn bytes(&self) -> usize {
+        const ENTRY: usize = 400;
+        let report = &self.explanation.report;
+        let included = report.included.iter().map(|entry| &entry.item);
+        let excluded = report.excluded.iter().map(|entry| &entry.item);
+        let text = |item: &ContextItem| item.content().len() + ENTRY;
+        included.chain(excluded).map(text).fold(0, usize::saturating_add)
+    }
+}
+
+/// Hash of a tenant and a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConversationHash([u8; 16]);
+
+impl ConversationHash {
     pub(crate) fn new(parts: &[&[u8]]) -> Self {
         let mut context = digest::Context::new(&digest::SHA256);
         for part in parts {
@@ -193,49 +232,50 @@ impl Conversation {
         Self(hash.as_ref().first_chunk().copied().unwrap_or_default())
     }
 
-    /// A short name.
+    /// Returns a short name.
     pub(crate) fn name(self) -> String {
         hex(self.0.get(..4).unwrap_or_default())
     }
 }
 
-/// How a call ended.
+/// End of a call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ending {
+pub(crate) struct CallEnd {
     pub(crate) status: u16,
-    pub(crate) how: &'static str,
+    pub(crate) reason: &'static str,
     pub(crate) usage: Option<Usage>,
     pub(crate) elapsed: Duration,
 }
 
-/// A call as it is remembered.
+/// One call, as it is remembered.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) at: SystemTime,
     pub(crate) route: &'static str,
     pub(crate) model: String,
-    pub(crate) conversation: Conversation,
-    pub(crate) outcome: Outcome,
-    /// What it takes in memory, about.
-    pub(crate) bytes: usize,
+    pub(crate) conversation: ConversationHash,
+    pub(crate) outcome: Result<Box<FittedCall>, PassReason>,
+    /// Estimate of the memory that it takes.
+    bytes: usize,
     previous: Weak<Call>,
-    ending: OnceLock<Ending>,
+    end: OnceLock<CallEnd>,
 }
 
 impl Call {
     pub(crate) fn new(
         route: &'static str,
         model: String,
-        conversation: Conversation,
-        outcome: Outcome,
+        conversation: ConversationHash,
+        outcome: Result<Box<FittedCall>, PassReason>,
     ) -> Self {
         let bytes = match &outcome {
-            Ok(fitted) => size(&fitted.explanation),
-            Err((_, why)) => why.len(),
+            Ok(fitted) => fitted.bytes(),
+            Err(passed) => passed.why.len(),
         };
         Self {
-            id: random_id(),
+            // Without random bytes all ids are equal, and the page shows the oldest call.
+            id: hex(&random::<12>().unwrap_or_default()),
             at: SystemTime::now(),
             route,
             model,
@@ -243,47 +283,18 @@ impl Call {
             outcome,
             bytes: bytes.saturating_add(1_024),
             previous: Weak::new(),
-            ending: OnceLock::new(),
+            end: OnceLock::new(),
         }
     }
 
-    fn end(&self, ending: Ending) {
-        // A call ends once.
-        let _ = self.ending.set(ending);
+    pub(crate) fn ending(&self) -> Option<CallEnd> {
+        self.end.get().copied()
     }
 
-    /// How it ended, if it has.
-    pub(crate) fn ending(&self) -> Option<Ending> {
-        self.ending.get().copied()
-    }
-
-    /// The call before it in its conversation, if it is remembered.
+    /// Returns the previous call of the conversation, if it is remembered.
     pub(crate) fn previous(&self) -> Option<Arc<Self>> {
         self.previous.upgrade()
     }
-
-    pub(crate) fn fitted(&self) -> Option<&Fitted> {
-        self.outcome.as_deref().ok()
-    }
-}
-
-/// What an explanation takes in memory, about. Its texts may be shared with other calls' and count
-/// again: then less is kept than could be.
-fn size(explanation: &Explanation) -> usize {
-    const ENTRY: usize = 400;
-    let report = &explanation.report;
-    let included = report.included.iter().map(|entry| &entry.item);
-    let excluded = report.excluded.iter().map(|entry| &entry.item);
-    let text = |item: &ContextItem| item.content().len() + ENTRY;
-    included.chain(excluded).map(text).fold(0, usize::saturating_add)
-}
-
-/// A name that nobody can guess.
-fn random_id() -> String {
-    let mut bytes = [0; 12];
-    // Without randomness ids are alike, and the page shows the oldest of them; nothing depends on it.
-    let _ = SystemRandom::new().fill(&mut bytes);
-    hex(&bytes)
 }
 
 #[cfg(test)]
@@ -291,8 +302,9 @@ mod tests {
     use super::*;
 
     fn draft(conversation: &str) -> Call {
-        let conversation = Conversation::new(&[b"tenant", conversation.as_bytes()]);
-        Call::new("chat", "m".to_owned(), conversation, Err(("bypass", "x".repeat(1_000))))
+        let conversation = ConversationHash::new(&[b"tenant", conversation.as_bytes()]);
+        let outcome = Err(PassReason { code: "bypass", why: "x".repeat(1_000) });
+        Call::new("chat", "m".to_owned(), conversation, outcome)
     }
 
     #[test]
@@ -322,7 +334,7 @@ mod tests {
 
     #[test]
     fn what_a_model_counts_is_set_beside_our_count() {
-        let mut factors = Factors::default();
+        let mut factors = CountRatios::default();
         factors.add("m", 100, 110);
         factors.add("m", 100, 130);
         assert_eq!(factors.list(), [("m".to_owned(), 1.2, 2)]);

@@ -1,93 +1,93 @@
-//! Who may ask at all, and for what: looked at before anything else of a request is.
+//! Checks before anything else: host, origin, path and key of a request.
 
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{self, HOST, HeaderMap};
 use http::request::Parts;
-use http::{Method, StatusCode, Version};
+use http::{HeaderValue, Method, Version};
+use percent_encoding::percent_decode;
 
 use crate::answer::Refusal;
-use crate::proxy::headers;
-use crate::secret::Secret;
+use crate::credentials::{Secret, gateway_key};
 
-/// Refuses what a server of this kind has no business with.
+/// Refuses requests that are not for this server.
 ///
-/// `reached`: the address of ours that the client has connected to, if it is known.
+/// `reached` is the address of this server that the client connected to, if it is known.
 pub(crate) fn check(
     request: &Parts,
     hosts: &Hosts,
     reached: Option<SocketAddr>,
 ) -> Result<(), Refusal> {
-    let bad = |message: &str| Refusal::new(StatusCode::BAD_REQUEST, "bad_request", message);
+    let bad = |message: &str| Refusal::new(400, "bad_request", message);
     if request.version == Version::HTTP_09 || request.method == Method::CONNECT {
-        return Err(bad("this kind of request is not served here"));
+        return Err(bad("CONNECT and HTTP/0.9 are not supported"));
     }
     if request.method == Method::TRACE {
-        // It shows a client's page, or its neighbour's, what headers there were: the upstream's key.
-        let message = "TRACE is not served here";
-        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no_trace", message));
+        // Its answer would show the headers that were sent, with the upstream's key.
+        return Err(Refusal::new(405, "no_trace", "TRACE is not supported"));
     }
     if request.uri.scheme().is_some() || request.uri.authority().is_some() {
-        return Err(bad("this is no open proxy: ask for a path, not for an address"));
+        return Err(bad("this is no open proxy: expected a path, got an absolute address"));
     }
     let headers = &request.headers;
-    // Java's client offers HTTP/2 with its first request and goes on without; others would wait.
-    let is_offer = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"h2c");
+    // Java's client offers HTTP/2 and goes on without it. Other clients would wait for an answer.
+    let is_offer = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"h2c");
     if !headers.get_all(header::UPGRADE).iter().all(is_offer) {
-        return Err(bad("connections are not upgraded here"));
+        return Err(bad("connections cannot be upgraded"));
     }
     let host = host_of(headers).ok_or_else(|| bad("expected one Host header"))?;
     if !hosts.allow(host, reached) {
-        let message = "this host is not served here; add it to `hosts` in the configuration";
-        return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", message));
+        let message =
+            "the Host header names another server; add the name to `hosts` in the configuration";
+        return Err(Refusal::new(421, "unknown_host", message));
     }
     check_origin(headers, host)?;
     if !is_plain(request.uri.path()) {
-        return Err(bad("the path has parts that lead elsewhere"));
+        return Err(bad("the path contains `.` or `..` segments, `//`, or control characters"));
     }
     Ok(())
 }
 
-/// A page of another site may not ask, whatever it would be allowed to read.
+/// Refuses requests from pages of other sites.
 fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
-    let same = |origin: &http::HeaderValue| {
+    let same = |origin: &HeaderValue| {
         let origin = origin.to_str().unwrap_or_default();
         let site = origin.strip_prefix("http://").or(origin.strip_prefix("https://"));
         site.is_some_and(|site| site.eq_ignore_ascii_case(host))
     };
-    let site = headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes);
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let cross = matches!(site, Some(site) if site != b"same-origin" && site != b"none");
-    // A page without a referrer posts without an origin; a browser says whose page it was.
-    let own = |origin: &http::HeaderValue| site == Some(b"same-origin") && origin == "null";
+    // A page without a referrer posts without an origin. The browser then says that it is the same site.
+    let own = |origin: &HeaderValue| site == Some(b"same-origin") && origin == "null";
     if cross || !origins.all(|origin| same(origin) || own(origin)) {
-        let message = "requests from pages of other sites are not taken";
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "cross_site", message));
+        let message = "requests from pages of other sites are not allowed";
+        return Err(Refusal::new(403, "cross_site", message));
     }
     Ok(())
 }
 
-/// Refuses callers without one of the configured keys, where there are any.
+/// Refuses callers without one of the configured keys, if there are any.
 pub(crate) fn check_key(keys: &[Secret], headers: &HeaderMap) -> Result<(), Refusal> {
-    let shown = headers::shown(headers).unwrap_or_default();
-    // All are compared, each in constant time, so that nothing is learned from how long it takes.
+    let shown = gateway_key(headers).unwrap_or_default();
+    // All keys are compared, each in constant time, so that the time tells nothing.
     if keys.is_empty() || keys.iter().fold(false, |known, key| known | key.is(shown)) {
         return Ok(());
     }
-    let message = "this gateway wants a key: as the client's API key, or in x-cupel-key";
-    Err(Refusal::new(StatusCode::UNAUTHORIZED, "invalid_api_key", message))
+    let message = "this gateway needs a key: as the client's API key, or in the header x-cupel-key";
+    Err(Refusal::new(401, "invalid_api_key", message))
 }
 
-/// The hosts that are served, in lower case.
+/// Host names of this server, in lower case.
 #[derive(Debug, Clone)]
 pub(crate) struct Hosts {
     exact: Vec<String>,
-    /// Without a port: any will do, since a balancer in front may have its own.
+    /// Names without a port. They match any port, because a load balancer may have its own.
     names: Vec<String>,
 }
 
 impl Hosts {
-    /// The address that is listened on, `localhost`, and what is configured.
+    /// Collects the address, `localhost`, and the configured names.
     pub(crate) fn new(listen: SocketAddr, configured: &[String]) -> Self {
         let mut exact = forms(listen);
         if listen.ip().is_loopback() || listen.ip().is_unspecified() {
@@ -105,8 +105,8 @@ impl Hosts {
         Self { exact, names }
     }
 
-    /// Whether this is one of our names, or the address of ours that was `reached`: balancers and
-    /// orchestrators ask after health by it, and no page of another site can have it for its name.
+    /// Returns whether a host is one of our names or the address that was `reached`. Health checks use that
+    /// address, and a page of another site cannot have it as its name.
     pub(crate) fn allow(&self, host: &str, reached: Option<SocketAddr>) -> bool {
         let host = host.to_ascii_lowercase();
         let name = port_of(&host).and_then(|port| host.strip_suffix(port)?.strip_suffix(':'));
@@ -117,50 +117,50 @@ impl Hosts {
     }
 }
 
-/// How an address is written in a `Host`.
+/// Returns the forms of an address in a `Host` header.
 fn forms(address: SocketAddr) -> Vec<String> {
-    // A socket for both families sees the older one's addresses in the newer one's form.
+    // A dual-stack socket sees IPv4 addresses in IPv6 form.
     match address.ip().to_canonical() {
         IpAddr::V4(ip) => with_port(&ip.to_string(), address.port()),
         IpAddr::V6(ip) => with_port(&format!("[{ip}]"), address.port()),
     }
 }
 
-/// A name with its port; the usual port may be left out.
+/// Returns a name with its port; port 80 may be left out.
 fn with_port(name: &str, port: u16) -> Vec<String> {
     let mut forms = vec![format!("{name}:{port}")];
     forms.extend((port == 80).then(|| name.to_owned()));
     forms
 }
 
-/// The digits after the last colon, if it is no part of an address.
+/// Returns the digits after the last colon.
 fn port_of(host: &str) -> Option<&str> {
     let (_, port) = host.rsplit_once(':')?;
     (!port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())).then_some(port)
 }
 
-/// The one `Host` of a request.
+/// Returns the `Host` header, if there is exactly one.
 fn host_of(headers: &HeaderMap) -> Option<&str> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
     (hosts.next().is_none() && !host.is_empty()).then_some(host)
 }
 
-/// How often somebody behind us might decode a path.
-const DECODED: usize = 4;
+/// Times that servers behind the gateway may decode a path.
+const DECODINGS: usize = 4;
 
-/// Whether no part of a path leads up or elsewhere, however often it is decoded.
+/// Returns whether no segment of a path leads elsewhere, even if the path is decoded several times.
 fn is_plain(path: &str) -> bool {
     let odd = path.bytes().any(|byte| byte == b'\\' || byte.is_ascii_control());
     if !path.starts_with('/') || path.contains("//") || odd {
         return false;
     }
     let mut decoded = path.as_bytes().to_vec();
-    for _ in 0..DECODED {
+    for _ in 0..DECODINGS {
         if !decoded.split(|byte| matches!(byte, b'/' | b'\\')).all(is_plain_segment) {
             return false;
         }
-        decoded = decode(&decoded);
+        decoded = percent_decode(&decoded).collect();
     }
     true
 }
@@ -169,30 +169,9 @@ fn is_plain_segment(segment: &[u8]) -> bool {
     segment != b"." && segment != b".." && !segment.contains(&0)
 }
 
-/// A part of a path without what is percent-encoded in it.
+/// Decodes a percent-encoded part of a path.
 pub(crate) fn decoded(part: &str) -> String {
-    String::from_utf8_lossy(&decode(part.as_bytes())).into_owned()
-}
-
-/// Replaces what is percent-encoded by what it stands for.
-fn decode(bytes: &[u8]) -> Vec<u8> {
-    let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((first, after)) = rest.split_first() {
-        let pair = (digit(after.first()), digit(after.get(1)));
-        match (first, pair) {
-            (b'%', (Some(high), Some(low))) => {
-                decoded.extend(u8::try_from(high * 16 + low));
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                decoded.push(*first);
-                rest = after;
-            }
-        }
-    }
-    decoded
+    percent_decode(part.as_bytes()).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -206,7 +185,7 @@ mod tests {
         }
         let hosts = Hosts::new("127.0.0.1:4141".parse().unwrap(), &["llm.example.org".to_owned()]);
         check(&request.body(()).unwrap().into_parts().0, &hosts, None)
-            .map_err(|refusal| refusal.status().as_u16())
+            .map_err(|refusal| refusal.status)
     }
 
     #[test]

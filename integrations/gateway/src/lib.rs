@@ -1,8 +1,8 @@
-//! Context selection in front of any client, in any language: [`cupel`]'s layer as an HTTP gateway.
+//! HTTP gateway that fits LLM requests to the model's window, for clients in any language.
 //!
-//! Only the base address changes in a client. Requests of Chat Completions, the Responses API and
-//! Anthropic's Messages are fitted to the model's window; everything else passes byte for byte. The binary is
-//! `cupel-gateway`; as a library it is a [`Gateway`] over a [`Config`]:
+//! A client changes only its base address. The gateway fits requests of Chat Completions, the Responses API and
+//! Anthropic's Messages, and passes everything else byte for byte. The binary is `cupel-gateway`; the library
+//! is a [`Gateway`] made from a [`Config`]:
 //!
 //! ```no_run
 //! use cupel_gateway::{Config, Gateway, Upstream};
@@ -20,23 +20,21 @@ mod answer;
 mod api;
 mod calls;
 mod config;
+mod credentials;
 mod gateway;
 mod guard;
 #[cfg(feature = "archive")]
 mod memory;
 mod page;
 mod proxy;
-mod secret;
+mod retriever;
 mod select;
 mod server;
-mod source;
-mod stall;
-mod tenant;
+mod shared;
 
 pub use config::{
-    Config, Count, Limits, Memory, ModelRule, PORT, Page, Protocol, Retriever, Upstream,
-    UpstreamKey,
+    Config, Count, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, Page, Protocol,
+    Retriever, Upstream, UpstreamKey,
 };
-pub use gateway::{Gateway, Unusable};
-pub use secret::{Secret, random_token};
-pub use tenant::{Caller, CallerBody};
+pub use credentials::{Caller, CallerBody, Secret, random_token};
+pub use gateway::Gateway;

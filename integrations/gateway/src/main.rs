@@ -1,4 +1,4 @@
-//! The binary `cupel-gateway`: see the crate's README.
+//! The binary `cupel-gateway`. The README of the crate describes it.
 
 mod cli;
 

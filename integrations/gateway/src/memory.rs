@@ -1,5 +1,4 @@
-//! The archive as memory across conversations: what a tenant's other conversations said about the
-//! question.
+//! Memory across conversations: an archive of calls, and a source that searches it.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,38 +13,38 @@ use cupel_archive::{Archive, ConversationHandle};
 use cupel_json::{Endpoint, Request as _};
 use tokio::task::JoinSet;
 
-use crate::config::Memory as Settings;
-use crate::tenant::{Caller, CallerBody};
+use crate::config::Memory;
+use crate::credentials::{Caller, CallerBody};
 
-/// The source's name in reports.
+/// Name of the source in reports.
 const NAME: &str = "memory";
 
-/// Time for a database to answer before the gateway goes on without it.
+/// Time for a database to answer.
 const OPEN: Duration = Duration::from_secs(2);
 
-/// Between two tries to open an archive.
+/// Pause between two attempts to open an archive; it doubles each time.
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// An archive that is opened when the gateway begins to serve.
+/// Archive that is opened when the gateway begins to serve.
 #[derive(Debug, Clone)]
-pub(crate) struct Memory {
-    settings: Settings,
+pub(crate) struct ArchiveMemory {
+    settings: Memory,
     archive: Arc<OnceLock<Archive>>,
     recorder: Recorder,
     failed_recalls: Arc<AtomicU64>,
 }
 
-/// Who asked what.
+/// Request of a caller, for the archive.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ArchivedRequest {
     pub(crate) caller: Caller,
     pub(crate) endpoint: Endpoint,
     pub(crate) request: Bytes,
 }
 
-impl Memory {
-    pub(crate) fn new(settings: &Settings) -> Self {
+impl ArchiveMemory {
+    pub(crate) fn new(settings: &Memory) -> Self {
         Self {
             settings: settings.clone(),
             archive: Arc::default(),
@@ -58,19 +57,19 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// What the database says; never with a password in it.
+    /// Returns the database's error, without a password.
     pub(crate) async fn open(&self) -> Result<(), String> {
         if self.archive.get().is_some() {
             return Ok(());
         }
         let opened = tokio::time::timeout(OPEN, Archive::open(self.settings.url.expose())).await;
-        let opened = opened.map_err(|_| format!("the archive: no answer within {OPEN:?}"))?;
-        let archive = opened.map_err(|error| format!("the archive: {error}"))?;
+        let opened = opened.map_err(|_| format!("the archive gave no answer within {OPEN:?}"))?;
+        let archive = opened.map_err(|error| format!("the archive cannot be opened: {error}"))?;
         let _ = self.archive.set(archive);
         Ok(())
     }
 
-    /// Opens the archive, but only looks for the folder of a file that is not there yet.
+    /// Opens the archive. If its file does not exist yet, only looks for the folder.
     ///
     /// # Errors
     ///
@@ -79,25 +78,26 @@ impl Memory {
         let file = self.settings.url.expose().strip_prefix("sqlite://").map(Path::new);
         match file.filter(|file| !file.exists()) {
             Some(file) if file.parent().is_some_and(is_no_folder) => {
-                Err("the archive: the folder of its file does not exist".to_owned())
+                Err("the archive cannot be opened: the folder of its file does not exist"
+                    .to_owned())
             }
             Some(_) => Ok(()),
             None => self.open().await,
         }
     }
 
-    /// Opens the archive, or goes on trying while what comes back is there.
+    /// Opens the archive, or tries again in the background until the returned tasks are dropped.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open), where the archive is required.
+    /// As [`open`](Self::open), if the archive is required.
     pub(crate) async fn begin(&self) -> Result<JoinSet<()>, String> {
         let mut opening = JoinSet::new();
         let Err(why) = self.open().await else { return Ok(opening) };
         if self.settings.required {
             return Err(why);
         }
-        tracing::warn!(why, "started without memory; it is tried again");
+        tracing::warn!(why, "started without memory; the gateway tries again to open the archive");
         let memory = self.clone();
         opening.spawn(async move {
             let mut pause = PAUSE;
@@ -105,7 +105,7 @@ impl Memory {
                 tokio::time::sleep(pause).await;
                 match memory.open().await {
                     Ok(()) => return tracing::info!("the archive is open"),
-                    Err(why) => tracing::debug!(why, "no archive yet"),
+                    Err(why) => tracing::debug!(why, "the archive cannot be opened yet"),
                 }
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
@@ -113,21 +113,21 @@ impl Memory {
         Ok(opening)
     }
 
-    /// The archive's part of the answer about readiness.
+    /// Returns the archive's part of the readiness answer.
     pub(crate) fn status(&self) -> serde_json::Value {
         let status = if self.archive.get().is_some() { "open" } else { "not open" };
         let failed = self.failed_recalls.load(Ordering::Relaxed);
         serde_json::json!({"status": status, "failed_recalls": failed})
     }
 
-    /// Counts a recall that failed. The layer logs it.
-    pub(crate) fn note(&self, gathered: &GatherReport) {
+    /// Counts a search that failed. The layer logs it.
+    pub(crate) fn count_failure(&self, gathered: &GatherReport) {
         if gathered.source(NAME).is_some_and(|source| source.outcome.is_failure()) {
             self.failed_recalls.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The layer's source: other conversations of the same tenant.
+    /// Returns the source that searches other conversations of the same tenant.
     pub(crate) fn source(&self) -> Source<CallerBody> {
         let archive = Arc::clone(&self.archive);
         let conversation = move |body: &CallerBody| conversation(archive.get()?, body.companion());
@@ -140,29 +140,29 @@ impl Memory {
             .source(NAME)
     }
 
-    /// Archives a call that was answered; what is there already is recognised. An answer that is not
-    /// known, being compressed or too long, comes with the next request of its conversation.
-    pub(crate) fn remember(&self, said: &Said, answer: Option<&[u8]>) {
+    /// Archives a call that was answered. The archive recognizes messages that it has. A compressed or long
+    /// answer is unknown here, and comes with the next request of the conversation.
+    pub(crate) fn remember(&self, request: &ArchivedRequest, answer: Option<&[u8]>) {
         let archive = self.archive.get();
-        let Some(conversation) = archive.and_then(|archive| conversation(archive, &said.caller))
+        let Some(conversation) = archive.and_then(|archive| conversation(archive, &request.caller))
         else {
             return;
         };
-        let api = match said.endpoint {
+        let api = match request.endpoint {
             Endpoint::Chat => Wire::Chat,
             Endpoint::Responses => Wire::Responses,
             Endpoint::Messages => Wire::Messages,
-            // An API that is not known here is not read.
+            // An unknown API cannot be read.
             _ => return,
         };
         let answer = answer.and_then(|answer| api.answer(answer)).unwrap_or_default();
-        if let Some(turn) = api.turn(conversation, &said.request) {
-            // It only puts the turn into a queue.
+        if let Some(turn) = api.turn(conversation, &request.request) {
+            // This only puts the turn into a queue.
             self.recorder.open(turn).answered(answer);
         }
     }
 
-    /// Waits until everything is written, but not longer than this, and closes the archive.
+    /// Waits until everything is written, at most until `deadline`, and closes the archive.
     pub(crate) async fn close(&self, deadline: tokio::time::Instant) {
         let left = || deadline.saturating_duration_since(tokio::time::Instant::now());
         self.recorder.flush_within(left()).await;
@@ -176,7 +176,7 @@ fn is_no_folder(path: &Path) -> bool {
     !path.as_os_str().is_empty() && !path.is_dir()
 }
 
-/// A conversation of a tenant, by the name that its caller gave it, or by what it began with.
+/// Finds the conversation that a caller has named.
 fn conversation(archive: &Archive, caller: &Caller) -> Option<ConversationHandle> {
     let name = caller.conversation.as_deref().filter(|_| caller.is_remembered)?;
     archive.namespace(caller.tenant.as_str()).ok()?.conversation(name).ok()

@@ -241,7 +241,7 @@ async fn a_gateway_starts_without_its_archive_and_opens_it_when_it_can() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gateway = cupel_gateway::Gateway::new(config).unwrap();
     let error = gateway.serve(listener, std::future::pending()).await.unwrap_err().to_string();
-    assert!(error.starts_with("the archive: "), "{error}");
+    assert!(error.starts_with("the archive cannot be opened: "), "{error}");
 }
 
 /// A database that takes connections and answers nothing any more.
@@ -290,9 +290,9 @@ async fn a_database_that_hangs_is_counted_and_holds_up_no_end() {
 fn an_archive_that_cannot_be_opened_is_found_by_a_check() {
     let folder = tempfile::tempdir().unwrap();
     for (sub, required, is_fine, says) in [
-        ("", false, true, "nothing is wrong"),
-        ("none/", false, true, "warning: the archive: "),
-        ("none/", true, false, "the archive: "),
+        ("", false, true, "the configuration is valid"),
+        ("none/", false, true, "warning: the archive cannot be opened: "),
+        ("none/", true, false, "the archive cannot be opened: "),
     ] {
         let file = folder.path().join("gateway.toml");
         let archive = folder.path().join(format!("{sub}archive.db"));

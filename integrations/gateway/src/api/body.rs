@@ -1,32 +1,32 @@
-//! Bodies that are read: all of them, within limits, and without what compresses them.
+//! Request bodies: read within limits, and decompressed.
 
 use std::io::Read;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
-use http::{HeaderValue, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::answer::Refusal;
-use crate::gateway::Shared;
+use crate::shared::Shared;
 
-/// The mark of the byte order, with which some begin a text. JSON has no place for it.
-const BYTE_ORDER: &[u8] = b"\xef\xbb\xbf";
+/// Byte order mark, with which some clients begin a text. JSON has no place for it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A body and the room it takes.
+/// Body, with the memory permit that it needs.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct HeldBody {
     pub(super) bytes: Bytes,
     room: Option<OwnedSemaphorePermit>,
 }
 
-impl Held {
-    /// Takes room for so many bytes in all.
+impl HeldBody {
+    /// Extends the permit to `length` bytes.
     fn grow(&mut self, length: usize, room: &Arc<Semaphore>) -> Result<(), Refusal> {
         let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let missing = u32::try_from(length.div_ceil(1024).saturating_sub(held)).unwrap_or(u32::MAX);
@@ -43,8 +43,8 @@ impl Held {
 ///
 /// # Errors
 ///
-/// A body that is too large, comes too slowly or breaks off; and when too many others wait.
-pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Held, Refusal> {
+/// Refuses a body that is too large, too slow or cut off; also if too many others are being read.
+pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<HeldBody, Refusal> {
     let limits = &shared.config.limits;
     let hint = body.size_hint();
     let announced = usize::try_from(hint.exact().unwrap_or(hint.lower())).unwrap_or(usize::MAX);
@@ -55,21 +55,20 @@ pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Held, Refusa
         Ok(read) => read,
         Err(_) => {
             let limit = limits.body_time.as_secs_f64();
-            let message = format!("the body took longer than {limit} s");
-            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "body_time", message))
+            Err(Refusal::new(408, "body_time", format!("the body took longer than {limit} s")))
         }
     }
 }
 
-/// Reads all of a body. Room is taken for what has come, not for what was announced: who only
-/// announces could keep everybody else out.
-async fn collect(shared: &Shared, mut body: Incoming) -> Result<Held, Refusal> {
+/// Reads all of a body. The permit grows with what has arrived, not with the announced length: a client that
+/// only announces could keep all others out.
+async fn collect(shared: &Shared, mut body: Incoming) -> Result<HeldBody, Refusal> {
     let most = shared.config.limits.body_bytes;
-    let mut held = Held::default();
-    // Most bodies come in one piece, which is not copied.
+    let mut held = HeldBody::default();
+    // Most bodies come in one piece, which is then not copied.
     let (mut first, mut all) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
-        let broken = |_| Refusal::new(StatusCode::BAD_REQUEST, "broken_body", "the body broke off");
+        let broken = |_| Refusal::new(400, "broken_body", "the body was cut off");
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         let length = first.len().saturating_add(all.len()).saturating_add(data.len());
         if length > most {
@@ -87,17 +86,17 @@ async fn collect(shared: &Shared, mut body: Incoming) -> Result<Held, Refusal> {
     Ok(held)
 }
 
-/// Undoes what compresses a body, and takes off a mark of the byte order. Returns whether the body can be
-/// read: it stays as it came where its encoding is not known here.
+/// Decompresses a body and removes a byte order mark. Returns whether the body can be read: with an unknown
+/// encoding it stays as it is.
 ///
 /// # Errors
 ///
-/// A body that is larger than it may be, or is not what it says; and when too many others wait.
-pub(super) async fn plain(
+/// Refuses a body that is too large or not encoded as announced; also if too many others are being read.
+pub(super) async fn decompress(
     shared: &Shared,
     headers: &HeaderMap,
-    mut held: Held,
-) -> Result<(Held, bool), Refusal> {
+    mut held: HeldBody,
+) -> Result<(HeldBody, bool), Refusal> {
     let mut encodings = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     let (encoding, None) = (encodings.next().unwrap_or(b"identity"), encodings.next()) else {
         return Ok((held, false));
@@ -110,22 +109,22 @@ pub(super) async fn plain(
     };
     if let Some(is_gzip) = is_gzip {
         let (room, most) = (Arc::clone(&shared.room), shared.config.limits.body_bytes);
-        // A few kilobytes may become many megabytes.
+        // A few kilobytes may become many megabytes, so the executor does not wait for it.
         let decoded = tokio::task::spawn_blocking(move || decode(held, is_gzip, &room, most)).await;
         held = decoded.unwrap_or_else(|_| Err(broken_encoding()))?;
     }
-    if held.bytes.starts_with(BYTE_ORDER) {
-        held.bytes = held.bytes.slice(BYTE_ORDER.len()..);
+    if held.bytes.starts_with(BYTE_ORDER_MARK) {
+        held.bytes = held.bytes.slice(BYTE_ORDER_MARK.len()..);
     }
     Ok((held, true))
 }
 
 fn decode(
-    mut held: Held,
+    mut held: HeldBody,
     is_gzip: bool,
     room: &Arc<Semaphore>,
     most: usize,
-) -> Result<Held, Refusal> {
+) -> Result<HeldBody, Refusal> {
     let encoded = held.bytes.clone();
     let mut decoder: Box<dyn Read> = match is_gzip {
         true => Box::new(MultiGzDecoder::new(&*encoded)),
@@ -147,29 +146,26 @@ fn decode(
     Ok(held)
 }
 
-/// The refusal of a body whose model has to be known, and cannot be read.
+/// Refuses a body that cannot be read but would have to be, to find the upstream of its model.
 pub(super) fn unknown_encoding() -> Refusal {
-    let message = "the gateway has several upstreams and cannot read which one this body is for; \
-                   expected Content-Encoding gzip, deflate or none";
-    Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message)
+    let message = "the body's Content-Encoding is unknown, and the gateway needs the model in it to find the \
+                   upstream; expected gzip, deflate or none";
+    Refusal::new(415, "unknown_encoding", message)
 }
 
 fn broken_encoding() -> Refusal {
-    let message = "the body is not encoded as Content-Encoding says";
-    Refusal::new(StatusCode::BAD_REQUEST, "broken_encoding", message)
+    Refusal::new(400, "broken_encoding", "the body is not encoded as Content-Encoding says")
 }
 
 fn too_large(most: usize) -> Refusal {
-    let message = format!("the body is larger than {most} bytes");
-    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    Refusal::new(413, "body_too_large", format!("the body is larger than {most} bytes"))
 }
 
 fn busy() -> Refusal {
-    let message = "too many requests are being read; try again";
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after()
+    Refusal::new(503, "busy", "too many requests are being read; try again").retry_after()
 }
 
-/// A form of another site's could send anything else without being asked first.
+/// Refuses bodies that are not JSON. A form on another site can send other types without a CORS preflight.
 pub(super) fn must_be_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let is_json = |value: &HeaderValue| {
@@ -180,8 +176,7 @@ pub(super) fn must_be_json(headers: &HeaderMap) -> Result<(), Refusal> {
     if types.next().is_some_and(is_json) && types.next().is_none() {
         return Ok(());
     }
-    let message = "expected Content-Type: application/json";
-    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message))
+    Err(Refusal::new(415, "not_json", "expected Content-Type: application/json"))
 }
 
 #[cfg(test)]

@@ -2,46 +2,46 @@
 
 use bytes::Bytes;
 use futures::future::join_all;
-use http::HeaderValue;
 use http::request::Parts;
-use http::{Response, StatusCode};
+use http::{HeaderValue, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::route;
 use crate::answer::{Body, Refusal, json_response};
-use crate::config::{self, Protocol, Upstream, UpstreamKey};
-use crate::gateway::Shared;
+use crate::config::{Config, Protocol, Upstream, UpstreamKey, find_upstream};
 use crate::proxy::Target;
+use crate::shared::Shared;
 
-/// More than any list takes.
+/// Longest list that is read.
 const ANSWER_BYTES: usize = 4 << 20;
 
-/// Upstreams that are asked: those that speak the client's protocol, and those that are not shown its key.
-pub(super) fn asked<'a>(shared: &'a Shared, parts: &Parts) -> Vec<&'a Upstream> {
+/// Finds the upstreams to ask: those of the client's protocol, and those that do not get its key.
+pub(super) fn upstreams<'a>(config: &'a Config, parts: &Parts) -> Vec<&'a Upstream> {
     let protocol = route::protocol(parts);
-    let speaks = |one: &Upstream| one.protocol.is_none_or(|own| own == protocol);
-    let asked = |one: &&Upstream| speaks(one) || one.key != UpstreamKey::Client;
-    shared.config.upstreams.iter().filter(asked).collect()
+    let is_asked = |one: &&Upstream| {
+        one.protocol.is_none_or(|own| own == protocol) || one.key != UpstreamKey::Client
+    };
+    config.upstreams.iter().filter(is_asked).collect()
 }
 
-/// Answers with the models of all upstreams that are asked, each only where it would be sent to.
+/// Merges the lists. A model is listed only for the upstream that gets its requests.
 pub(super) async fn answer(
     shared: &Shared,
     parts: &Parts,
-    asked: Vec<&Upstream>,
+    upstreams: Vec<&Upstream>,
 ) -> Result<Response<Body>, Refusal> {
     let protocol = route::protocol(parts);
-    let lists = join_all(asked.iter().map(|upstream| list(shared, upstream, parts))).await;
+    let lists = join_all(upstreams.iter().map(|upstream| list(shared, upstream, parts))).await;
     if lists.iter().all(Option::is_none) {
         let message = "no upstream gave a list of its models";
-        return Err(Refusal::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", message));
+        return Err(Refusal::new(502, "upstream_unreachable", message));
     }
     let mut data = Vec::new();
-    for (upstream, list) in asked.into_iter().zip(lists) {
+    for (upstream, list) in upstreams.into_iter().zip(lists) {
         for model in list.into_iter().flatten() {
             let Some(id) = model.get("id").and_then(Value::as_str) else { continue };
-            let to = config::route(&shared.config.upstreams, protocol, Some(id));
+            let to = find_upstream(&shared.config.upstreams, protocol, Some(id));
             if to.is_some_and(|to| std::ptr::eq(to, upstream)) {
                 data.push(entry(protocol, upstream, id, &model));
             }
@@ -55,10 +55,10 @@ pub(super) async fn answer(
             json!({"data": data, "has_more": false, "first_id": first, "last_id": last})
         }
     };
-    Ok(json_response(StatusCode::OK, &json))
+    Ok(json_response(200, &json))
 }
 
-/// A model in the shape of the client's protocol.
+/// Writes a model in the shape of the client's protocol.
 fn entry(protocol: Protocol, upstream: &Upstream, id: &str, model: &Value) -> Value {
     match protocol {
         Protocol::OpenAi if model.get("object").is_some() => model.clone(),
@@ -73,10 +73,10 @@ fn entry(protocol: Protocol, upstream: &Upstream, id: &str, model: &Value) -> Va
     }
 }
 
-/// The models of one upstream; none where it does not say.
+/// Reads the models of one upstream; `None` if it gives no list in time.
 async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec<Value>> {
     #[derive(Deserialize)]
-    struct List {
+    struct ModelList {
         data: Option<Vec<Value>>,
     }
     let mut parts = parts.clone();
@@ -92,12 +92,11 @@ async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec
         }
     };
     let target = Target { upstream, path };
-    let asking = shared.client.read(&target, &parts, Bytes::new(), ANSWER_BYTES);
-    // One that is slow keeps the others from nobody.
-    let read = tokio::time::timeout(shared.config.limits.selection_time, asking).await;
-    let list = read.ok().flatten().map(|List { data }| data.unwrap_or_default());
+    let reading = shared.client.read(&target, &parts, Bytes::new(), ANSWER_BYTES);
+    let read = tokio::time::timeout(shared.config.limits.selection_time, reading).await;
+    let list = read.ok().flatten().map(|ModelList { data }| data.unwrap_or_default());
     if list.is_none() {
-        tracing::warn!(upstream = upstream.name, "no list of models");
+        tracing::warn!(upstream = upstream.name, "upstream gave no list of models");
     }
     list
 }

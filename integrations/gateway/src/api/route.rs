@@ -1,18 +1,24 @@
-//! Which requests are selected in, which are ours, and that all others pass.
+//! Routes: which requests are selected in, which the gateway answers itself, and where a request names the
+//! model that decides its upstream.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
 use cupel_json::Endpoint;
+use http::Method;
+use http::header::{CONTENT_TYPE, HeaderMap};
 use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode};
+use memchr::memmem;
+use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::answer::Refusal;
-use crate::config::{Config, Protocol, Upstream, UpstreamKey, fits};
+use crate::config::{Config, Protocol, Upstream, UpstreamKey, find_upstream, fits};
 
-/// Who answers a request.
+/// Handler of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    /// The question if we live.
     Liveness,
-    /// The question if we take requests.
     Readiness,
     /// The page of recent calls.
     Page,
@@ -35,16 +41,14 @@ impl Route {
             (&Method::POST, "/responses") => Self::Select(Endpoint::Responses),
             (&Method::POST, "/messages") => Self::Select(Endpoint::Messages),
             (&Method::GET, "/models") => Self::Models,
-            _ => match path {
-                "/health/liveness" => Self::Liveness,
-                "/health/readiness" => Self::Readiness,
-                _ => Self::Pass,
-            },
+            _ if path == "/health/liveness" => Self::Liveness,
+            _ if path == "/health/readiness" => Self::Readiness,
+            _ => Self::Pass,
         }
     }
 
-    /// Protocol in whose shape errors are. Clients of Anthropic's say which version they speak.
-    pub(super) fn shape(self, request: &Parts) -> Protocol {
+    /// Protocol of error messages. Anthropic's clients send the version they speak.
+    pub(super) fn error_shape(self, request: &Parts) -> Protocol {
         let says_so = request.headers.contains_key("anthropic-version")
             || request.uri.path().ends_with("/count_tokens");
         match self {
@@ -54,7 +58,7 @@ impl Route {
         }
     }
 
-    /// A name for logs.
+    /// Name in logs.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Liveness | Self::Readiness => "health",
@@ -69,7 +73,7 @@ impl Route {
     }
 }
 
-/// The protocol of a request. Some paths belong to one; on others Anthropic's clients say so.
+/// Returns the protocol of a request. Some paths belong to one; on others Anthropic's clients say so.
 pub(super) fn protocol(request: &Parts) -> Protocol {
     const OPENAI: [&str; 9] = [
         "/chat/",
@@ -83,58 +87,175 @@ pub(super) fn protocol(request: &Parts) -> Protocol {
         "/assistants",
     ];
     let path = below_v1(request.uri.path());
-    let says_so = |headers: &HeaderMap| {
-        headers.contains_key("anthropic-version") || headers.contains_key("x-api-key")
-    };
+    let headers = &request.headers;
     match path {
         _ if path == "/messages" || path.starts_with("/messages/") => Protocol::Anthropic,
         _ if OPENAI.iter().any(|beginning| path.starts_with(beginning)) => Protocol::OpenAi,
-        _ if says_so(&request.headers) => Protocol::Anthropic,
+        _ if headers.contains_key("anthropic-version") || headers.contains_key("x-api-key") => {
+            Protocol::Anthropic
+        }
         _ => Protocol::OpenAi,
     }
 }
 
-/// The place where a request that passes may name its model.
+/// Finds the upstream for a model, or for a request that names none.
+pub(super) fn upstream<'a>(
+    config: &'a Config,
+    request: &Parts,
+    model: Option<&str>,
+) -> Result<&'a Upstream, Refusal> {
+    find_upstream(&config.upstreams, protocol(request), model).ok_or_else(|| {
+        let message = match model {
+            Some(model) => format!("no upstream is configured for model {model:?}"),
+            None => "no upstream is configured for requests without a model".to_owned(),
+        };
+        Refusal::new(404, "no_upstream", message)
+    })
+}
+
+/// Place where a request names its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Naming<'a> {
-    /// In its path.
+pub(super) enum ModelPlace<'a> {
     Path(&'a str),
-    /// In a JSON body.
     Json,
-    /// In a form with a file.
+    /// A form with a file.
     Form,
-    /// Nowhere.
     Nowhere,
 }
 
-/// Finds where a request names its model. Bodies of files and batches may be of any length, and name none.
-pub(super) fn naming(request: &Parts) -> Naming<'_> {
+/// Finds where a request names its model. Files and batches may have any length, and name none.
+pub(super) fn model_place(request: &Parts) -> ModelPlace<'_> {
     const NO_MODEL: [&str; 5] =
         ["/files", "/uploads", "/batches", "/messages/batches", "/vector_stores"];
     let path = below_v1(request.uri.path());
     if let Some(model) = path.strip_prefix("/models/") {
-        return Naming::Path(model);
+        return ModelPlace::Path(model);
     }
     let is_below = |beginning: &&str| {
         path.strip_prefix(*beginning).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     if request.method != Method::POST || NO_MODEL.iter().any(is_below) {
-        return Naming::Nowhere;
+        return ModelPlace::Nowhere;
     }
-    let kind = request.headers.get(http::header::CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    match kind.trim_start().get(..19) {
-        Some(kind) if kind.eq_ignore_ascii_case("multipart/form-data") => {
-            match path.starts_with("/audio/") || path.starts_with("/images/") {
-                true => Naming::Form,
-                false => Naming::Nowhere,
-            }
-        }
-        _ => Naming::Json,
+    let kind = content_type(&request.headers).trim_start().get(..19);
+    match kind.is_some_and(|kind| kind.eq_ignore_ascii_case("multipart/form-data")) {
+        false => ModelPlace::Json,
+        true if path.starts_with("/audio/") || path.starts_with("/images/") => ModelPlace::Form,
+        true => ModelPlace::Nowhere,
     }
 }
 
-/// Routes that ask a model something, and say which there are.
+fn content_type(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
+}
+
+/// Code of a body that names two models.
+pub(super) const TWICE: &str = "two_models";
+
+/// Longest name of a model in a form.
+const NAME_BYTES: usize = 4_096;
+
+/// Size from which a body is read on the blocking pool.
+const LARGE: usize = 256 * 1024;
+
+/// Reads the model at the top level of a JSON body.
+///
+/// # Errors
+///
+/// Refuses a body that is not JSON, and one that names two models: servers differ in which one they take.
+pub(super) async fn model_in_body(body: Bytes) -> Result<Option<String>, Refusal> {
+    if body.len() < LARGE {
+        return model_in_json(&body);
+    }
+    let read = tokio::task::spawn_blocking(move || model_in_json(&body)).await;
+    read.unwrap_or_else(|_| Err(no_model("the body cannot be read")))
+}
+
+fn model_in_json(body: &[u8]) -> Result<Option<String>, Refusal> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let names = json.deserialize_map(ModelNames).and_then(|names| json.end().map(|()| names));
+    one_model(names.map_err(|_| no_model("the body is not a JSON object"))?)
+}
+
+/// Returns whether a JSON body may name two models. Most bodies have the word once and need no parsing.
+pub(super) fn may_name_two(body: &[u8]) -> bool {
+    memmem::find_iter(body, b"model").nth(1).is_some() || memmem::find(body, b"\\u").is_some()
+}
+
+fn no_model(why: &str) -> Refusal {
+    let message = format!("{why}: the gateway has several upstreams and needs the model's name");
+    Refusal::new(400, "unreadable_model", message)
+}
+
+fn one_model(mut names: Vec<Option<String>>) -> Result<Option<String>, Refusal> {
+    if names.len() > 1 {
+        return Err(Refusal::new(400, TWICE, "the body has more than one `model`, expected one"));
+    }
+    Ok(names.pop().flatten())
+}
+
+/// Reads every `model` of an object; `None` for a model that is not a string.
+struct ModelNames;
+
+impl<'de> Visitor<'de> for ModelNames {
+    type Value = Vec<Option<String>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut names = Vec::new();
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            if key != "model" {
+                map.next_value::<IgnoredAny>()?;
+            } else if names.len() < 2 {
+                names.push(map.next_value::<serde_json::Value>()?.as_str().map(str::to_owned));
+            } else {
+                return Err(A::Error::custom("too many models"));
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Reads the field `model` of a form with files.
+///
+/// # Errors
+///
+/// As [`model_in_json`].
+pub(super) fn model_in_form(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Refusal> {
+    let boundary = content_type(headers).split(';').find_map(|part| {
+        let (name, value) = part.trim().split_once('=')?;
+        name.eq_ignore_ascii_case("boundary").then(|| value.trim_matches('"'))
+    });
+    let boundary = boundary.filter(|boundary| !boundary.is_empty());
+    let boundary = boundary.ok_or_else(|| no_model("the form has no boundary"))?;
+    let boundary = format!("--{boundary}");
+    let mut names = Vec::new();
+    let mut at: Vec<usize> = memmem::find_iter(body, &boundary).collect();
+    at.push(body.len());
+    for pair in at.windows(2) {
+        let &[start, end] = pair else { continue };
+        let part = body.get(start + boundary.len()..end).unwrap_or_default();
+        let Some(head) = memmem::find(part, b"\r\n\r\n") else { continue };
+        let (head, value) = part.split_at(head);
+        let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+        let is_model = head.split([';', '\n']).map(str::trim).any(|field| {
+            let name = field.strip_prefix("name").map(str::trim_start);
+            let name = name.and_then(|name| name.strip_prefix('=')).map(str::trim);
+            name.is_some_and(|name| name.trim_matches('"') == "model")
+        });
+        if is_model {
+            let value = value.trim_ascii();
+            let value = value.get(..NAME_BYTES).unwrap_or(value);
+            names.push(Some(String::from_utf8_lossy(value).into_owned()));
+        }
+    }
+    one_model(names)
+}
+
+/// Routes that ask a model something or list models.
 const OPEN: [&str; 16] = [
     "POST /chat/completions",
     "POST /responses",
@@ -154,9 +275,9 @@ const OPEN: [&str; 16] = [
     "HEAD /models*",
 ];
 
-/// Refuses what would give one client the others' files and answers: those who share an upstream's own key
-/// share all that its API has.
-pub(super) fn check_open(
+/// Refuses routes that could give one client the files and answers of another. Clients that share the key of
+/// an upstream share everything that its API stores.
+pub(super) fn check_open_route(
     config: &Config,
     upstream: &Upstream,
     request: &Parts,
@@ -172,20 +293,20 @@ pub(super) fn check_open(
     if !is_shared || OPEN.into_iter().chain(added).any(is_open) {
         return Ok(());
     }
-    let message = "this route is not open to the clients of this gateway, who share the key of its \
-                   upstream; add it to `routes` in the configuration";
-    Err(Refusal::new(StatusCode::FORBIDDEN, "route_not_open", message))
+    let message = "this route is closed, because the clients of this gateway share the key of its \
+                   upstream; add the route to `routes` in the configuration to open it";
+    Err(Refusal::new(403, "route_not_open", message))
 }
 
-/// Clients are told a base with or without it; an upstream's address has its own.
-pub(super) fn below_v1(path: &str) -> &str {
+/// Removes a leading `/v1`. Clients may have it in their base address; an upstream's address has its own.
+fn below_v1(path: &str) -> &str {
     match path.strip_prefix("/v1") {
         Some(rest) if rest.is_empty() || rest.starts_with(['/', '?']) => rest,
         _ => path,
     }
 }
 
-/// What is asked of an upstream: path and query as they were written, below its own base.
+/// Returns path and query as the client wrote them, below the upstream's own base.
 pub(super) fn upstream_path(request: &Parts) -> &str {
     below_v1(request.uri.path_and_query().map_or("", http::uri::PathAndQuery::as_str))
 }
@@ -239,7 +360,7 @@ mod tests {
         let of = |uri, kind: &'static str| {
             let mut parts = parts("POST", uri);
             parts.headers.insert("content-type", kind.parse().unwrap());
-            format!("{:?}", naming(&parts))
+            format!("{:?}", model_place(&parts))
         };
         assert_eq!(of("/v1/embeddings", "application/json"), "Json");
         assert_eq!(of("/v1/embeddings", "text/plain"), "Json");
@@ -258,5 +379,40 @@ mod tests {
         assert_eq!(path("/v1"), "");
         assert_eq!(path("/v1?a"), "?a");
         assert_eq!(path("/v1beta/models"), "/v1beta/models");
+    }
+
+    #[test]
+    fn a_model_is_read_at_the_top_of_a_body_alone() {
+        let of = |json: &str| model_in_json(json.as_bytes()).map_err(|refusal| refusal.code);
+        assert_eq!(of(r#"{"a":{"model":"x"},"model":"llama","b":[1]}"#), Ok(Some("llama".into())));
+        assert_eq!(of(r#"{"mod\u0065l":"llama"}"#), Ok(Some("llama".into())));
+        assert_eq!(of("{}"), Ok(None));
+        assert_eq!(of(r#"{"model":5}"#), Ok(None));
+        assert_eq!(of(r#"{"model":"a","model":"b"}"#), Err(TWICE));
+        assert_eq!(of(r#"{"model":"a"} x"#), Err("unreadable_model"));
+        for twice in [r#"{"model":"a","model":"a"}"#, r#"{"model":"a","mod\u0065l":"b"}"#] {
+            assert!(may_name_two(twice.as_bytes()), "{twice}");
+            assert_eq!(of(twice), Err(TWICE));
+        }
+        assert!(!may_name_two(br#"{"model":"a","messages":[]}"#));
+    }
+
+    #[test]
+    fn a_model_is_read_in_a_form() {
+        let headers = HeaderMap::from_iter([(
+            CONTENT_TYPE,
+            "multipart/form-data; boundary=\"b1\"".parse().unwrap(),
+        )]);
+        let field = |name: &str, value: &str| {
+            format!("--b1\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        };
+        let of = |form: String| {
+            model_in_form(&headers, format!("{form}--b1--\r\n").as_bytes())
+                .map_err(|refusal| refusal.code)
+        };
+        assert_eq!(of(field("file", "model") + &field("model", "w-1")), Ok(Some("w-1".into())));
+        assert_eq!(of(field("file", "x")), Ok(None));
+        assert_eq!(of(field("model", "a") + &field("model", "b")), Err(TWICE));
+        assert!(model_in_form(&HeaderMap::new(), b"").is_err());
     }
 }

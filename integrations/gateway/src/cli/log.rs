@@ -1,5 +1,4 @@
-//! The log: to the error output, as text for a terminal and as JSON for everybody else. No call waits for
-//! whoever reads it.
+//! Log on the error output: text on a terminal, JSON otherwise. No call waits for a slow reader.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -12,27 +11,27 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Lines that wait to be written.
+/// Most lines that wait to be written.
 const LINES: usize = 1_024;
 
 /// Time for the last lines when the process ends.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Puts lines into a queue, and counts those that it has no room for.
+/// Queue of log lines. It counts the lines that it has no room for.
 #[derive(Clone)]
-pub(super) struct Log {
-    queue: SyncSender<Job>,
+pub(super) struct LogQueue {
+    queue: SyncSender<LogJob>,
     lost: Arc<AtomicU64>,
 }
 
-enum Job {
+enum LogJob {
     Line(Vec<u8>),
-    /// Says that everything before it is written.
+    /// Answers when everything before it is written.
     Flush(SyncSender<()>),
 }
 
-/// Begins to log. Only what is ours: nobody else's lines have been looked through for content.
-pub(super) fn begin() -> Result<Log, String> {
+/// Starts the log. It takes lines of our own crates only: other crates may log content.
+pub(super) fn begin() -> Result<LogQueue, String> {
     let level = match std::env::var("CUPEL_LOG") {
         Ok(level) => level.parse().map_err(|_| {
             format!("CUPEL_LOG is {level:?}, expected off, error, warn, info, debug or trace")
@@ -40,12 +39,12 @@ pub(super) fn begin() -> Result<Log, String> {
         Err(_) => LevelFilter::INFO,
     };
     let (queue, jobs) = sync_channel(LINES);
-    let log = Log { queue, lost: Arc::default() };
+    let log = LogQueue { queue, lost: Arc::default() };
     let lost = Arc::clone(&log.lost);
     let writer = std::thread::Builder::new().name("log".to_owned());
     writer
         .spawn(move || write(&jobs, &lost, &mut io::stderr()))
-        .map_err(|error| format!("no thread for the log: {error}"))?;
+        .map_err(|error| format!("cannot start a thread for the log: {error}"))?;
     let ours = Targets::new().with_target("cupel", level).with_target("cupel_gateway", level);
     let line = log.clone();
     let layer = tracing_subscriber::fmt::layer().with_writer(move || line.clone());
@@ -58,20 +57,20 @@ pub(super) fn begin() -> Result<Log, String> {
     Ok(log)
 }
 
-impl Log {
-    /// Waits until the last lines are written, for as long as they may take.
+impl LogQueue {
+    /// Waits until the last lines are written, at most [`LAST`].
     pub(super) fn end(&self) {
         let (done, wait) = sync_channel(1);
-        if self.queue.try_send(Job::Flush(done)).is_ok() {
+        if self.queue.try_send(LogJob::Flush(done)).is_ok() {
             let _ = wait.recv_timeout(LAST);
         }
     }
 }
 
-impl Write for Log {
+impl Write for LogQueue {
     /// Takes a whole line: the subscriber writes each in one piece.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if let Err(TrySendError::Full(_)) = self.queue.try_send(Job::Line(line.to_vec())) {
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(LogJob::Line(line.to_vec())) {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -82,11 +81,11 @@ impl Write for Log {
     }
 }
 
-fn write(jobs: &Receiver<Job>, lost: &AtomicU64, out: &mut impl Write) {
+fn write(jobs: &Receiver<LogJob>, lost: &AtomicU64, out: &mut impl Write) {
     for job in jobs {
         match job {
-            Job::Line(line) => drop(out.write_all(&line)),
-            Job::Flush(done) => drop(done.try_send(())),
+            LogJob::Line(line) => drop(out.write_all(&line)),
+            LogJob::Flush(done) => drop(done.try_send(())),
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {

@@ -1,35 +1,34 @@
-//! The command line: what is asked for, and what is said back.
+//! Command line of the gateway.
 
 mod args;
 mod demo;
 mod log;
+mod output;
 mod serve;
+mod stand_in;
 #[cfg(feature = "otlp")]
 mod telemetry;
 #[cfg(not(feature = "otlp"))]
 #[path = "no_telemetry.rs"]
 mod telemetry;
-mod token;
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use args::{Args, Asked};
+use args::Args;
+use clap::Parser;
 
-/// Does what the arguments say.
+/// Runs the program.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let done = match Args::parse(arguments) {
-        Ok(Asked::Help) => {
-            say(args::HELP);
-            Ok(())
+    let done = match Args::try_parse_from(arguments) {
+        // Help and version come as errors, too.
+        Err(error) => {
+            drop(error.print());
+            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
-        Ok(Asked::Version) => {
-            say(concat!("cupel-gateway ", env!("CARGO_PKG_VERSION"), "\n"));
-            Ok(())
-        }
-        Ok(Asked::Run(args)) => serve::run(args),
-        Err(message) => Err(format!("{message}\ntry cupel-gateway --help")),
+        Ok(args) if args.demo => serve::on_runtime(demo::run(args.once, args.listen)),
+        Ok(args) => serve::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,10 +37,4 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Says something to whoever started it. A closed terminal is no reason to stop.
-pub(crate) fn say(text: &str) {
-    let mut out = std::io::stdout();
-    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }

@@ -1,9 +1,9 @@
-//! No telemetry: what sends it is not built in.
+//! Telemetry of a binary without the feature `otlp`: none.
 
 /// Sends nothing.
 pub(super) struct Telemetry;
 
-/// Says so where telemetry was asked for: nobody should look for it in vain.
+/// Warns if the environment asks for telemetry.
 pub(super) fn begin() -> Result<Telemetry, String> {
     const ENDPOINTS: [&str; 3] = [
         "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -19,6 +19,6 @@ pub(super) fn begin() -> Result<Telemetry, String> {
 }
 
 impl Telemetry {
-    #[expect(clippy::unused_async, reason = "as the other one")]
+    #[expect(clippy::unused_async, reason = "the exporter of the feature `otlp` is async")]
     pub(super) async fn end(self) {}
 }

@@ -1,107 +1,33 @@
-//! Runs the gateway until it is told to stop.
+//! Runs the gateway until a signal stops it.
 
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
-use cupel_gateway::{Config, Gateway, Secret, Upstream};
-use tokio::net::TcpListener;
-use tokio::sync::Notify;
+use cupel_gateway::{Config, Secret, Upstream};
+use tokio::sync::watch;
 
 use super::args::Args;
-use super::{demo, log, say, telemetry, token};
+use super::output::{gateway, listed, listen, new_token, say, show_token};
+use super::{log, telemetry};
 
-pub(super) fn run(args: Args) -> Result<(), String> {
-    let check = args.check;
-    if args.demo {
-        let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-        return on_runtime(demo::run(args.once, args.listen.unwrap_or(any_port)));
-    }
-    let has_page = !args.no_page && !check;
-    let mut config = configure(args)?;
-    let token = if has_page { Some(token::new()?) } else { None };
-    config.page.token = token.as_deref().map(Secret::new);
-    let token_file = config.page.token_file.clone();
-    let listen = config.listen;
-    let is_required = config.memory.as_ref().is_some_and(|memory| memory.required);
-    if check {
-        let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
-        return on_runtime(async {
-            match gateway.check_archive().await {
-                Err(why) if is_required => return Err(why),
-                Err(why) => say(&format!("warning: {why}; the gateway starts without memory\n")),
-                Ok(()) => {}
-            }
-            say("nothing is wrong with it\n");
-            Ok(())
-        });
-    }
-    let log = log::begin()?;
-    let served = on_runtime(async {
-        let telemetry = telemetry::begin()?;
-        let gateway = Gateway::new(config).map_err(|error| listed(&error))?;
-        let listener = TcpListener::bind(listen)
-            .await
-            .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-        let address = listener.local_addr().map_err(|error| error.to_string())?;
-        if is_required {
-            gateway.open_archive().await?;
-        }
-        ignore_signals();
-        let (first, second) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        tokio::spawn(signalled(Arc::clone(&first), Arc::clone(&second)));
-        say(&format!("listening on http://{address}/v1\n"));
-        if let Some(token) = token {
-            token::show(&token, token_file, address)?;
-        }
-        let served = tokio::select! {
-            served = gateway.serve(listener, async move { first.notified().await }) => served,
-            () = second.notified() => return Err("stopped at once, with calls under way".to_owned()),
-        };
-        if tokio::time::timeout(TELEMETRY, telemetry.end()).await.is_err() {
-            tracing::warn!("the last telemetry was not sent in time");
-        }
-        served.map_err(|error| error.to_string())
-    });
-    log.end();
-    served
-}
-
-/// Time for the last telemetry.
+/// Time to send the last telemetry.
 const TELEMETRY: Duration = Duration::from_secs(5);
 
-/// Time for threads that are blocked when everything else has ended.
+/// Time for threads that are still blocked at the end.
 const LAST: Duration = Duration::from_secs(1);
 
-fn on_runtime(run: impl Future<Output = Result<(), String>>) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-    let done = runtime.block_on(run);
-    // What blocks a thread yet is not waited for.
-    runtime.shutdown_timeout(LAST);
-    done
-}
-
-/// Takes signals that would end the process, and does nothing but say so.
-fn ignore_signals() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        for (kind, name) in [
-            (SignalKind::hangup(), "SIGHUP"),
-            (SignalKind::user_defined1(), "SIGUSR1"),
-            (SignalKind::user_defined2(), "SIGUSR2"),
-        ] {
-            let Ok(mut signals) = signal(kind) else { continue };
-            tokio::spawn(async move {
-                while signals.recv().await.is_some() {
-                    let why = "ignored: a changed configuration needs a restart";
-                    tracing::warn!(signal = name, why);
-                }
-            });
-        }
+pub(super) fn run(args: Args) -> Result<(), String> {
+    if args.check {
+        return on_runtime(check(configure(args)?));
     }
+    let has_page = !args.no_page;
+    let mut config = configure(args)?;
+    let token = has_page.then(new_token).transpose()?;
+    config.page.token = token.as_deref().map(Secret::new);
+    let log = log::begin()?;
+    let served = on_runtime(serve(config, token));
+    log.end();
+    served
 }
 
 fn configure(args: Args) -> Result<Config, String> {
@@ -116,37 +42,97 @@ fn configure(args: Args) -> Result<Config, String> {
     Ok(config)
 }
 
-/// Everything that is wrong, each on its line.
-pub(super) fn listed(error: &cupel_gateway::Unusable) -> String {
-    let lines: Vec<String> = error.0.iter().map(|line| format!("\n  {line}")).collect();
-    format!("the configuration cannot be used:{}", lines.concat())
+async fn check(config: Config) -> Result<(), String> {
+    let is_required = config.memory.as_ref().is_some_and(|memory| memory.required);
+    match gateway(config)?.check_archive().await {
+        Err(why) if is_required => return Err(why),
+        Err(why) => say(&format!("warning: {why}; the gateway would start without memory\n")),
+        Ok(()) => {}
+    }
+    say("the configuration is valid\n");
+    Ok(())
 }
 
-/// Tells of the first signal, and of the second: who asks again does not want to wait.
-async fn signalled(first: Arc<Notify>, second: Arc<Notify>) {
-    stopped().await;
-    first.notify_one();
-    stopped().await;
-    second.notify_one();
+async fn serve(config: Config, token: Option<String>) -> Result<(), String> {
+    let telemetry = telemetry::begin()?;
+    let token_file = config.page.token_file.clone();
+    let is_required = config.memory.as_ref().is_some_and(|memory| memory.required);
+    let address = config.listen;
+    let gateway = gateway(config)?;
+    let (listener, address) = listen(address).await?;
+    if is_required {
+        gateway.open_archive().await?;
+    }
+    ignore_signals();
+    // The first signal stops the gateway; the second ends it at once.
+    let (count, mut signals) = watch::channel(0);
+    let mut first = signals.clone();
+    tokio::spawn(async move {
+        loop {
+            stopped().await;
+            count.send_modify(|count| *count += 1);
+        }
+    });
+    say(&format!("listening on http://{address}/v1\n"));
+    if let Some(token) = token {
+        show_token(&token, token_file, address)?;
+    }
+    let stop = async move { drop(first.wait_for(|count| *count >= 1).await) };
+    let served = tokio::select! {
+        served = gateway.serve(listener, stop) => served,
+        _ = signals.wait_for(|count| *count >= 2) => {
+            return Err("stopped at once, with calls in flight".to_owned());
+        }
+    };
+    if tokio::time::timeout(TELEMETRY, telemetry.end()).await.is_err() {
+        tracing::warn!("the last telemetry was not sent in time");
+    }
+    served.map_err(|error| error.to_string())
 }
 
-/// Until somebody says stop: an interrupt, or the signal that service managers send.
-pub(super) async fn stopped() {
-    let interrupt = async { drop(tokio::signal::ctrl_c().await) };
+pub(super) fn on_runtime(run: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
+    let done = runtime.block_on(run);
+    runtime.shutdown_timeout(LAST);
+    done
+}
+
+/// Logs and ignores signals that would otherwise end the process.
+fn ignore_signals() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let terminate = async {
-            match signal(SignalKind::terminate()) {
-                Ok(mut terminate) => drop(terminate.recv().await),
-                Err(_) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = interrupt => {}
-            () = terminate => {}
+        for (kind, name) in [
+            (SignalKind::hangup(), "SIGHUP"),
+            (SignalKind::user_defined1(), "SIGUSR1"),
+            (SignalKind::user_defined2(), "SIGUSR2"),
+        ] {
+            let Ok(mut signals) = signal(kind) else { continue };
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    tracing::warn!(
+                        signal = name,
+                        "signal ignored: to reload the configuration, restart"
+                    );
+                }
+            });
         }
     }
-    #[cfg(not(unix))]
-    interrupt.await;
+}
+
+/// Waits for an interrupt, or for the signal with which service managers stop a process.
+pub(super) async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    drop(tokio::signal::ctrl_c().await);
 }

@@ -1,4 +1,4 @@
-//! Spans and metrics to a collector, where the environment names one.
+//! Spans and metrics for a collector, if the environment names one.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::runtime::Handle;
 
-/// The exporter's own default.
+/// Timeout of an export: the exporter's own default.
 const TIME: Duration = Duration::from_secs(10);
 
-/// A collector says little.
+/// Longest answer of a collector.
 const ANSWER_BYTES: usize = 64 * 1024;
 
 type Pool = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// What is sent, if anything is.
+/// Exporter, if the environment asks for one.
 pub(super) struct Telemetry(Option<Otlp>);
 
-/// Begins to send, where the environment says so. Inside a runtime, and before layers are built.
+/// Starts the exporter. Call it inside a runtime, before layers are built.
 pub(super) fn begin() -> Result<Telemetry, String> {
     if !cupel_otel::otlp::is_asked_for() {
         return Ok(Telemetry(None));
@@ -32,7 +32,7 @@ pub(super) fn begin() -> Result<Telemetry, String> {
     let runtime = Handle::current();
     let post = move |request: Request<Bytes>| {
         let sent = post(pool.clone(), request);
-        // The SDK's threads have no runtime.
+        // The threads of the SDK have no runtime.
         let sent = runtime.spawn(async { tokio::time::timeout(TIME, sent).await? });
         Box::pin(async { sent.await? }) as Reply
     };
@@ -48,17 +48,17 @@ async fn post(pool: Pool, request: Request<Bytes>) -> Result<Response<Bytes>, Ht
     let answer = answer.inspect_err(|error| tracing::warn!(%error, "telemetry was not sent"))?;
     let (parts, body) = answer.into_parts();
     if !parts.status.is_success() {
-        tracing::warn!(status = parts.status.as_u16(), "telemetry was not taken");
+        tracing::warn!(status = parts.status.as_u16(), "the collector refused telemetry");
     }
     let body = Limited::new(body, ANSWER_BYTES).collect().await?;
     Ok(Response::from_parts(parts, body.to_bytes()))
 }
 
 impl Telemetry {
-    /// Sends what is left.
+    /// Sends the rest.
     pub(super) async fn end(self) {
         let Some(otlp) = self.0 else { return };
-        // It waits for the collector, and the runtime has to carry the bytes meanwhile.
+        // It blocks until the collector answers, which needs the runtime.
         let ended = tokio::task::spawn_blocking(|| otlp.shutdown()).await;
         if let Ok(Err(error)) = ended {
             tracing::warn!(%error, "the last telemetry was not sent");

@@ -1,8 +1,6 @@
-//! What a gateway is told: where to listen, whom to ask, what fits, and how much is too much.
+//! Configuration of a gateway: addresses, upstreams, models, limits, sources and the page.
 
-mod models;
 mod read;
-mod sources;
 mod upstream;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,18 +10,14 @@ use std::time::Duration;
 use cupel::Policy;
 use cupel::gather::Source;
 
-use crate::secret::Secret;
-use crate::tenant::CallerBody;
-pub(crate) use models::fits;
-pub use models::{Count, ModelRule};
-pub use sources::{Memory, Retriever};
-pub use upstream::{Protocol, Upstream, UpstreamKey};
-pub(crate) use upstream::{only, route};
+use crate::credentials::{CallerBody, Secret};
+pub use upstream::{Count, ModelRule, Protocol, Upstream, UpstreamKey};
+pub(crate) use upstream::{find_upstream, fits, only_upstream};
 
-/// The port unless another is said.
+/// Default port.
 pub const PORT: u16 = 4141;
 
-/// Everything a [`Gateway`](crate::Gateway) is told.
+/// Configuration of a [`Gateway`](crate::Gateway).
 ///
 /// ```
 /// use cupel_gateway::{Config, Upstream};
@@ -35,54 +29,53 @@ pub const PORT: u16 = 4141;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where to listen; the loopback address unless set.
+    /// Address to listen on; the loopback address by default.
     pub listen: SocketAddr,
-    /// Names that clients may call this server by, besides its own address; with or without a port.
+    /// Host names that clients may use besides the address, with or without a port.
     pub hosts: Vec<String>,
-    /// Whom to ask. What names no model, or one that nobody claims, goes to the upstream of its protocol
-    /// that claims none.
+    /// Servers that requests are sent to. A request without a model, or with a model that no upstream names,
+    /// goes to the upstream of its protocol that names no models.
     pub upstreams: Vec<Upstream>,
-    /// What is known of models beyond the built-in table, or otherwise.
+    /// Rules for models that the built-in table does not know, or knows otherwise.
     pub models: Vec<ModelRule>,
-    /// The policy of every selection.
+    /// Policy of every selection.
     pub policy: Policy,
-    /// Prompt and answer together, at most, whatever the window is.
+    /// Most tokens of prompt and answer together, however large the window is.
     pub at_most: Option<i64>,
-    /// The window of models that nothing is known about; without it their requests pass as they
-    /// came.
+    /// Window of unknown models. Without it their requests are sent unchanged.
     pub unknown_window: Option<i64>,
-    /// From which share of a window on `/v1/messages/count_tokens` is asked for the model's own count
-    /// of a request, which is fitted again if it turns out to be too long; never unless set. Only for
-    /// Anthropic's Messages, whose tokenizer is not public.
+    /// Share of the window, from 0 to 1, from which `/v1/messages/count_tokens` is asked for the model's own
+    /// count. A request that is too long by that count is fitted again. Never by default, and only for
+    /// Anthropic's Messages: their tokenizer is not public.
     pub exact_from: Option<f64>,
-    /// Refuses what cannot be fitted or read, instead of sending it as it came.
+    /// Refuses requests that cannot be read or fitted, instead of sending them unchanged.
     pub fail_closed: bool,
-    /// How much is too much.
-    pub limits: Limits,
-    /// Keys that clients of this gateway must show; none: everybody who can reach it may ask.
+    /// Limits of sizes and times.
+    pub limits: GatewayLimits,
+    /// Keys of the gateway's clients. Without any, everybody who can reach the gateway may use it.
     pub keys: Vec<Secret>,
-    /// Routes that clients may use of an upstream's own key, besides those that ask a model something: a
-    /// path below `/v1` with or without a method, `GET /files` or `/batches*`.
+    /// More routes that clients may use with an upstream's own key: a path below `/v1` with or without a
+    /// method, such as `GET /files` or `/batches*`.
     ///
-    /// Nothing else passes with the key of an upstream when the gateway has several `keys`, or none: its
-    /// clients are several, and an API gives whoever has its key everybody's files and answers.
+    /// If the gateway has several `keys`, or none, its clients share the upstream's key. Routes that store
+    /// things would then show one client the files and answers of another, so they are closed.
     pub routes: Vec<String>,
-    /// Remembers what callers say who show no key. All of them are one tenant.
+    /// Remembers conversations of callers without a key. All of them are one tenant.
     pub anonymous_memory: bool,
-    /// Retrievers that are asked for every request.
+    /// Retrievers that every request asks.
     pub sources: Vec<Retriever>,
-    /// Sources in code, for programs that serve a gateway of their own.
+    /// Sources in code, for programs that embed the gateway.
     pub code_sources: Vec<Source<CallerBody>>,
     /// Memory across conversations.
     pub memory: Option<Memory>,
-    /// The key of the hash that tells tenants apart; gateways that share it know the same tenants.
+    /// Key of the hash that tells tenants apart. Gateways with the same key know the same tenants.
     pub tenant_secret: Option<Secret>,
-    /// The page of recent calls.
+    /// Page of recent calls.
     pub page: Page,
 }
 
 impl Config {
-    /// A gateway on the loopback address in front of one upstream.
+    /// Configures a gateway on the loopback address in front of one upstream.
     #[must_use]
     pub fn new(upstream: Upstream) -> Self {
         Self::with(vec![upstream])
@@ -99,7 +92,7 @@ impl Config {
             unknown_window: None,
             exact_from: None,
             fail_closed: false,
-            limits: Limits::default(),
+            limits: GatewayLimits::default(),
             keys: Vec::new(),
             routes: Vec::new(),
             anonymous_memory: false,
@@ -111,7 +104,7 @@ impl Config {
         }
     }
 
-    /// What makes no sense together, or would give a key away; empty when there is nothing.
+    /// Lists settings that contradict each other or would give a key away.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -127,7 +120,7 @@ impl Config {
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
             if host.is_empty() || !host.bytes().all(is_name) {
                 problems.push(format!(
-                    "hosts[{index}]: {host:?} is no name of a server, expected one as in \
+                    "hosts[{index}]: {host:?} is no name of a server, expected a name such as \
                      llm.example.org, with or without a port"
                 ));
             }
@@ -138,7 +131,7 @@ impl Config {
             if !is_method || !path.starts_with('/') || path.contains(char::is_whitespace) {
                 problems.push(format!(
                     "routes[{index}]: {route:?} is no route, expected a path with or without a method, \
-                     as in \"GET /files\" or \"/batches*\""
+                     such as \"GET /files\" or \"/batches*\""
                 ));
             }
         }
@@ -146,8 +139,8 @@ impl Config {
         let open = self.keys.is_empty() && !self.listen.ip().is_loopback();
         if let (true, Some(upstream)) = (open, self.upstreams.iter().find(|one| has_own_key(one))) {
             problems.push(format!(
-                "keys: upstream {:?} has a key of its own and {} is no loopback address: everybody \
-                 who reaches it could spend that key; expected keys for the gateway's clients",
+                "keys: upstream {:?} has a key of its own and {} is no loopback address, so everybody \
+                 who reaches the gateway could use that key; expected keys for its clients",
                 upstream.name, self.listen,
             ));
         }
@@ -166,7 +159,7 @@ impl Config {
             if let Some(other) = others.iter().find(same) {
                 problems.push(format!(
                     "upstreams[{index}].models: missing, and {:?} takes all models of this protocol \
-                     already; expected models, or another protocol",
+                     already; expected names of models, or another protocol",
                     other.name
                 ));
             }
@@ -179,13 +172,12 @@ impl Config {
         }
         if self.memory.is_some() {
             if cfg!(not(feature = "archive")) {
-                let message = "archive: this gateway was built without it, expected a build with \
-                               --features archive";
+                let message = "archive: this binary was built without the feature `archive`";
                 problems.push(message.to_owned());
             }
             if self.tenant_secret.is_none() {
-                let message = "tenant_secret: missing; without it an archive would know nobody \
-                               again after a restart";
+                let message = "tenant_secret: missing; without it an archive recognizes no tenant \
+                               after a restart";
                 problems.push(message.to_owned());
             }
         }
@@ -193,39 +185,44 @@ impl Config {
     }
 }
 
-/// Limits of a gateway. Beyond one a request is refused, or cut off, whatever else is configured.
+/// Everything that is wrong with a configuration, one line each.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct GatewayConfigError(pub Vec<String>);
+
+/// Limits of a gateway. A request beyond a limit is refused or cut off.
 ///
 /// ```
-/// use cupel_gateway::Limits;
+/// use cupel_gateway::GatewayLimits;
 ///
-/// let limits = Limits { body_bytes: 4 << 20, ..Limits::default() };
+/// let limits = GatewayLimits { body_bytes: 4 << 20, ..GatewayLimits::default() };
 /// assert_eq!(limits.depth, 128);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
-    /// The body of a request that is read; others stream through.
+pub struct GatewayLimits {
+    /// Size of a body that is read. Other bodies are streamed.
     pub body_bytes: usize,
-    /// How deep its JSON may be nested.
+    /// Nesting depth of its JSON.
     pub depth: usize,
-    /// How many messages it may have.
+    /// Number of its messages.
     pub messages: usize,
-    /// The bodies of all requests that wait for their selection, together.
+    /// Size of all bodies together that are read or selected in.
     pub waiting_bytes: usize,
-    /// Connections at one time; more have to wait.
+    /// Connections at one time. Further ones wait.
     pub connections: usize,
-    /// For a client to send a body that is read.
+    /// Time for a client to send a body that is read.
     pub body_time: Duration,
-    /// For gathering and selecting.
+    /// Time for gathering and selecting.
     pub selection_time: Duration,
-    /// For an upstream to begin its answer.
+    /// Time for an upstream to begin its answer.
     pub answer_time: Duration,
-    /// Without a byte, in either direction, once one has come.
+    /// Time without a byte in a body, in either direction.
     pub stall_time: Duration,
-    /// For streams to end when the gateway is told to stop.
+    /// Time for streams to end when the gateway stops.
     pub shutdown_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for GatewayLimits {
     fn default() -> Self {
         Self {
             body_bytes: 32 << 20,
@@ -242,7 +239,7 @@ impl Default for Limits {
     }
 }
 
-/// The page: who may see it, and how much it remembers.
+/// Page of recent calls: its token, and how much it remembers.
 ///
 /// ```
 /// use cupel_gateway::Page;
@@ -252,16 +249,92 @@ impl Default for Limits {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Page {
-    /// What is asked for before anything is shown. Without one there is no page.
+    /// Token for the login. Without one there is no page.
     pub token: Option<Secret>,
-    /// Where the binary writes a token, for its owner only; unless set, it is shown on a terminal.
+    /// File that the binary writes the token to, for its owner only. By default a terminal shows it.
     pub token_file: Option<PathBuf>,
-    /// How many bytes of recent calls are remembered, about.
+    /// Approximate bytes of recent calls that are remembered.
     pub bytes: usize,
 }
 
 impl Default for Page {
     fn default() -> Self {
         Self { token: None, token_file: None, bytes: 64 << 20 }
+    }
+}
+
+/// Retriever over HTTP. It gets `{"query": …, "limit": …}` and answers with a list of
+/// `{"text": …, "score": …}`, or with one such object a line.
+///
+/// ```
+/// use cupel_gateway::Retriever;
+///
+/// let retriever = Retriever::new("manual", "http://127.0.0.1:9000/search");
+/// assert_eq!(retriever.items, 50);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Retriever {
+    /// Name in reports.
+    pub name: String,
+    /// Address.
+    pub url: String,
+    /// Key for the retriever. It never gets the client's key.
+    pub key: Option<Secret>,
+    /// Time limit. Items that arrived before it are used.
+    pub deadline: Duration,
+    /// Most items that are taken.
+    pub items: usize,
+    /// Largest answer in bytes.
+    pub bytes: usize,
+    /// Set if requests fail without it.
+    pub required: bool,
+}
+
+impl Retriever {
+    /// Configures a retriever with 500 ms for 50 items in 1 MiB.
+    #[must_use]
+    pub fn new(name: impl Into<String>, url: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            url: url.into(),
+            key: None,
+            deadline: Duration::from_millis(500),
+            items: 50,
+            bytes: 1 << 20,
+            required: false,
+        }
+    }
+}
+
+/// Archive of conversations, as memory across them.
+///
+/// ```
+/// use cupel_gateway::{Memory, Secret};
+///
+/// let memory = Memory::new(Secret::new("sqlite:///var/lib/cupel/archive.db"));
+/// assert_eq!(memory.items, 20);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Memory {
+    /// Address: `sqlite://file` or `postgres://user:password@host/database`.
+    pub url: Secret,
+    /// Most messages of other conversations in one request.
+    pub items: usize,
+    /// Time limit of a search.
+    pub deadline: Duration,
+    /// Bytes that may wait to be written. Turns beyond them are dropped and counted.
+    pub waiting_bytes: usize,
+    /// Set if the gateway must not start without it. By default it starts without memory and tries again.
+    pub required: bool,
+}
+
+impl Memory {
+    /// Configures an archive with 250 ms for 20 messages.
+    #[must_use]
+    pub fn new(url: Secret) -> Self {
+        let deadline = Duration::from_millis(250);
+        Self { url, items: 20, deadline, required: false, waiting_bytes: 128 << 20 }
     }
 }

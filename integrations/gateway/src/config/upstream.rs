@@ -1,11 +1,13 @@
-//! Whom the gateway asks, and with whose key.
+//! Upstreams and their keys, and rules for models.
 
+use cupel::Policy;
+use cupel::tokens::Encoding;
+use cupel_json::CacheRule;
 use http::Uri;
 
-use super::models::fits;
-use crate::secret::Secret;
+use crate::credentials::Secret;
 
-/// A server that speaks one of the APIs.
+/// Server with one of the APIs.
 ///
 /// ```
 /// use cupel_gateway::{Upstream, UpstreamKey};
@@ -21,42 +23,42 @@ pub struct Upstream {
     pub(crate) url: String,
     pub(crate) key: UpstreamKey,
     pub(crate) models: Vec<String>,
-    /// None for a server that speaks both.
+    /// `None` for a server with both.
     pub(crate) protocol: Option<Protocol>,
 }
 
-/// Protocol that a client or an upstream speaks.
+/// Protocol of a client or an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {
-    /// OpenAI's, and of the many servers that follow it.
+    /// OpenAI's, which many servers follow.
     OpenAi,
     /// Anthropic's.
     Anthropic,
 }
 
-/// Whose key an upstream is shown.
+/// Key that an upstream gets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum UpstreamKey {
-    /// The client's: this upstream is its own, and sees its headers.
+    /// The client's own key and headers.
     #[default]
     Client,
-    /// This one; the client's key stays here.
+    /// This key. The client's key is removed.
     Own(Secret),
-    /// None; the client's key stays here.
+    /// No key. The client's key is removed.
     None,
 }
 
 impl Upstream {
-    /// An upstream at this address, for all models, that is shown the client's key.
+    /// Makes an upstream for all models that gets the client's key.
     ///
     /// # Errors
     ///
-    /// An address that is none, in words.
+    /// Returns why the address is not valid.
     pub fn new(url: impl Into<String>) -> Result<Self, String> {
         let url: String = url.into();
-        let expected = "expected http:// or https://, a host and a path, as in \
+        let expected = "expected http:// or https://, a host and a path, such as \
                         https://api.openai.com/v1";
         let seen = without_secrets(&url);
         let uri: Uri =
@@ -70,10 +72,10 @@ impl Upstream {
             return Err(format!("{seen:?} {message}, {expected}"));
         }
         let name = uri.host().unwrap_or_default().to_owned();
-        // What is no port would be taken for none, and the usual one asked.
+        // Without this check an invalid port would be ignored, and the default port used.
         let authority = uri.authority().map_or("", http::uri::Authority::as_str);
         if authority != name && uri.port_u16().is_none_or(|port| port == 0) {
-            return Err(format!("{seen:?} has a port that is none, expected one from 1 to 65535"));
+            return Err(format!("{seen:?} has an invalid port, expected one from 1 to 65535"));
         }
         let url = url.trim_end_matches('/').to_owned();
         let is_of = |domain: &str| {
@@ -87,42 +89,42 @@ impl Upstream {
         Ok(Self { name, url, key: UpstreamKey::default(), models: Vec::new(), protocol })
     }
 
-    /// Sets the name; the host unless set.
+    /// Sets the name; the host by default.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets whose key it is shown.
+    /// Sets the key that it gets.
     #[must_use]
     pub fn key(mut self, key: UpstreamKey) -> Self {
         self.key = key;
         self
     }
 
-    /// Claims models by name, or by the beginning of it with a `*` behind; all unless set.
+    /// Sets its models: names, or beginnings with `*`. By default it takes all models.
     #[must_use]
     pub fn models<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.models = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the only protocol it speaks. Unless set, the servers of OpenAI and Anthropic speak their own,
-    /// and all others both.
+    /// Sets its only protocol. By default the servers of OpenAI and Anthropic have their own, and all
+    /// others both.
     #[must_use]
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = Some(protocol);
         self
     }
 
-    /// Its address.
+    /// Returns its address.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// How well it fits a model; none when another is to be asked.
+    /// Returns how well it fits a model; `None` if it does not take the model.
     pub(crate) fn claims(&self, model: Option<&str>) -> Option<usize> {
         if self.models.is_empty() {
             return Some(0);
@@ -132,28 +134,28 @@ impl Upstream {
     }
 }
 
-/// The upstream of all requests, if there is one.
-pub(crate) fn only(upstreams: &[Upstream]) -> Option<&Upstream> {
+/// Returns the upstream of all requests, if there is only one.
+pub(crate) fn only_upstream(upstreams: &[Upstream]) -> Option<&Upstream> {
     match upstreams {
         [only] if only.models.is_empty() => Some(only),
         _ => None,
     }
 }
 
-/// The upstream that claims a model; otherwise the default of the protocol: the upstream of this protocol
-/// that claims no models, or the only one that is of no other. A single upstream without models is asked for
-/// everything: there is nobody else whose request it could be.
-pub(crate) fn route<'a>(
+/// Finds the upstream that names a model; otherwise the default of the protocol. The default is the upstream
+/// of this protocol that names no models or, for requests without a model, the only one of this protocol.
+/// A single upstream that names no models gets all requests.
+pub(crate) fn find_upstream<'a>(
     upstreams: &'a [Upstream],
     protocol: Protocol,
     model: Option<&str>,
 ) -> Option<&'a Upstream> {
-    if let Some(only) = only(upstreams) {
+    if let Some(only) = only_upstream(upstreams) {
         return Some(only);
     }
     let with_models = upstreams.iter().filter(|one| !one.models.is_empty());
     let claims = with_models.clone().filter_map(|one| Some((one.claims(model)?, one)));
-    // Of two that fit alike the first counts.
+    // If two fit equally well, the first is taken.
     if let Some((_, claiming)) = claims.rev().max_by_key(|(claim, _)| *claim) {
         return Some(claiming);
     }
@@ -164,7 +166,7 @@ pub(crate) fn route<'a>(
     default.or_else(|| own.next().filter(|_| own.next().is_none()))
 }
 
-/// An address as it may be shown: without what could be a password or a key.
+/// Removes parts of an address that could be a password or a key.
 fn without_secrets(url: &str) -> String {
     let plain = url.split(['?', '#']).next().unwrap_or_default();
     let (cut, after) = (if plain.len() < url.len() { "?***" } else { "" }, plain.rsplit_once('@'));
@@ -172,6 +174,102 @@ fn without_secrets(url: &str) -> String {
         (Some((_, rest)), Some((scheme, _))) => format!("{scheme}://***@{rest}{cut}"),
         (Some((_, rest)), None) => format!("***@{rest}{cut}"),
         (None, _) => format!("{plain}{cut}"),
+    }
+}
+
+/// Way to count a model's tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Count {
+    /// With an encoding of OpenAI's.
+    Exactly(Encoding),
+    /// With an estimate, for models whose encoding is not built in.
+    Estimate,
+}
+
+/// Rule for a model, or for all models whose names begin alike.
+///
+/// ```
+/// use cupel_gateway::ModelRule;
+///
+/// let rule = ModelRule::new("llama-*").window(32_768).factor(1.1);
+/// # let _ = rule;
+/// ```
+#[derive(Debug, Clone)]
+pub struct ModelRule {
+    pub(crate) name: String,
+    pub(crate) window: Option<i64>,
+    pub(crate) at_most: Option<i64>,
+    pub(crate) count: Option<Count>,
+    pub(crate) factor: f64,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) cache: Option<CacheRule>,
+}
+
+impl ModelRule {
+    /// Makes a rule for a model, or for all models with this beginning if the name ends with `*`.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            window: None,
+            at_most: None,
+            count: None,
+            factor: 1.0,
+            policy: None,
+            cache: None,
+        }
+    }
+
+    /// Sets the window of prompt and answer together.
+    #[must_use]
+    pub fn window(mut self, tokens: i64) -> Self {
+        self.window = Some(tokens);
+        self
+    }
+
+    /// Limits the part of the window that is used.
+    #[must_use]
+    pub fn at_most(mut self, tokens: i64) -> Self {
+        self.at_most = Some(tokens);
+        self
+    }
+
+    /// Sets the way to count.
+    #[must_use]
+    pub fn count(mut self, count: Count) -> Self {
+        self.count = Some(count);
+        self
+    }
+
+    /// Sets how many tokens of the model one of ours stands for, as its `usage` shows.
+    #[must_use]
+    pub fn factor(mut self, factor: f64) -> Self {
+        self.factor = factor;
+        self
+    }
+
+    /// Sets how the prompt cache matches. By default requests get cache breakpoints only if they go to
+    /// OpenAI and their model needs them.
+    #[must_use]
+    pub fn cache(mut self, rule: CacheRule) -> Self {
+        self.cache = Some(rule);
+        self
+    }
+
+    /// Sets the policy.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+}
+
+/// Returns how well a pattern fits a name: by its length, and the name itself best.
+pub(crate) fn fits(pattern: &str, name: &str) -> Option<usize> {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning).then_some(beginning.len() + 1),
+        None => (pattern == name).then_some(usize::MAX),
     }
 }
 
@@ -192,7 +290,8 @@ mod tests {
             upstream("anthropic", Some(Anthropic), &["claude*"]),
             upstream("local", None, &["llama*"]),
         ];
-        let to = |protocol, model| route(&all, protocol, model).map(|one| one.name.as_str());
+        let to =
+            |protocol, model| find_upstream(&all, protocol, model).map(|one| one.name.as_str());
         assert_eq!(to(OpenAi, Some("gpt-5")), Some("openai"));
         assert_eq!(to(OpenAi, Some("llama-3")), Some("local"));
         assert_eq!(to(Anthropic, Some("llama-3")), Some("local"));
@@ -201,16 +300,20 @@ mod tests {
         assert_eq!(to(Anthropic, None), Some("anthropic"));
         assert_eq!(to(Anthropic, Some("unknown")), None);
         let both = [upstream("both", None, &[]), upstream("anthropic", Some(Anthropic), &[])];
-        let to = |protocol| route(&both, protocol, Some("m")).map(|one| one.name.as_str());
+        let to = |protocol| find_upstream(&both, protocol, Some("m")).map(|one| one.name.as_str());
         assert_eq!((to(OpenAi), to(Anthropic)), (Some("both"), Some("anthropic")));
         let one = [upstream("anthropic", Some(Anthropic), &[])];
         assert!(
-            route(&one, OpenAi, Some("claude-4")).is_some() && route(&one, OpenAi, None).is_some()
+            find_upstream(&one, OpenAi, Some("claude-4")).is_some()
+                && find_upstream(&one, OpenAi, None).is_some()
         );
         let one = [upstream("anthropic", Some(Anthropic), &["claude*"])];
-        assert!(route(&one, Anthropic, None).is_some() && route(&one, OpenAi, None).is_none());
+        assert!(
+            find_upstream(&one, Anthropic, None).is_some()
+                && find_upstream(&one, OpenAi, None).is_none()
+        );
         let two = [upstream("a", Some(Anthropic), &["a"]), upstream("b", Some(Anthropic), &["b"])];
-        assert!(route(&two, Anthropic, None).is_none());
+        assert!(find_upstream(&two, Anthropic, None).is_none());
     }
 
     #[test]
@@ -231,5 +334,13 @@ mod tests {
         assert_eq!(of("https://api.anthropic.com/v1"), Some(Protocol::Anthropic));
         assert_eq!(of("https://notanthropic.com/v1"), None);
         assert_eq!(of("http://127.0.0.1:8000/v1"), None);
+    }
+
+    #[test]
+    fn the_longest_beginning_fits_best_and_the_name_itself_better() {
+        assert!(fits("gpt-4o", "gpt-4o") > fits("gpt-*", "gpt-4o"));
+        assert!(fits("gpt-*", "gpt-4o") > fits("*", "gpt-4o"));
+        assert_eq!(fits("gpt-4", "gpt-4o"), None);
+        assert!(fits("*", "").is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Who may look: whoever has the token, which is never in an address.
+//! Login of the page: a token, which is never in an address, and a cookie.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,28 +9,28 @@ use http::header::{COOKIE, HeaderMap, HeaderValue};
 use ring::hmac;
 use tokio::time::Instant;
 
-use crate::secret::{Secret, hex};
+use crate::credentials::{Secret, hex};
 
-/// The cookie's name.
+/// Name of the cookie.
 const NAME: &str = "cupel_page";
 
-/// Half a day.
+/// Lifetime of the cookie: half a day.
 const SECONDS: u32 = 43_200;
 
-/// Wrong tokens that one address may show in a minute.
+/// Wrong tokens that one address may send in a minute.
 const TRIES: u32 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Addresses that are remembered for their wrong tokens.
+/// Most addresses whose wrong tokens are counted.
 const ADDRESSES: usize = 1_024;
 
-/// The door to the page.
+/// Login of the page.
 #[derive(Debug)]
 pub(crate) struct Door {
-    /// The time of an address's first wrong token, and the number of them.
+    /// Time of the first wrong token of an address, and their number.
     wrong: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
     token: Secret,
-    /// What the cookie holds: the token's mark, so that the token itself is nowhere in a browser.
+    /// Value of the cookie: a hash, so that no browser stores the token itself.
     mark: Secret,
 }
 
@@ -41,7 +41,7 @@ impl Door {
         Self { wrong: Mutex::default(), token, mark }
     }
 
-    /// Whether a request has the cookie.
+    /// Returns whether a request has the cookie.
     pub(super) fn is_open_to(&self, headers: &HeaderMap) -> bool {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = cookies.flat_map(|value| value.split(';')).map(str::trim);
@@ -56,7 +56,7 @@ impl Door {
         tries.is_none_or(|(_, tries)| *tries < TRIES)
     }
 
-    /// Notes that an address has shown a wrong token.
+    /// Counts a wrong token of an address.
     pub(super) fn was_wrong(&self, client: Option<IpAddr>) {
         let mut wrong = self.wrong();
         if wrong.len() >= ADDRESSES {
@@ -76,7 +76,7 @@ impl Door {
         self.wrong.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The cookie for whoever shows the token.
+    /// Returns the cookie for the right token.
     pub(super) fn cookie_for(&self, token: &[u8]) -> Option<HeaderValue> {
         if !self.token.is(token.trim_ascii()) {
             return None;

@@ -10,59 +10,81 @@ function cell(text, right) {
   return td;
 }
 
-// How much of what there was has been sent.
+// The share of the tokens that was sent, as a bar.
 function share(call) {
   const td = document.createElement("td");
-  if (call.tokens === null || call.left_out === null) return td;
+  if (call.tokens === null || call.dropped === null) return td;
   const meter = document.createElement("meter");
-  meter.max = Math.max(1, call.tokens + call.left_out);
+  meter.max = Math.max(1, call.tokens + call.dropped);
   meter.value = call.tokens;
   meter.title = Math.round((100 * call.tokens) / meter.max) + " % sent";
   td.append(meter);
   return td;
 }
 
+function duration(milliseconds) {
+  if (milliseconds === null || milliseconds === undefined) return "";
+  if (milliseconds >= 1000) return (milliseconds / 1000).toFixed(1) + " s";
+  return milliseconds.toFixed(milliseconds < 10 ? 1 : 0) + " ms";
+}
+
+function status(call) {
+  if (!call.status) return "in progress";
+  return call.end === "complete" ? String(call.status) : call.status + " " + call.end.replaceAll("_", " ");
+}
+
 function row(call) {
   const tr = document.createElement("tr");
   if (call.passed) tr.classList.add("passed");
-  if (call.status >= 400 || (call.end && call.end !== "whole")) tr.classList.add("failed");
+  if (call.status >= 400 || (call.end && call.end !== "complete")) tr.classList.add("failed");
   const time = document.createElement("td");
   const link = document.createElement("a");
   link.href = "/cupel/call/" + encodeURIComponent(call.id);
   link.textContent = new Date(call.at).toLocaleTimeString();
   time.append(link);
-  link.title = "what was sent, what was left out, and why";
-  tr.append(time, cell(call.conversation), cell(call.route), cell(call.model),
-    cell(call.passed ? "as it came: " + call.passed : "fitted"),
-    cell(shown(call.tokens), true), cell(shown(call.left_out), true), share(call),
+  link.title = "messages that were sent and dropped, and why";
+  tr.append(time, cell(call.conversation), cell(call.route), cell(call.model), cell(status(call)),
+    cell(call.passed ? "unchanged: " + call.passed : "fitted"),
+    cell(shown(call.tokens), true), cell(shown(call.dropped), true), share(call),
     cell(shown(call.cached), true), cell(shown(call.counted), true),
-    cell(call.status ? call.status + " " + call.end : "under way"),
-    cell(shown(call.milliseconds), true));
+    cell(duration(call.milliseconds), true));
   return tr;
+}
+
+// The part of `all` that is not in `some`, in percent.
+function saved(some, all) {
+  return all > 0 ? Math.round(100 * (1 - some / all)) + " %" : "–";
 }
 
 function show(data) {
   byId("calls").replaceChildren(...data.calls.map(row));
   byId("none").hidden = data.calls.length > 0;
+  const sum = data.totals;
   const totals = [
-    ["calls", data.totals.calls], ["went out as they came", data.totals.passed],
-    ["tokens sent", data.totals.sent], ["tokens left out", data.totals.left_out],
-    ["expected from the cache", data.totals.expected_cached],
-    ["read from the cache, by usage", data.totals.cached],
+    ["calls", number.format(sum.calls), ""],
+    ["sent unchanged", number.format(sum.passed), "calls that were not fitted"],
+    ["tokens sent", number.format(sum.sent), "as the gateway counts them"],
+    ["tokens dropped", number.format(sum.dropped), "as the gateway counts them"],
+    ["saved against sending everything", saved(sum.sent, sum.sent + sum.dropped), "dropped tokens, of all tokens"],
+    ["saved against newest-first trimming", saved(sum.cost, sum.newest_first_cost),
+      "input cost of planned calls, if a cached token costs a tenth of a new one"],
+    ["cached, expected", number.format(sum.expected_cached), "tokens that upstreams are expected to read from their prompt caches"],
+    ["cached, reported", number.format(sum.cached), "tokens that upstreams reported to have read from their prompt caches"],
   ];
-  byId("totals").replaceChildren(...totals.map(([name, value]) => {
+  byId("totals").replaceChildren(...totals.map(([name, value, title]) => {
     const div = document.createElement("div");
     const dt = document.createElement("dt");
     const dd = document.createElement("dd");
     dt.textContent = name;
-    dd.textContent = number.format(value);
+    dd.textContent = value;
+    div.title = title;
     div.append(dt, dd);
     return div;
   }));
-  byId("counts").hidden = data.factors.length === 0;
-  byId("factors").replaceChildren(...data.factors.map((factor) => {
+  byId("counts").hidden = data.ratios.length === 0;
+  byId("ratios").replaceChildren(...data.ratios.map((ratio) => {
     const li = document.createElement("li");
-    li.textContent = factor.model + ": " + factor.factor.toFixed(3) + " (" + factor.calls + (factor.calls === 1 ? " call)" : " calls)");
+    li.textContent = ratio.model + ": " + ratio.ratio.toFixed(3) + " (" + ratio.calls + (ratio.calls === 1 ? " call)" : " calls)");
     return li;
   }));
 }
@@ -73,8 +95,8 @@ function state(text, off) {
   byId("state").className = off ? "off" : "";
 }
 events.onopen = () => state("live", false);
-// A browser tries again by itself unless it was refused: then the token is asked for anew.
+// A browser connects again by itself, unless the server refused it: then a new login is needed.
 events.onerror = () => (events.readyState === EventSource.CLOSED
-  ? state("not connected; load this page again to log in", true)
+  ? state("not connected; reload this page to log in", true)
   : state("not connected, trying again", true));
 events.onmessage = (event) => show(JSON.parse(event.data));

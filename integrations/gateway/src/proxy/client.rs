@@ -1,10 +1,11 @@
-//! The client: one pool of connections for all upstreams, over TLS where the address says so.
+//! Client for upstreams: one pool of connections, and the headers that pass in either direction.
 
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderName, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Limited};
@@ -14,47 +15,43 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde::de::DeserializeOwned;
 use tokio::time::error::Elapsed;
 
-use super::connect::{Connector, is_unsent};
-use super::headers;
-use super::replay::Replay;
+use super::connect::{CONNECT, Connector, Replay, connector, is_unsent};
 use crate::answer::{Body, BoxError, Refusal, full};
 use crate::config::{Upstream, UpstreamKey};
-use crate::secret::Secret;
+use crate::credentials::{CREDENTIAL_HEADERS, Secret, without_scheme};
 
-/// Unused connections are closed before most servers would.
+/// Time after which an idle connection is closed: before most servers would.
 const IDLE: Duration = Duration::from_secs(50);
 
-/// Sends requests to upstreams. Redirects are not followed.
+/// Sends requests to upstreams. It does not follow redirects.
 #[derive(Debug, Clone)]
-pub(crate) struct Client {
+pub(crate) struct UpstreamClient {
     pool: Pool<Connector, Body>,
     answer_time: Duration,
-    /// The gateway's own keys, which stay here.
+    /// Keys of the gateway, which no upstream gets.
     keys: Arc<[Secret]>,
 }
 
-/// An upstream and what is asked of it.
+/// Upstream and path of a request.
 #[derive(Debug)]
 pub(crate) struct Target<'a> {
     pub(crate) upstream: &'a Upstream,
-    /// The path as the client wrote it, without a leading `/v1`, and its query.
+    /// Path and query as the client wrote them, without a leading `/v1`.
     pub(crate) path: &'a str,
 }
 
-/// The body of a request to an upstream.
+/// Body of a request to an upstream.
 pub(crate) enum Payload {
-    /// One that is there.
     Whole(Bytes),
-    /// One that can be sent again while little of it was taken.
     Stream(Body),
 }
 
-impl Client {
+impl UpstreamClient {
     pub(crate) fn new(answer_time: Duration, keys: &[Secret]) -> Self {
         let pool = Pool::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE)
             .pool_timer(TokioTimer::new())
-            .build(Connector::new());
+            .build(connector(CONNECT));
         Self { pool, answer_time, keys: keys.into() }
     }
 
@@ -69,36 +66,30 @@ impl Client {
         Ok(self.exchange(&head, Payload::Whole(body), time).await??)
     }
 
-    /// Sends a request, and once more where nothing of it was written.
+    /// Sends a request, and sends it a second time if no byte of it was written.
     async fn exchange(
         &self,
         head: &Request<()>,
         payload: Payload,
         time: Duration,
     ) -> Result<Result<Response<Incoming>, pool::Error>, Elapsed> {
-        let replay = match payload {
-            Payload::Whole(bytes) => Ok(bytes),
-            Payload::Stream(body) => Err(Replay::new(body)),
-        };
+        let replay = Replay::new(match payload {
+            Payload::Whole(bytes) => full(bytes),
+            Payload::Stream(body) => body,
+        });
         let mut may_send_again = true;
         loop {
-            let body = match &replay {
-                Ok(bytes) => full(bytes.clone()),
-                Err(replay) => replay.clone().boxed_unsync(),
-            };
-            let request = head.clone().map(|()| body);
+            let request = head.clone().map(|()| replay.clone().boxed_unsync());
             let answer = tokio::time::timeout(time, self.pool.request(request)).await;
             let is_unsent = matches!(&answer, Ok(Err(error)) if is_unsent(error));
-            if !(is_unsent && may_send_again && replay.as_ref().err().is_none_or(Replay::is_whole))
-            {
+            if !(is_unsent && may_send_again && replay.is_whole()) {
                 return answer;
             }
             may_send_again = false;
         }
     }
 
-    /// Reads an upstream's answer of so many bytes to a request with the client's method and headers; none
-    /// where it does not say.
+    /// Reads a JSON answer of at most `most` bytes; `None` if there is none.
     pub(crate) async fn read<T: DeserializeOwned>(
         &self,
         target: &Target<'_>,
@@ -107,100 +98,146 @@ impl Client {
         most: usize,
     ) -> Option<T> {
         let mut client = client.clone();
-        // The client can read a compressed answer; we cannot.
-        client.headers.remove(ACCEPT_ENCODING);
+        // The client can read a compressed answer; the gateway cannot.
+        client.headers.remove(header::ACCEPT_ENCODING);
         let answer = self.send(target, &client, Payload::Whole(body)).await.ok()?;
         let is_answered = answer.status().is_success();
         let body = Limited::new(is_answered.then(|| answer.into_body())?, most).collect().await;
         serde_json::from_slice(&body.ok()?.to_bytes()).ok()
     }
 
-    /// Sends a request with the client's method and headers; the answer's headers are cleaned.
+    /// Sends a request with the client's method and headers, and cleans the headers of the answer.
     pub(crate) async fn send(
         &self,
         target: &Target<'_>,
         client: &Parts,
         payload: Payload,
     ) -> Result<Response<Incoming>, Refusal> {
-        let unusable =
-            |_| Refusal::new(StatusCode::BAD_REQUEST, "bad_path", "the path cannot be sent on");
-        let uri: Uri =
-            format!("{}{}", target.upstream.url(), target.path).parse().map_err(unusable)?;
+        let name = &target.upstream.name;
+        let uri: Uri = format!("{}{}", target.upstream.url(), target.path)
+            .parse()
+            .map_err(|_| Refusal::new(400, "bad_path", "the path is not valid in a URL"))?;
         let mut request = Request::new(());
         *request.method_mut() = client.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = client.headers.clone();
-        headers::strip_request(request.headers_mut());
+        strip_request(request.headers_mut());
         let is_own = |key: &[u8]| self.keys.iter().any(|own| own.is(key));
-        headers::strip_own(request.headers_mut(), is_own);
-        show_key(&target.upstream.key, request.headers_mut())?;
-        let answer = self.exchange(&request, payload, self.answer_time).await;
-        let mut answer = match answer {
+        strip_gateway_keys(request.headers_mut(), is_own);
+        set_key(&target.upstream.key, request.headers_mut())?;
+        let mut answer = match self.exchange(&request, payload, self.answer_time).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(unreachable_upstream(target.upstream, &error)),
+            Ok(Err(error)) => return Err(no_answer(name, &error)),
             Err(_) => {
-                let message = format!(
-                    "upstream {:?} did not begin to answer within {} s",
-                    target.upstream.name,
-                    self.answer_time.as_secs_f64()
-                );
-                return Err(Refusal::new(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", message));
+                let limit = self.answer_time.as_secs_f64();
+                let message = format!("upstream {name:?} did not answer within {limit} s");
+                return Err(Refusal::new(504, "upstream_timeout", message));
             }
         };
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-            let message = format!("upstream {:?} changed the protocol", target.upstream.name);
-            return Err(Refusal::new(StatusCode::BAD_GATEWAY, "upstream_upgrade", message));
+            let message = format!("upstream {name:?} answered 101 Switching Protocols");
+            return Err(Refusal::new(502, "upstream_upgrade", message));
         }
-        // What version the upstream speaks is between it and us: an older one has no chunks, and without
-        // them a client cannot tell an answer that broke off.
+        // HTTP/1.0 has no chunks: a client could not tell an answer that broke off.
         *answer.version_mut() = Version::HTTP_11;
-        let length = answer.headers().get(http::header::CONTENT_LENGTH).cloned();
-        headers::strip(answer.headers_mut());
-        // Without a body to count, the length is the upstream's word.
+        let length = answer.headers().get(header::CONTENT_LENGTH).cloned();
+        strip(answer.headers_mut());
+        // An answer to HEAD has no body whose length could be counted.
         if let (true, Some(length)) = (client.method == Method::HEAD, length) {
-            answer.headers_mut().insert(http::header::CONTENT_LENGTH, length);
+            answer.headers_mut().insert(header::CONTENT_LENGTH, length);
         }
         if target.upstream.key != UpstreamKey::Client {
-            // A session of the gateway's own with the upstream.
-            answer.headers_mut().remove(http::header::SET_COOKIE);
+            // The session belongs to the gateway's key.
+            answer.headers_mut().remove(header::SET_COOKIE);
         }
         Ok(answer)
     }
 }
 
-/// Shows the upstream the key that is meant for it, and no other.
-fn show_key(key: &UpstreamKey, headers: &mut http::HeaderMap) -> Result<(), Refusal> {
+/// Replaces the client's credentials by the key that is meant for the upstream.
+fn set_key(key: &UpstreamKey, headers: &mut HeaderMap) -> Result<(), Refusal> {
     if let UpstreamKey::Client = key {
         return Ok(());
     }
-    headers::strip_credentials(headers);
+    strip_credentials(headers);
     if let UpstreamKey::Own(key) = key {
-        // Anthropic's clients say which version of its API they speak, and its keys have a header
-        // of their own.
-        let is_anthropic = headers.contains_key("anthropic-version");
-        let wrong = |_| {
-            let message = "the key of the upstream cannot be sent as a header";
-            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "bad_key", message)
-        };
-        let (name, value) = match is_anthropic {
+        let (name, value) = match headers.contains_key("anthropic-version") {
             true => (HeaderName::from_static("x-api-key"), key.expose().to_owned()),
-            false => (AUTHORIZATION, format!("Bearer {}", key.expose())),
+            false => (header::AUTHORIZATION, format!("Bearer {}", key.expose())),
         };
-        let mut value = HeaderValue::from_str(&value).map_err(wrong)?;
+        let mut value = HeaderValue::from_str(&value).map_err(|_| {
+            Refusal::new(
+                500,
+                "bad_key",
+                "the upstream's key has characters that no header may have",
+            )
+        })?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }
     Ok(())
 }
 
-fn unreachable_upstream(upstream: &Upstream, error: &pool::Error) -> Refusal {
-    // The cause may name addresses; it is for the log.
-    let cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
-    let cause = cause.map(ToString::to_string).unwrap_or_default();
-    tracing::warn!(upstream = upstream.name, connect = error.is_connect(), cause, "no answer");
+fn no_answer(upstream: &str, error: &pool::Error) -> Refusal {
+    // The cause may name addresses, so only the log gets it.
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    tracing::warn!(upstream, connect = error.is_connect(), cause, "upstream gave no answer");
     let what = if error.is_connect() { "could not be reached" } else { "gave no answer" };
-    let message = format!("upstream {:?} {what}", upstream.name);
-    Refusal::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", message)
+    Refusal::new(502, "upstream_unreachable", format!("upstream {upstream:?} {what}"))
+}
+
+/// Headers that are about one connection.
+const HOP_BY_HOP: [&str; 10] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "trailers",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Removes hop-by-hop headers, those that `Connection` names, the gateway's own, and the length, which
+/// whoever sends the body writes anew.
+fn strip(headers: &mut HeaderMap) {
+    let listed = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let listed =
+        listed.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok());
+    let own = headers.keys().filter(|name| name.as_str().starts_with("x-cupel-")).cloned();
+    let removed: Vec<HeaderName> = listed.chain(own).collect();
+    for name in removed {
+        headers.remove(name);
+    }
+    for name in HOP_BY_HOP {
+        headers.remove(name);
+    }
+    headers.remove(header::CONTENT_LENGTH);
+}
+
+/// Removes what is for this server alone.
+fn strip_request(headers: &mut HeaderMap) {
+    strip(headers);
+    headers.remove(header::HOST);
+    headers.remove(header::EXPECT);
+}
+
+/// Removes every key of the client.
+fn strip_credentials(headers: &mut HeaderMap) {
+    for name in CREDENTIAL_HEADERS {
+        headers.remove(name);
+    }
+}
+
+/// Removes keys of the gateway: no upstream has a use for them.
+fn strip_gateway_keys(headers: &mut HeaderMap, is_own: impl Fn(&[u8]) -> bool) {
+    for name in CREDENTIAL_HEADERS {
+        if headers.get_all(name).iter().any(|value| is_own(without_scheme(value.as_bytes()))) {
+            headers.remove(name);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -214,6 +251,53 @@ mod tests {
     use http_body_util::StreamBody;
 
     use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let line = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), value.parse().unwrap())
+        };
+        lines.iter().map(line).collect()
+    }
+
+    #[test]
+    fn what_is_about_a_connection_stays_behind() {
+        let mut all = headers(&[
+            ("connection", "keep-alive, X-Private"),
+            ("connection", "other"),
+            ("x-private", "1"),
+            ("other", "1"),
+            ("keep-alive", "timeout=5"),
+            ("te", "trailers"),
+            ("trailer", "x"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+            ("proxy-authorization", "Basic x"),
+            ("x-cupel-bypass", "1"),
+            ("x-cupel-anything", "1"),
+            ("content-length", "5"),
+            ("host", "a"),
+            ("x-kept", "1"),
+            ("authorization", "Bearer sk-1"),
+        ]);
+        strip_request(&mut all);
+        let mut left: Vec<&str> = all.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["authorization", "x-kept"]);
+        strip_credentials(&mut all);
+        assert_eq!(all.len(), 1);
+    }
+
+    #[test]
+    fn the_gateways_own_keys_stay_here_and_others_do_not() {
+        let mut all = headers(&[
+            ("authorization", "bearer  gate-1"),
+            ("api-key", "gate-1"),
+            ("x-api-key", "sk-1"),
+        ]);
+        strip_gateway_keys(&mut all, |key| key == b"gate-1");
+        let left: Vec<&str> = all.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, ["x-api-key"]);
+    }
 
     /// A body of pieces, whose upstream closes its connection before the first of them is there.
     #[tokio::test]
@@ -236,7 +320,7 @@ mod tests {
                 closed.send(read).unwrap();
             }
         });
-        let client = Client::new(Duration::from_secs(20), &[]);
+        let client = UpstreamClient::new(Duration::from_secs(20), &[]);
         let upstream = Upstream::new(url).unwrap();
         let target = Target { upstream: &upstream, path: "/files" };
         let parts =

@@ -1,134 +1,99 @@
-//! Connections to upstreams: opened in time, and looked at before they are used again.
+//! Connections to upstreams: a timeout to open them, a check before reuse, and bodies that can be resent.
 
 use std::error::Error;
-use std::fmt;
-use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Uri;
+use http_body::{Body as _, Frame, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_rustls::{HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
 use tokio::net::TcpStream;
-use tower::Service;
+use tower::service_fn;
+use tower::util::{BoxCloneSyncService, ServiceExt as _};
 
-use crate::answer::BoxError;
+use crate::answer::{Body, BoxError};
 
-/// To connect, the handshake of TLS included; an answer may take much longer.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Timeout of a connection, the TLS handshake included.
+pub(super) const CONNECT: Duration = Duration::from_secs(10);
 
-/// Opens connections, over TLS where the address says so.
-#[derive(Debug, Clone)]
-pub(super) struct Connector {
-    inner: HttpsConnector<HttpConnector>,
-    time: Duration,
+/// Opens connections, with TLS for `https`.
+pub(super) type Connector = BoxCloneSyncService<Uri, CheckedStream, BoxError>;
+
+/// Makes a connector with a timeout.
+pub(super) fn connector(timeout: Duration) -> Connector {
+    let mut tcp = HttpConnector::new();
+    tcp.set_nodelay(true);
+    tcp.enforce_http(false);
+    let tls = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1();
+    let tls = tls.wrap_connector(tcp);
+    BoxCloneSyncService::new(service_fn(move |uri: Uri| {
+        let connecting = tokio::time::timeout(timeout, tls.clone().oneshot(uri));
+        async move {
+            let connected = connecting.await;
+            let connected = connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+            Ok(CheckedStream { inner: connected, is_used: false })
+        }
+    }))
 }
 
-impl Connector {
-    pub(super) fn new() -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.set_nodelay(true);
-        tcp.enforce_http(false);
-        let tls = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1();
-        Self { inner: tls.wrap_connector(tcp), time: CONNECT }
-    }
-}
+/// Error of a connection that the upstream had closed before a request was written to it.
+#[derive(Debug, thiserror::Error)]
+#[error("the upstream closed an idle connection")]
+struct StaleConnection;
 
-impl Service<Uri> for Connector {
-    type Response = Checked<MaybeHttpsStream<TokioIo<TcpStream>>>;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let connecting = tokio::time::timeout(self.time, self.inner.call(uri));
-        Box::pin(async move {
-            let connected =
-                connecting.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-            Ok(Checked::new(connected?))
-        })
-    }
-}
-
-/// A connection that the upstream had closed before anything of a request was written to it.
-#[derive(Debug)]
-struct Stale;
-
-impl fmt::Display for Stale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the upstream had closed an idle connection")
-    }
-}
-
-impl Error for Stale {}
-
-/// Returns whether nothing of a request was written before it failed, so that it may be sent again.
+/// Returns whether a request failed before a byte of it was written. It may then be sent again.
 pub(super) fn is_unsent(error: &(dyn Error + 'static)) -> bool {
-    let is_stale =
-        |error: &io::Error| error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<Stale>);
+    let is_stale = |error: &io::Error| {
+        error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<StaleConnection>)
+    };
     std::iter::successors(Some(error), |error| (*error).source())
         .any(|error| error.downcast_ref().is_some_and(is_stale))
 }
 
-/// A connection that fails before it writes the head of a request, if the other side has closed it.
+/// Connection that checks, before it writes a request, whether the other side has closed it.
 #[derive(Debug)]
-pub(super) struct Checked<T> {
-    inner: T,
-    /// Set once a head was written to it.
+pub(super) struct CheckedStream {
+    inner: MaybeHttpsStream<TokioIo<TcpStream>>,
+    /// Set once a request was written.
     is_used: bool,
 }
 
-/// A connection over TCP.
-pub(super) trait Socket {
-    fn socket(&self) -> &TcpStream;
-}
-
-impl Socket for MaybeHttpsStream<TokioIo<TcpStream>> {
-    fn socket(&self) -> &TcpStream {
-        match self {
-            Self::Http(plain) => plain.inner(),
-            Self::Https(tls) => tls.inner().get_ref().0.inner().inner(),
-        }
-    }
-}
-
-impl<T: Socket> Checked<T> {
-    fn new(inner: T) -> Self {
-        Self { inner, is_used: false }
-    }
-
-    /// Looks for a close where a head is to be written. The system is asked: the runtime may not have heard
-    /// of it yet.
+impl CheckedStream {
+    /// Checks for a close before a request head. It asks the system, because the runtime may not know yet.
     fn check(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !is_head(bytes) {
             return Ok(());
         }
         let is_used = std::mem::replace(&mut self.is_used, true);
-        match SockRef::from(self.inner.socket()).peek(&mut [MaybeUninit::uninit()]) {
+        let socket = match &self.inner {
+            MaybeHttpsStream::Http(plain) => plain.inner(),
+            MaybeHttpsStream::Https(tls) => tls.inner().get_ref().0.inner().inner(),
+        };
+        match SockRef::from(socket).peek(&mut [MaybeUninit::uninit()]) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-            // What follows a handshake: nothing else comes unasked, but the end of TLS.
+            // Bytes after the TLS handshake. Later, bytes that nobody asked for are the end of TLS.
             Ok(1..) if !is_used => Ok(()),
-            _ => Err(io::Error::new(io::ErrorKind::ConnectionAborted, Stale)),
+            _ => Err(io::Error::new(io::ErrorKind::ConnectionAborted, StaleConnection)),
         }
     }
 }
 
-/// Returns whether these bytes begin with the first line of a request.
+/// Returns whether bytes begin with a request line.
 fn is_head(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     line.ends_with(b" HTTP/1.1\r")
 }
 
-impl<T: Read + Unpin> Read for Checked<T> {
+impl Read for CheckedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -138,7 +103,7 @@ impl<T: Read + Unpin> Read for Checked<T> {
     }
 }
 
-impl<T: Socket + Write + Unpin> Write for Checked<T> {
+impl Write for CheckedStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -172,9 +137,81 @@ impl<T: Socket + Write + Unpin> Write for Checked<T> {
     }
 }
 
-impl<T: Connection> Connection for Checked<T> {
+impl Connection for CheckedStream {
     fn connected(&self) -> Connected {
         self.inner.connected()
+    }
+}
+
+/// Bytes of a streamed body that are kept. A closed connection is noticed when the first bytes are written.
+const KEPT: usize = 64 * 1024;
+
+/// Body that can be sent again from its beginning by a clone.
+#[derive(Clone)]
+pub(super) struct Replay {
+    source: Arc<Mutex<ReplaySource>>,
+    hint: SizeHint,
+    /// Pieces of the source that this clone has given.
+    given: usize,
+}
+
+struct ReplaySource {
+    inner: Body,
+    /// Pieces taken from `inner`; `None` if they are too large to keep.
+    taken: Option<Vec<Bytes>>,
+    bytes: usize,
+}
+
+impl Replay {
+    pub(super) fn new(inner: Body) -> Self {
+        let hint = inner.size_hint();
+        let source = ReplaySource { inner, taken: Some(Vec::new()), bytes: 0 };
+        Self { source: Arc::new(Mutex::new(source)), hint, given: 0 }
+    }
+
+    /// Returns whether a clone can still send everything.
+    pub(super) fn is_whole(&self) -> bool {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).taken.is_some()
+    }
+}
+
+impl http_body::Body for Replay {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        let mut source = this.source.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(piece) = source.taken.as_ref().and_then(|taken| taken.get(this.given)) {
+            this.given += 1;
+            return Poll::Ready(Some(Ok(Frame::data(piece.clone()))));
+        }
+        let next = ready!(Pin::new(&mut source.inner).poll_frame(cx));
+        if let Some(Ok(frame)) = &next {
+            let length = frame.data_ref().map_or(usize::MAX, Bytes::len);
+            source.bytes = source.bytes.saturating_add(length);
+            // The first piece costs nothing to keep: it is shared, not copied.
+            let is_kept = this.given == 0 || source.bytes <= KEPT;
+            source.taken = source.taken.take().filter(|_| is_kept);
+            if let (Some(taken), Some(data)) = (&mut source.taken, frame.data_ref()) {
+                taken.push(data.clone());
+            }
+            this.given += 1;
+        }
+        Poll::Ready(next)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_more = source.taken.as_ref().is_some_and(|taken| taken.len() > self.given);
+        !has_more && source.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.given == 0 { self.hint } else { SizeHint::default() }
     }
 }
 
@@ -187,15 +224,9 @@ mod tests {
 
     use super::*;
 
-    impl Socket for TokioIo<TcpStream> {
-        fn socket(&self) -> &TcpStream {
-            self.inner()
-        }
-    }
-
     const HEAD: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
 
-    async fn write(io: &mut Checked<TokioIo<TcpStream>>, bytes: &[u8]) -> io::Result<usize> {
+    async fn write(io: &mut CheckedStream, bytes: &[u8]) -> io::Result<usize> {
         poll_fn(|cx| Pin::new(&mut *io).poll_write(cx, bytes)).await
     }
 
@@ -203,7 +234,8 @@ mod tests {
     async fn a_connection_that_was_closed_while_it_was_idle_is_written_nothing() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut near = Checked::new(TokioIo::new(TcpStream::connect(address).await.unwrap()));
+        let near = TokioIo::new(TcpStream::connect(address).await.unwrap());
+        let mut near = CheckedStream { inner: MaybeHttpsStream::Http(near), is_used: false };
         let (mut far, _) = listener.accept().await.unwrap();
         write(&mut near, HEAD).await.unwrap();
         write(&mut near, HEAD).await.unwrap();
@@ -221,9 +253,9 @@ mod tests {
     #[tokio::test]
     async fn a_handshake_has_the_time_of_a_connection() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut connector = Connector { time: Duration::from_millis(50), ..Connector::new() };
+        let connector = connector(Duration::from_millis(50));
         let uri = format!("https://{}/", silent.local_addr().unwrap()).parse().unwrap();
-        let error = connector.call(uri).await.unwrap_err();
+        let error = connector.oneshot(uri).await.unwrap_err();
         let error = error.downcast::<io::Error>().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }

@@ -1,12 +1,8 @@
-//! Requests to upstreams and their answers back, as they are.
+//! Requests to upstreams, and their answers on the way back.
 
 mod client;
 mod connect;
-pub(crate) mod headers;
-mod replay;
 mod tap;
 
-pub(crate) use client::{Client, Payload, Target};
-#[cfg(feature = "archive")]
-pub(crate) use tap::How;
-pub(crate) use tap::{Ended, Tap, Usage};
+pub(crate) use client::{Payload, Target, UpstreamClient};
+pub(crate) use tap::{AnswerEnd, EndReason, Stall, Tap, Usage};

@@ -1,5 +1,7 @@
-//! A body on its way through: untouched, watched, and not waited for without end.
+//! Bodies that pass through the gateway unchanged: watched for usage, and ended if they stall.
 
+use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -8,92 +10,123 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use serde::Deserialize;
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::answer::BoxError;
-use crate::stall::Stall;
 
-/// How an answer ended.
+/// Clock for one direction of a connection. It runs while nothing moves.
+#[derive(Debug)]
+pub(crate) struct Stall {
+    limit: Duration,
+    sleep: Option<Pin<Box<Sleep>>>,
+    is_running: bool,
+}
+
+impl Stall {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, sleep: None, is_running: false }
+    }
+
+    /// Resets the clock: something moved, or nothing is expected.
+    pub(crate) fn stop(&mut self) {
+        self.is_running = false;
+    }
+
+    /// Runs the clock. Returns an error after `limit`.
+    pub(crate) fn poll<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let limit = self.limit;
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep(limit)));
+        if !std::mem::replace(&mut self.is_running, true) {
+            // `sleep` replaces a time that the clock cannot hold by one far away.
+            match Instant::now().checked_add(limit) {
+                Some(end) => sleep.as_mut().reset(end),
+                None => sleep.set(tokio::time::sleep(limit)),
+            }
+        }
+        ready!(sleep.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+/// End of an upstream's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ended {
-    pub(crate) how: How,
+pub(crate) struct AnswerEnd {
+    pub(crate) reason: EndReason,
     pub(crate) bytes: u64,
     pub(crate) usage: Option<Usage>,
-    /// All of it, where somebody wants to read it and it is not too long.
+    /// The whole answer, if it was asked for and is not too long.
     #[cfg_attr(not(feature = "archive"), allow(dead_code))]
     pub(crate) answer: Option<Vec<u8>>,
 }
 
-/// The longest answer that is kept to be read.
+/// Longest answer that is kept.
 const KEPT: usize = 4 << 20;
 
+/// Reason why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
-    /// All of it has passed.
-    Whole,
-    /// The client left.
-    ClientLeft,
-    /// The upstream broke off.
-    Broken,
-    /// The upstream fell silent.
-    Silent,
+pub(crate) enum EndReason {
+    Complete,
+    ClientClosed,
+    UpstreamError,
+    UpstreamTimeout,
 }
 
-impl How {
+impl EndReason {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Whole => "whole",
-            Self::ClientLeft => "client_left",
-            Self::Broken => "broken",
-            Self::Silent => "silent",
+            Self::Complete => "complete",
+            Self::ClientClosed => "client_closed",
+            Self::UpstreamError => "upstream_error",
+            Self::UpstreamTimeout => "upstream_timeout",
         }
     }
 }
 
-type Tell = Box<dyn FnOnce(Ended) + Send>;
+type OnEnd = Box<dyn FnOnce(AnswerEnd) + Send>;
 
-/// Passes a body on, and tells somebody when it is over.
+/// Passes a body on, and calls a function when it ends.
 pub(crate) struct Tap {
     inner: Incoming,
-    /// Runs while the sender is waited for, and not while the receiver is.
+    /// Runs while the sender is silent, not while the receiver is slow.
     stall: Stall,
     sender: &'static str,
-    /// None for what cannot be read, being compressed.
-    watch: Option<Watch>,
-    /// What has passed, where somebody wants to read it.
+    /// `None` for a compressed body.
+    watch: Option<UsageWatch>,
+    /// Bytes that have passed, if they were asked for.
     kept: Option<Vec<u8>>,
     bytes: u64,
-    tell: Option<Tell>,
+    on_end: Option<OnEnd>,
 }
 
 impl Tap {
-    /// An upstream's answer.
-    pub(crate) fn answer(inner: Incoming, stall: Duration, read: bool, tell: Tell) -> Self {
+    /// Wraps an upstream's answer; `is_plain`: it is not compressed.
+    pub(crate) fn answer(inner: Incoming, stall: Duration, is_plain: bool, on_end: OnEnd) -> Self {
         let mut tap = Self::upload(inner, stall);
         tap.sender = "upstream";
-        tap.watch = read.then(Watch::default);
-        tap.tell = Some(tell);
+        tap.watch = is_plain.then(UsageWatch::default);
+        tap.on_end = Some(on_end);
         if tap.inner.is_end_stream() {
-            tap.end(How::Whole);
+            tap.end(EndReason::Complete);
         }
         tap
     }
 
-    /// A client's body, which nobody watches.
+    /// Wraps a client's body.
     pub(crate) fn upload(inner: Incoming, stall: Duration) -> Self {
         let stall = Stall::new(stall);
-        Self { inner, stall, sender: "client", watch: None, kept: None, bytes: 0, tell: None }
+        Self { inner, stall, sender: "client", watch: None, kept: None, bytes: 0, on_end: None }
     }
 
-    /// Keeps what passes for whoever is told of the end, as far as it can be read.
+    /// Keeps the bytes for [`AnswerEnd::answer`].
     pub(crate) fn keep(mut self) -> Self {
         self.kept = self.watch.is_some().then(Vec::new);
         self
     }
 
-    fn end(&mut self, how: How) {
-        if let Some(tell) = self.tell.take() {
-            let usage = self.watch.as_ref().and_then(Watch::usage);
-            tell(Ended { how, bytes: self.bytes, usage, answer: self.kept.take() });
+    fn end(&mut self, reason: EndReason) {
+        if let Some(on_end) = self.on_end.take() {
+            let usage = self.watch.as_ref().and_then(UsageWatch::usage);
+            on_end(AnswerEnd { reason, bytes: self.bytes, usage, answer: self.kept.take() });
         }
     }
 
@@ -122,19 +155,21 @@ impl Body for Tap {
         let tap = self.get_mut();
         let Poll::Ready(next) = Pin::new(&mut tap.inner).poll_frame(cx) else {
             ready!(tap.stall.poll::<()>(cx)).ok();
-            tap.end(How::Silent);
-            return Poll::Ready(Some(Err(format!("the {} fell silent", tap.sender).into())));
+            tap.end(EndReason::UpstreamTimeout);
+            return Poll::Ready(Some(Err(
+                format!("the {} sent nothing for too long", tap.sender).into()
+            )));
         };
         tap.stall.stop();
         match &next {
             Some(Ok(frame)) => {
                 tap.see(frame);
                 if tap.inner.is_end_stream() {
-                    tap.end(How::Whole);
+                    tap.end(EndReason::Complete);
                 }
             }
-            Some(Err(_)) => tap.end(How::Broken),
-            None => tap.end(How::Whole),
+            Some(Err(_)) => tap.end(EndReason::UpstreamError),
+            None => tap.end(EndReason::Complete),
         }
         Poll::Ready(next.map(|frame| frame.map_err(Into::into)))
     }
@@ -150,47 +185,47 @@ impl Body for Tap {
 
 impl Drop for Tap {
     fn drop(&mut self) {
-        self.end(How::ClientLeft);
+        self.end(EndReason::ClientClosed);
     }
 }
 
-/// `usage` stands near the end of an answer, and of the last events of a stream.
+/// Bytes at the end of an answer in which `usage` is looked for.
 const TAIL: usize = 16 * 1024;
 
-/// In a stream of Anthropic's it stands in the first event.
+/// Bytes at the beginning: Anthropic's streams have it in the first event.
 const HEAD: usize = 4 * 1024;
 
-/// What an upstream counted.
+/// Tokens that an upstream counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Usage {
     /// Tokens of the request.
     pub(crate) input: i64,
-    /// Of them, read from its cache.
+    /// Part of them that it read from its cache.
     pub(crate) cached: i64,
 }
 
-/// The first and the last bytes of an answer, where an upstream says what it counted.
+/// First and last bytes of an answer, in which the upstream reports its usage.
 #[derive(Debug, Default)]
-struct Watch {
+struct UsageWatch {
     head: Vec<u8>,
     tail: Vec<u8>,
 }
 
-impl Watch {
+impl UsageWatch {
     fn see(&mut self, piece: &Bytes) {
         let missing = HEAD.saturating_sub(self.head.len()).min(piece.len());
         self.head.extend_from_slice(piece.get(..missing).unwrap_or_default());
         let piece = piece.get(piece.len().saturating_sub(TAIL)..).unwrap_or_default();
         let surplus = (self.tail.len() + piece.len()).saturating_sub(TAIL * 2);
         if surplus > 0 {
-            // Twice the tail is kept, so that this happens seldom.
+            // The buffer may grow to twice the tail, so that it is rarely moved.
             let from = self.tail.len().saturating_sub(TAIL);
             self.tail.drain(..from);
         }
         self.tail.extend_from_slice(piece);
     }
 
-    /// The last usage that is there.
+    /// Returns the last usage that was seen.
     fn usage(&self) -> Option<Usage> {
         last_usage(&self.tail).or_else(|| last_usage(&self.head))
     }
@@ -199,32 +234,32 @@ impl Watch {
 fn last_usage(bytes: &[u8]) -> Option<Usage> {
     const FIELD: &[u8] = b"\"usage\":";
     let mut starts = bytes.windows(FIELD.len()).enumerate().rev();
-    // Inside a text the quotation marks are escaped.
+    // Inside a string its quotation marks are escaped.
     starts.find_map(|(at, field)| {
         let escaped = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
         let value = (field == FIELD && !escaped).then(|| bytes.get(at + FIELD.len()..))??;
-        let mut values = serde_json::Deserializer::from_slice(value).into_iter::<Fields>();
+        let mut values = serde_json::Deserializer::from_slice(value).into_iter::<UsageFields>();
         values.next()?.ok()?.usage()
     })
 }
 
 #[derive(Deserialize)]
-struct Fields {
+struct UsageFields {
     #[serde(alias = "input_tokens")]
     prompt_tokens: Option<i64>,
     #[serde(alias = "input_tokens_details")]
-    prompt_tokens_details: Option<Details>,
-    /// Anthropic's, which are not among the input tokens.
+    prompt_tokens_details: Option<UsageDetails>,
+    /// Anthropic counts these besides the input tokens.
     cache_read_input_tokens: Option<i64>,
     cache_creation_input_tokens: Option<i64>,
 }
 
 #[derive(Deserialize)]
-struct Details {
+struct UsageDetails {
     cached_tokens: Option<i64>,
 }
 
-impl Fields {
+impl UsageFields {
     fn usage(self) -> Option<Usage> {
         let read = self.cache_read_input_tokens.unwrap_or(0).max(0);
         let written = self.cache_creation_input_tokens.unwrap_or(0).max(0);
@@ -245,7 +280,7 @@ mod tests {
     use super::*;
 
     fn usage(pieces: &[&str]) -> Option<Usage> {
-        let mut watch = Watch::default();
+        let mut watch = UsageWatch::default();
         for piece in pieces {
             watch.see(&Bytes::copy_from_slice(piece.as_bytes()));
         }
@@ -292,7 +327,7 @@ data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_token
 
     #[test]
     fn only_the_end_is_kept() {
-        let mut watch = Watch::default();
+        let mut watch = UsageWatch::default();
         for _ in 0..1_000 {
             watch.see(&Bytes::from(vec![b'x'; 1_000]));
         }

@@ -1,6 +1,5 @@
-//! The selection in a request's body: what is sent, or why it goes out as it came.
+//! Selection in request bodies: the body to send, or the reason why it is sent unchanged.
 
-mod extent;
 mod profile;
 
 use std::sync::Arc;
@@ -9,22 +8,21 @@ use bytes::Bytes;
 use cupel::layer::Selection;
 use cupel::tokens::{Encoding, TokenCounter as _, shared_counter};
 use cupel_json::{Endpoint, JsonBody};
-use http::StatusCode;
 use serde::Deserialize;
 
 use crate::answer::Refusal;
-use crate::config::{Config, Limits, fits};
-use crate::proxy::Client;
-use crate::tenant::{Caller, CallerBody};
+use crate::config::{Config, GatewayLimits, fits};
+use crate::credentials::{Caller, CallerBody};
+use crate::proxy::UpstreamClient;
 use profile::Profile;
 
-/// Bodies of so many bytes are read on the blocking pool.
+/// Size from which a body is read on the blocking pool.
 const LARGE: usize = 256 * 1024;
 
-/// Values in a body, for each message that it may have: more than any conversation needs.
+/// JSON values that a body may have for each message: more than any conversation needs.
 const VALUES: usize = 50;
 
-/// Where a user's first message is looked for.
+/// Messages among which the user's first one is looked for.
 const OPENING: usize = 16;
 
 /// Loads the encoding that most models have.
@@ -32,58 +30,49 @@ pub(crate) fn load() {
     shared_counter(Encoding::O200k).count("load");
 }
 
-/// Selects in bodies.
+/// Selects in bodies, by the profile of their model.
 #[derive(Debug)]
-pub(crate) struct Selector {
+pub(crate) struct BodySelector {
     profiles: Vec<Profile>,
-    /// For models that no rule is about.
+    /// Profile of models that no rule names.
     others: Profile,
-    limits: Limits,
+    limits: GatewayLimits,
 }
 
-/// What came of a body.
+/// Body to send, and how it came about.
 #[derive(Debug)]
-pub(crate) struct Selected {
-    /// What is to be sent.
+pub(crate) struct SelectedBody {
     pub(crate) body: Bytes,
-    /// The model it names.
+    /// Model that the body names.
     pub(crate) model: Option<String>,
-    /// What the conversation began with, as far as that can be told.
+    /// First message of the conversation. It tells conversations without a name apart.
     pub(crate) opening: Vec<u8>,
-    /// What `anthropic-beta` has to say for it.
+    /// Value that `anthropic-beta` needs.
     pub(crate) beta: Option<&'static str>,
-    /// How many of the model's tokens one of ours is taken for.
+    /// Number of the model's tokens that one of ours stands for.
     pub(crate) factor: f64,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Result<Box<Selection>, PassReason>,
 }
 
+/// Reason why a body is sent unchanged.
 #[derive(Debug)]
-pub(crate) enum Outcome {
-    /// What fits was selected.
-    Fitted(Box<Selection>),
-    /// It goes out as it came.
-    Passed(Passed),
-}
-
-/// Why a body goes out as it came.
-#[derive(Debug)]
-pub(crate) struct Passed {
-    /// A name for the reason, for logs.
+pub(crate) struct PassReason {
+    /// Name, for logs.
     pub(crate) code: &'static str,
-    /// The reason in words, for the client.
+    /// Explanation, for the client.
     pub(crate) why: String,
 }
 
-impl Selector {
+impl BodySelector {
     /// # Errors
     ///
-    /// What a layer cannot be built from, in words.
-    pub(crate) fn new(config: &Config, client: &Client) -> Result<Self, String> {
-        let mut profiles = Vec::with_capacity(config.models.len() + 1);
-        for (index, rule) in config.models.iter().enumerate() {
+    /// Returns why a layer cannot be built.
+    pub(crate) fn new(config: &Config, client: &UpstreamClient) -> Result<Self, String> {
+        let profile = |(index, rule)| {
             let profile = Profile::new(config, Some(rule), client);
-            profiles.push(profile.map_err(|error| format!("models[{index}]: {error}"))?);
-        }
+            profile.map_err(|error| format!("models[{index}]: {error}"))
+        };
+        let profiles = config.models.iter().enumerate().map(profile).collect::<Result<_, _>>()?;
         let others = Profile::new(config, None, client)?;
         Ok(Self { profiles, others, limits: config.limits.clone() })
     }
@@ -92,68 +81,61 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// Beyond a limit of depth, number or time.
+    /// Refuses a body beyond the limits of depth, values or messages, and a selection that takes too long.
     pub(crate) async fn select(
         &self,
         endpoint: Endpoint,
         bytes: Bytes,
         caller: Caller,
-    ) -> Result<Selected, Refusal> {
-        match self.read(endpoint, bytes.clone()).await? {
-            Ok(body) => self.fit(body.with_companion(caller), bytes).await,
-            Err(why) => Ok(Selected::as_it_came(bytes, "unreadable", why)),
-        }
-    }
-
-    /// Reads a body; inside, why it cannot be read.
-    async fn read(
-        &self,
-        endpoint: Endpoint,
-        bytes: Bytes,
-    ) -> Result<Result<JsonBody, &'static str>, Refusal> {
+    ) -> Result<SelectedBody, Refusal> {
         let (depth, messages) = (self.limits.depth, self.limits.messages);
-        if bytes.len() < LARGE {
-            return read(endpoint, &bytes, depth, messages);
+        let read = if bytes.len() < LARGE {
+            read(endpoint, &bytes, depth, messages)?
+        } else {
+            let bytes = bytes.clone();
+            let read = tokio::task::spawn_blocking(move || read(endpoint, &bytes, depth, messages));
+            read.await.unwrap_or(Ok(Err("reading the body failed")))?
+        };
+        match read {
+            Ok(body) => self.fit(body.with_companion(caller), bytes).await,
+            Err(why) => Ok(SelectedBody::unchanged(bytes, "unreadable", why)),
         }
-        let read = tokio::task::spawn_blocking(move || read(endpoint, &bytes, depth, messages));
-        read.await.unwrap_or(Ok(Err("the body could not be read")))
     }
 
-    async fn fit(&self, body: CallerBody, bytes: Bytes) -> Result<Selected, Refusal> {
+    async fn fit(&self, body: CallerBody, bytes: Bytes) -> Result<SelectedBody, Refusal> {
         let model = body.model().map(str::to_owned);
         let opening = opening(&body);
         let profile = self.profile(model.as_deref());
-        let factor = profile.factor;
-        let call = profile.select(body);
-        let Ok(selected) = tokio::time::timeout(self.limits.selection_time, call).await else {
-            let limit = self.limits.selection_time.as_secs_f64();
-            let message = format!("the selection took longer than {limit} s");
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            return Err(Refusal::new(status, "selection_time", message).retry_after());
+        let limit = self.limits.selection_time;
+        let Ok(selected) = tokio::time::timeout(limit, profile.select(body)).await else {
+            let message = format!("the selection took longer than {} s", limit.as_secs_f64());
+            return Err(Refusal::new(503, "selection_time", message).retry_after());
         };
-        let passed = |code, why| Outcome::Passed(Passed { code, why });
-        let mut beta = None;
-        let (body, outcome) = match selected {
-            Ok(Ok(profile::Fit { json, selection, beta: needed })) => {
-                beta = needed;
-                let same = json.as_bytes() == &*bytes;
-                let body = if same { bytes } else { Bytes::from_owner(Json(json)) };
-                (body, Outcome::Fitted(Box::new(selection)))
+        let (mut body, mut beta) = (bytes, None);
+        let outcome = match selected {
+            Some(Ok(selected)) => {
+                let (fitted, selection) = selected.into_parts();
+                beta = fitted.needs_beta();
+                let json = fitted.into_json();
+                if json.as_bytes() != &*body {
+                    body = Bytes::from_owner(SharedJson(json));
+                }
+                Ok(Box::new(selection))
             }
-            Ok(Err(error)) => (bytes, passed(error.name(), error.to_string())),
-            Err(profile::Unknown) => {
+            Some(Err(error)) => Err(PassReason { code: error.name(), why: error.to_string() }),
+            None => {
                 let name = model.as_deref().unwrap_or_default();
                 let why = format!(
-                    "nothing is known about model {name:?}; add it to `models` in the \
+                    "the window of model {name:?} is not known; add it to `models` in the \
                      gateway's configuration, or set `unknown_window`"
                 );
-                (bytes, passed("unknown_model", why))
+                Err(PassReason { code: "unknown_model", why })
             }
         };
-        Ok(Selected { body, model, opening, beta, factor, outcome })
+        Ok(SelectedBody { body, model, opening, beta, factor: profile.factor, outcome })
     }
 
-    /// The profile of the rule that fits best, or the one for everything else.
+    /// Returns the profile of the rule that fits best, or the one for other models.
     fn profile(&self, model: Option<&str>) -> &Profile {
         let fit = |profile: &&Profile| fits(&profile.pattern, model.unwrap_or_default());
         let fitting = self.profiles.iter().filter(|profile| fit(profile).is_some());
@@ -161,73 +143,127 @@ impl Selector {
     }
 }
 
+/// Parses a body; the inner error says why it cannot be selected in.
 fn read(
     endpoint: Endpoint,
     bytes: &Bytes,
     depth: usize,
     messages: usize,
 ) -> Result<Result<JsonBody, &'static str>, Refusal> {
-    let too = |code, message: String| Refusal::new(StatusCode::BAD_REQUEST, code, message);
-    let extent = extent::of(bytes);
+    let refusal = |code, message: String| Err(Refusal::new(400, code, message));
+    let extent = Extent::of(bytes);
     if extent.depth > depth {
-        return Err(too("too_deep", format!("the body is nested deeper than {depth} levels")));
+        return refusal("too_deep", format!("the body is nested deeper than {depth} levels"));
     }
-    // Whoever allows few messages does not mean small tools.
+    // A low limit of messages must not make tools too large.
     let values = messages.max(20_000).saturating_mul(VALUES);
     if extent.values > values {
-        let message = format!("the body has {} values, at most {values} are taken", extent.values);
-        return Err(too("too_many_values", message));
+        let message = format!("the body has {} values, expected at most {values}", extent.values);
+        return refusal("too_many_values", message);
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Err("the body is not UTF-8")) };
     let Some(body) = JsonBody::parse(endpoint, text) else {
-        return Ok(Err("the body is no JSON object with a list of messages"));
+        return Ok(Err("the body is not a JSON object with a list of messages"));
     };
     let count = body.message_count();
     if count > messages {
-        let message = format!("the body has {count} messages, at most {messages} are taken");
-        return Err(too("too_many_messages", message));
+        let message = format!("the body has {count} messages, expected at most {messages}");
+        return refusal("too_many_messages", message);
     }
     Ok(Ok(body))
 }
 
-impl Selected {
-    /// A body that nothing was done to.
-    pub(crate) fn as_it_came(body: Bytes, code: &'static str, why: &str) -> Self {
-        let model = model_of(&body);
-        let outcome = Outcome::Passed(Passed { code, why: why.to_owned() });
+impl SelectedBody {
+    /// Wraps a body that is sent unchanged.
+    pub(crate) fn unchanged(body: Bytes, code: &'static str, why: &str) -> Self {
+        #[derive(Deserialize)]
+        struct ModelField {
+            model: String,
+        }
+        let model = serde_json::from_slice(&body).ok().map(|ModelField { model }| model);
+        let outcome = Err(PassReason { code, why: why.to_owned() });
         Self { body, model, opening: Vec::new(), beta: None, factor: 1.0, outcome }
     }
 }
 
-/// The model that a body names, if that can be read.
-pub(crate) fn model_of(body: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Named {
-        model: String,
-    }
-    serde_json::from_slice(body).ok().map(|Named { model }| model)
-}
-
-/// What a conversation began with: its first message of a user's. It tells conversations apart that
-/// nobody has named.
+/// Returns the first message of a user, or the first message. It tells conversations without a name apart.
 fn opening(body: &CallerBody) -> Vec<u8> {
     #[derive(Deserialize)]
-    struct Role {
+    struct RoleField {
         role: String,
     }
     let is_user = |json: &&str| {
-        let role = serde_json::from_str(json).map(|Role { role }| role);
+        let role = serde_json::from_str(json).map(|RoleField { role }| role);
         role.is_ok_and(|role| role == "user")
     };
     let first = body.messages().take(OPENING).find(is_user).or_else(|| body.messages().next());
     first.unwrap_or_default().as_bytes().to_vec()
 }
 
-/// A selected body, shared with what reported on it.
-struct Json(Arc<str>);
+/// Selected body, shared with the report on it.
+struct SharedJson(Arc<str>);
 
-impl AsRef<[u8]> for Json {
+impl AsRef<[u8]> for SharedJson {
     fn as_ref(&self) -> &[u8] {
         self.0.as_bytes()
+    }
+}
+
+/// Depth and size of a JSON text, found without parsing. Any other text gets some numbers, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Extent {
+    /// Deepest level of lists and objects.
+    depth: usize,
+    /// Approximate number of lists, objects and their members. Each takes many times its bytes when parsed.
+    values: usize,
+}
+
+impl Extent {
+    fn of(json: &[u8]) -> Self {
+        let (mut depth, mut deepest, mut values) = (0_usize, 0, 0);
+        let mut rest = json.iter();
+        while let Some(byte) = rest.next() {
+            match byte {
+                b'"' => skip_string(&mut rest),
+                b',' => values += 1,
+                b'[' | b'{' => {
+                    depth += 1;
+                    values += 1;
+                    deepest = deepest.max(depth);
+                }
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        Self { depth: deepest, values }
+    }
+}
+
+/// Moves behind the end of a string. Most of a body is strings, so their bytes are not looked at one by one.
+fn skip_string(rest: &mut std::slice::Iter<'_, u8>) {
+    while let Some(at) = memchr::memchr2(b'"', b'\\', rest.as_slice()) {
+        if rest.nth(at) == Some(&b'"') {
+            return;
+        }
+        // An escaped character does not end the string.
+        rest.next();
+    }
+    *rest = [].iter();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_and_commas_in_texts_do_not_count() {
+        let depth = |json: &[u8]| Extent::of(json).depth;
+        assert_eq!(depth(br#"{"a":[{"b":1},[[]]],"c":"[[[[[[\"[[["}"#), 4);
+        assert_eq!(depth(br#"{"a\\":[{}],"\\\\":[[[""]]]}"#), 4);
+        assert_eq!(depth(br#"["never ends [[[ \"#), 1);
+        assert_eq!(depth(b""), 0);
+        assert_eq!(depth(b"]]]]["), 1);
+        assert_eq!(depth("[".repeat(100_000).as_bytes()), 100_000);
+        assert_eq!(Extent::of(br#"{"a":[1,2,",,,[["],"b":3}"#).values, 5);
     }
 }

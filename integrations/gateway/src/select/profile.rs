@@ -1,210 +1,192 @@
-//! How requests for one group of models are fitted.
+//! Selectors for one group of models.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use cupel::ContextBudget;
 use cupel::gather::BoxError;
 use cupel::layer::{
-    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, Selected, Selection,
+    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, ModelWindow, Selected,
     Selector,
 };
 use cupel::tokens::{CachedCounter, Encoding, HeuristicCounter, TokenCounter, shared_counter};
 use cupel_json::{
-    CacheRule, ClaudeModel, ClaudeModels, Endpoint, MessagesAdapter, Model, ModelWindow, Models,
-    OpenAiAdapter,
+    CacheRule, ClaudeModel, ClaudeModels, Endpoint, MessagesAdapter, Model, Models, OpenAiAdapter,
 };
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 
 use crate::config::{Config, Count, ModelRule, Upstream};
-use crate::proxy::Client;
-use crate::source;
-use crate::tenant::CallerBody;
+use crate::credentials::CallerBody;
+use crate::proxy::UpstreamClient;
+use crate::retriever;
 
-/// A rule, and the selectors that follow it.
+/// Rule for models, with its selectors.
 #[derive(Debug)]
 pub(super) struct Profile {
-    /// The models it is for; empty for those that no rule is about.
+    /// Names of the models; empty for models that no rule names.
     pub(super) pattern: String,
-    /// Models whose encoding is known.
+    /// Selector for models with a known encoding.
     exact: Selector<CallerBody, OpenAiAdapter>,
-    /// Others; none where no window is known for them.
+    /// Selector for other models; `None` if their window is not known.
     estimated: Option<Selector<CallerBody, OpenAiAdapter>>,
-    /// Whether the rule says how to count, so that `exact` is for all.
+    /// Set if the rule says how to count. `exact` is then for all models.
     counts: bool,
-    /// Bodies of Anthropic's Messages.
+    /// Selector for Anthropic's Messages.
     messages: Selector<CallerBody, MessagesAdapter>,
-    /// How many of the model's tokens one of ours is taken for.
+    /// Number of the model's tokens that one of ours stands for.
     pub(super) factor: f64,
 }
-
-/// Why a model cannot be fitted.
-#[derive(Debug)]
-pub(super) struct Unknown;
 
 impl Profile {
     pub(super) fn new(
         config: &Config,
         rule: Option<&ModelRule>,
-        client: &Client,
+        client: &UpstreamClient,
     ) -> Result<Self, String> {
-        let window = rule.and_then(|rule| rule.window);
-        let fallback = window.or(config.unknown_window);
-        let count = rule.and_then(|rule| rule.count);
-        let built = |count| {
-            openai(config, rule, fallback, count, client).map_err(|error| error.to_string())
+        let default = ModelRule::new("");
+        let build = Build { config, rule: rule.unwrap_or(&default), client };
+        let rule = build.rule;
+        let built = || -> Result<Self, BoxError> {
+            let fallback = rule.window.or(config.unknown_window);
+            let estimated = fallback.map(|_| build.openai(fallback, Some(Count::Estimate)));
+            Ok(Self {
+                pattern: rule.name.clone(),
+                exact: build.openai(fallback, rule.count)?,
+                estimated: estimated.transpose()?,
+                counts: rule.count.is_some(),
+                factor: rule.factor,
+                messages: build.messages(fallback)?,
+            })
         };
-        Ok(Self {
-            pattern: rule.map(|rule| rule.name.clone()).unwrap_or_default(),
-            exact: built(count)?,
-            estimated: fallback.map(|_| built(Some(Count::Estimate))).transpose()?,
-            counts: count.is_some(),
-            factor: rule.map_or(1.0, |rule| rule.factor),
-            messages: messages(config, rule, client).map_err(|error| error.to_string())?,
-        })
+        built().map_err(|error| error.to_string())
     }
 
-    /// Selects in a body.
+    /// Selects in a body; `None` if nothing is known about its model.
     pub(super) async fn select(
         &self,
         body: CallerBody,
-    ) -> Result<Result<Fit, ContextError>, Unknown> {
+    ) -> Option<Result<Selected<CallerBody>, ContextError>> {
+        let model = body.model().unwrap_or_default();
         if body.endpoint() == Endpoint::Messages {
-            let known = ClaudeModels::new().get(body.model().unwrap_or_default()).is_ok();
-            if !known && self.estimated.is_none() {
-                return Err(Unknown);
-            }
-            return Ok(self.messages.select(body).await.map(Fit::of));
+            let is_known = self.estimated.is_some() || ClaudeModels::new().get(model).is_ok();
+            return if is_known { Some(self.messages.select(body).await) } else { None };
         }
-        let known = Models::new().get(body.model().unwrap_or_default()).is_ok();
-        let fitting = match &self.estimated {
-            _ if known || (self.counts && self.estimated.is_some()) => &self.exact,
-            Some(estimated) => estimated,
-            None => return Err(Unknown),
+        let is_known = Models::new().get(model).is_ok();
+        let selector = match &self.estimated {
+            Some(estimated) if !is_known && !self.counts => estimated,
+            None if !is_known => return None,
+            _ => &self.exact,
         };
-        Ok(fitting.select(body).await.map(Fit::of))
+        Some(selector.select(body).await)
     }
 }
 
-/// A body that was fitted.
+/// Parts that the selectors of a profile are built from.
+struct Build<'a> {
+    config: &'a Config,
+    rule: &'a ModelRule,
+    client: &'a UpstreamClient,
+}
+
+impl Build<'_> {
+    /// Builds a selector for Chat Completions and Responses. `fallback` is the window of unknown models.
+    fn openai(
+        &self,
+        fallback: Option<i64>,
+        count: Option<Count>,
+    ) -> Result<Selector<CallerBody, OpenAiAdapter>, BoxError> {
+        let mut models = Models::new();
+        if let Some(window) = fallback {
+            models = models.otherwise(Model::new(window, Encoding::O200k));
+        }
+        let window = ModelWindow::new(models.clone());
+        let mut adapter = OpenAiAdapter::new().models(models);
+        match count {
+            Some(Count::Exactly(encoding)) => adapter = adapter.counter(shared_counter(encoding)),
+            Some(Count::Estimate) => adapter = adapter.counter(estimates()),
+            None => {}
+        }
+        if let Some(cache) = self.rule.cache.or_else(|| other_server(self.config)) {
+            adapter = adapter.cache(cache);
+        }
+        self.selector(adapter, window)
+    }
+
+    /// Builds a selector for Anthropic's Messages. `fallback` is the window of unknown models.
+    fn messages(
+        &self,
+        fallback: Option<i64>,
+    ) -> Result<Selector<CallerBody, MessagesAdapter>, BoxError> {
+        let mut models = ClaudeModels::new();
+        if let Some(window) = fallback {
+            models = models.otherwise(ClaudeModel::new(window));
+        }
+        let mut adapter = MessagesAdapter::new().models(models);
+        // Claude's tokenizer is not public: an encoding is meant for a server with another model.
+        if let Some(Count::Exactly(encoding)) = self.rule.count {
+            adapter = adapter.counter(shared_counter(encoding));
+        }
+        let window = adapter.window();
+        self.selector(adapter, window)
+    }
+
+    fn selector<A, M>(
+        &self,
+        adapter: A,
+        mut window: ModelWindow<M>,
+    ) -> Result<Selector<CallerBody, A>, BoxError>
+    where
+        A: ContextAdapter<CallerBody> + 'static,
+        ModelWindow<M>: BudgetProvider<CallerBody> + 'static,
+    {
+        let Self { config, rule, client } = self;
+        if let Some(tokens) = rule.window {
+            window = window.tokens(tokens);
+        }
+        if let Some(most) = rule.at_most.or(config.at_most) {
+            window = window.at_most(most);
+        }
+        let mut policy = rule.policy.clone().unwrap_or_else(|| config.policy.clone());
+        // The page shows the savings against newest-first trimming.
+        if let (Some(plan), true) = (policy.plan(), config.page.token.is_some()) {
+            let plan = plan.clone().compare(true);
+            policy = policy.with_plan(plan);
+        }
+        let mut builder = CupelLayer::builder()
+            .adapter(adapter)
+            .policy(policy)
+            .budget(CalibratedWindow { window, factor: rule.factor })
+            .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()));
+        for retriever in &config.sources {
+            builder = builder.source(retriever::source(retriever, client));
+        }
+        for source in &config.code_sources {
+            builder = builder.source(source.clone());
+        }
+        Ok(builder.build()?.selector())
+    }
+}
+
+/// Window of a model, in our tokens. One of ours stands for `factor` of the model's, and for more if the
+/// model's own count of this request has shown it.
 #[derive(Debug)]
-pub(super) struct Fit {
-    pub(super) json: Arc<str>,
-    pub(super) selection: Selection,
-    /// What `anthropic-beta` has to say for it.
-    pub(super) beta: Option<&'static str>,
-}
-
-impl Fit {
-    fn of(selected: Selected<CallerBody>) -> Self {
-        let (body, selection) = selected.into_parts();
-        let beta = body.needs_beta();
-        Self { json: body.into_json(), selection, beta }
-    }
-}
-
-fn openai(
-    config: &Config,
-    rule: Option<&ModelRule>,
-    fallback: Option<i64>,
-    count: Option<Count>,
-    client: &Client,
-) -> Result<Selector<CallerBody, OpenAiAdapter>, BoxError> {
-    let mut models = Models::new();
-    if let Some(window) = fallback {
-        models = models.otherwise(Model::new(window, Encoding::O200k));
-    }
-    let mut window = ModelWindow::new(models.clone());
-    if let Some(tokens) = rule.and_then(|rule| rule.window) {
-        window = window.tokens(tokens);
-    }
-    if let Some(most) = rule.and_then(|rule| rule.at_most).or(config.at_most) {
-        window = window.at_most(most);
-    }
-    let mut adapter = OpenAiAdapter::new().models(models);
-    match count {
-        Some(Count::Exactly(encoding)) => adapter = adapter.counter(shared_counter(encoding)),
-        Some(Count::Estimate) => adapter = adapter.counter(estimates()),
-        None => {}
-    }
-    if let Some(cache) = rule.and_then(|rule| rule.cache).or_else(|| other_server(config)) {
-        adapter = adapter.cache(cache);
-    }
-    selector(config, rule, client, adapter, window)
-}
-
-/// Selects in bodies of Anthropic's Messages.
-fn messages(
-    config: &Config,
-    rule: Option<&ModelRule>,
-    client: &Client,
-) -> Result<Selector<CallerBody, MessagesAdapter>, BoxError> {
-    let tokens = rule.and_then(|rule| rule.window);
-    let mut models = ClaudeModels::new();
-    if let Some(window) = tokens.or(config.unknown_window) {
-        models = models.otherwise(ClaudeModel::new(window));
-    }
-    let mut adapter = MessagesAdapter::new().models(models);
-    // Claude's tokenizer is not public; an encoding is meant for a server that has another model.
-    if let Some(Count::Exactly(encoding)) = rule.and_then(|rule| rule.count) {
-        adapter = adapter.counter(shared_counter(encoding));
-    }
-    let mut window = adapter.window();
-    if let Some(tokens) = tokens {
-        window = window.tokens(tokens);
-    }
-    if let Some(most) = rule.and_then(|rule| rule.at_most).or(config.at_most) {
-        window = window.at_most(most);
-    }
-    selector(config, rule, client, adapter, window)
-}
-
-/// Selects with an adapter, by the policy and the sources of the configuration.
-fn selector<A: ContextAdapter<CallerBody> + 'static>(
-    config: &Config,
-    rule: Option<&ModelRule>,
-    client: &Client,
-    adapter: A,
-    window: impl BudgetProvider<CallerBody> + 'static,
-) -> Result<Selector<CallerBody, A>, BoxError> {
-    let policy = rule.and_then(|rule| rule.policy.clone());
-    let factor = rule.map_or(1.0, |rule| rule.factor);
-    let mut builder = CupelLayer::builder()
-        .adapter(adapter)
-        .policy(policy.unwrap_or_else(|| config.policy.clone()))
-        .budget(Calibrated { window, factor })
-        .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()));
-    for retriever in &config.sources {
-        builder = builder.source(source::source(retriever, client));
-    }
-    for source in &config.code_sources {
-        builder = builder.source(source.clone());
-    }
-    Ok(builder.build()?.selector())
-}
-
-/// The model's window, with one token of ours taken for `factor` of the model's, and for more where
-/// the model's own count of this request has shown it.
-#[derive(Debug)]
-struct Calibrated<W> {
+struct CalibratedWindow<W> {
     window: W,
     factor: f64,
 }
 
-impl<W> Calibrated<W> {
-    fn in_our_tokens(factor: f64, budget: &ContextBudget) -> Result<ContextBudget, BoxError> {
-        let answer = budget.output_reserve();
-        let prompt = budget.max_tokens().saturating_sub(answer);
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-        let prompt = (prompt as f64 / factor).floor() as i64;
-        let budget = ContextBudget::builder(prompt.saturating_add(answer))
-            .output_reserve(answer)
-            .estimation_safety_margin_percent(budget.estimation_safety_margin_percent())
-            .build()?;
-        Ok(budget)
-    }
+fn in_our_tokens(factor: f64, budget: &ContextBudget) -> Result<ContextBudget, BoxError> {
+    let answer = budget.output_reserve();
+    let prompt = budget.max_tokens().saturating_sub(answer);
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+    let prompt = (prompt as f64 / factor).floor() as i64;
+    let budget = ContextBudget::builder(prompt.saturating_add(answer))
+        .output_reserve(answer)
+        .estimation_safety_margin_percent(budget.estimation_safety_margin_percent())
+        .build()?;
+    Ok(budget)
 }
 
-impl<W: BudgetProvider<CallerBody>> BudgetProvider<CallerBody> for Calibrated<W> {
+impl<W: BudgetProvider<CallerBody>> BudgetProvider<CallerBody> for CalibratedWindow<W> {
     fn budget(&self, request: &CallerBody) -> Result<ContextBudget, BoxError> {
         self.budget_and_origin(request).map(|(budget, _)| budget)
     }
@@ -214,17 +196,14 @@ impl<W: BudgetProvider<CallerBody>> BudgetProvider<CallerBody> for Calibrated<W>
         request: &CallerBody,
     ) -> Result<(ContextBudget, BudgetOrigin), BoxError> {
         let (budget, origin) = self.window.budget_and_origin(request)?;
-        let counted = request.companion().counted;
-        let factor = self.factor * counted.map_or(1.0, f64::from);
-        if factor == 1.0 {
-            return Ok((budget, origin));
-        }
-        Ok((Self::in_our_tokens(factor, &budget)?, origin))
+        let factor = self.factor * request.companion().counted.map_or(1.0, f64::from);
+        let budget = if factor == 1.0 { budget } else { in_our_tokens(factor, &budget)? };
+        Ok((budget, origin))
     }
 }
 
-/// Of other servers than OpenAI's own it is not known what they do with breakpoints, whatever their
-/// models are called.
+/// Returns the cache rule of servers that are not OpenAI's: it is not known what they do with breakpoints,
+/// whatever their models are called.
 fn other_server(config: &Config) -> Option<CacheRule> {
     let claims = |upstream: &&Upstream| upstream.claims(Some(WITH_BREAKPOINTS));
     let asked = config.upstreams.iter().filter(|upstream| claims(upstream).is_some());
@@ -232,13 +211,13 @@ fn other_server(config: &Config) -> Option<CacheRule> {
     (!asked.url().starts_with("https://api.openai.com/")).then_some(CacheRule::Prefix)
 }
 
-/// The first model of OpenAI's whose cache matches only at breakpoints.
+/// First model of OpenAI's whose cache matches only at breakpoints.
 const WITH_BREAKPOINTS: &str = "gpt-5.6";
 
-/// The estimates of all layers, remembered from turn to turn.
+/// Returns the counter of estimates that all selectors share.
 fn estimates() -> Arc<dyn TokenCounter> {
-    static SHARED: std::sync::LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
-        std::sync::LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
+    static SHARED: LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
+        LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
     Arc::clone(&*SHARED) as Arc<dyn TokenCounter>
 }
 
@@ -247,7 +226,7 @@ mod tests {
     use cupel_json::JsonBody;
 
     use super::*;
-    use crate::tenant::Caller;
+    use crate::credentials::Caller;
 
     #[test]
     fn the_prompt_shrinks_by_the_factor_and_the_answer_does_not() {
@@ -256,7 +235,7 @@ mod tests {
         let body = body.with_companion(Caller::default());
         let target = |factor| {
             let window = ModelWindow::new(Models::new());
-            let budget = Calibrated { window, factor }.budget(&body).unwrap();
+            let budget = CalibratedWindow { window, factor }.budget(&body).unwrap();
             (budget.target_tokens(), budget.output_reserve())
         };
         assert_eq!(target(1.0), (8_000, 192));

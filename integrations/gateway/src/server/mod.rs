@@ -1,6 +1,6 @@
-//! The server: connections, how many, how long, and how they end.
+//! HTTP server: accepts connections, limits them, and shuts down.
 
-mod wire;
+mod client_stream;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,49 +23,48 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::answer::{Body, BoxError};
-use crate::config::Limits;
-use wire::Wire;
+use crate::config::GatewayLimits;
+use client_stream::ClientStream;
 
-/// A connection on which nobody asks is closed.
+/// Time after which an idle connection is closed.
 const IDLE: Duration = Duration::from_secs(120);
 
-/// Idle connections that are closed when the system has no more to give, and the time until it is asked again.
+/// Idle connections that are closed if the system refuses a new one, and the pause before the next attempt.
 const CLOSED: usize = 16;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Connections beyond the limit that are asked for nothing but health.
+/// Connections beyond the limit, for health checks only.
 const FOR_HEALTH: usize = 64;
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// What a connection may hold in memory, in each direction.
+/// Buffer of a connection in each direction.
 const BUFFER: usize = 128 * 1024;
 
-/// The two ends of a connection.
+/// Addresses of a connection.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Ends {
-    /// The address of ours that the client has connected to, if it is known.
+pub(crate) struct ConnectionEnds {
+    /// Address of this server that the client connected to, if it is known.
     pub(crate) reached: Option<SocketAddr>,
     pub(crate) client: Option<IpAddr>,
-    /// Set where there is no room but for questions of health.
+    /// Set if the connection is beyond the limit, and only for health checks.
     pub(crate) is_for_health: bool,
 }
 
-/// Serves connections until `stop`, and then those that are busy until they are done or the time
-/// is over.
+/// Serves connections until `stop` ends. Busy connections then have the shutdown time to finish.
 pub(crate) async fn run<F>(
     listener: TcpListener,
-    limits: &Limits,
+    limits: &GatewayLimits,
     stop: impl Future<Output = ()>,
     stopping: impl FnOnce(),
-    answer: impl Fn(Request<Incoming>, Ends) -> F + Clone + Send + 'static,
+    answer: impl Fn(Request<Incoming>, ConnectionEnds) -> F + Clone + Send + 'static,
 ) where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     tokio::pin!(stop);
     let most = limits.connections.min(Semaphore::MAX_PERMITS - FOR_HEALTH);
     let room = Arc::new(Semaphore::new(most + FOR_HEALTH));
-    let slots = Arc::new(Slots::default());
+    let connections = Arc::new(Connections::default());
     let mut tasks = JoinSet::new();
     loop {
         let next = next(&listener, &room);
@@ -74,31 +73,31 @@ pub(crate) async fn run<F>(
             () = &mut stop => break,
             next = next => match next {
                 Some(next) => next,
-                // Out of file descriptors, most likely. Upstreams need some, too.
+                // Most likely there are no file descriptors left, which upstreams need, too.
                 None => {
-                    (0..CLOSED).take_while(|_| slots.close_idle()).for_each(drop);
+                    (0..CLOSED).take_while(|_| connections.close_idle()).for_each(drop);
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }
             },
         };
-        let is_for_health = slots.len() >= most && !slots.close_idle();
-        let ends = Ends {
+        let is_for_health = connections.open().len() >= most && !connections.close_idle();
+        let ends = ConnectionEnds {
             reached: stream.local_addr().ok(),
             client: stream.peer_addr().ok().map(|address| address.ip().to_canonical()),
             is_for_health,
         };
-        let slot = slots.add();
+        let slot = connections.add();
         let (answer, busy) = (answer.clone(), Arc::clone(&slot));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(IDLE)
             .max_buf_size(BUFFER)
             .serve_connection(
-                TokioIo::new(Wire::new(stream, limits.stall_time)),
+                TokioIo::new(ClientStream::new(stream, limits.stall_time)),
                 service_fn(move |request: Request<Incoming>| {
                     let busy = busy.busy();
-                    // Nobody but hyper sees where a request in chunks ends: nothing comes after it.
+                    // Only hyper sees where a chunked request ends, so no other may follow it.
                     let is_last =
                         is_for_health || request.headers().contains_key(TRANSFER_ENCODING);
                     let answer = answer(request, ends);
@@ -111,7 +110,7 @@ pub(crate) async fn run<F>(
                             let _busy = &busy;
                             error
                         };
-                        // The answer is under way as long as its body is there.
+                        // The connection is busy as long as the body of the answer exists.
                         Ok::<_, Infallible>(response.map(|body| body.map_err(busy).boxed_unsync()))
                     }
                 }),
@@ -121,14 +120,14 @@ pub(crate) async fn run<F>(
             let mut connection = pin!(connection);
             let ended = tokio::select! {
                 ended = connection.as_mut() => ended,
-                () = slot.closed() => {
+                () = slot.close.notified() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }
             };
-            slot.remove();
+            slot.connections.open().remove(&slot.id);
             if let Err(error) = ended {
-                tracing::debug!(%error, "a connection ended");
+                tracing::debug!(%error, "connection ended");
             }
         });
         while tasks.try_join_next().is_some() {}
@@ -136,15 +135,15 @@ pub(crate) async fn run<F>(
     drop(listener);
     stopping();
     tracing::info!(connections = tasks.len(), "stopping");
-    slots.close_all();
+    connections.open().values().for_each(|slot| slot.close.notify_one());
     let done = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.shutdown_time, done).await.is_err() {
-        tracing::warn!("not everything was done in time");
+        tracing::warn!("calls were cut off at the end of the shutdown time");
     }
     tasks.shutdown().await;
 }
 
-/// The next connection, once there is room for it.
+/// Accepts the next connection, once there is room for it.
 async fn next(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
@@ -152,96 +151,77 @@ async fn next(
     let permit = Arc::clone(room).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, _)) => {
-            // Small pieces of a stream go out as they come.
+            // Small pieces of a stream are sent at once.
             drop(stream.set_nodelay(true));
             Some((permit, stream))
         }
         Err(error) => {
-            tracing::warn!(%error, "no connection could be taken");
+            tracing::warn!(%error, "cannot accept a connection");
             None
         }
     }
 }
 
-/// Stands for a connection on which an answer is under way.
+/// Value of `idle_since` while an answer is sent.
 const BUSY: u64 = u64::MAX;
 
-/// All connections. Time is counted in changes: only their order matters.
+/// Open connections. The clock counts changes, because only their order matters.
 #[derive(Debug, Default)]
-struct Slots {
-    open: Mutex<HashMap<u64, Arc<Slot>>>,
+struct Connections {
+    open: Mutex<HashMap<u64, Arc<ConnectionSlot>>>,
     changes: AtomicU64,
 }
 
-/// One connection, as the others see it.
+/// State of one connection.
 #[derive(Debug)]
-struct Slot {
+struct ConnectionSlot {
     id: u64,
-    /// Since when it has been idle, or [`BUSY`].
+    /// Clock value since which it is idle, or [`BUSY`].
     idle_since: AtomicU64,
     close: Notify,
-    slots: Arc<Slots>,
+    connections: Arc<Connections>,
 }
 
-impl Slots {
-    /// Adds a connection, which is idle until it asks something.
-    fn add(self: &Arc<Self>) -> Arc<Slot> {
+impl Connections {
+    /// Adds a connection, which is idle until its first request.
+    fn add(self: &Arc<Self>) -> Arc<ConnectionSlot> {
         let id = self.changes.fetch_add(1, Ordering::Relaxed);
         let idle_since = AtomicU64::new(id);
-        let slot = Slot { id, idle_since, close: Notify::new(), slots: Arc::clone(self) };
-        let slot = Arc::new(slot);
+        let connections = Arc::clone(self);
+        let slot = Arc::new(ConnectionSlot { id, idle_since, close: Notify::new(), connections });
         self.open().insert(id, Arc::clone(&slot));
         slot
     }
 
-    fn len(&self) -> usize {
-        self.open().len()
-    }
-
-    /// Closes the connection that has been idle for longest, if there is one.
+    /// Closes the connection that has been idle for the longest time, if there is one.
     fn close_idle(&self) -> bool {
         let mut open = self.open();
         let idle = open.values().map(|slot| (slot.idle_since.load(Ordering::Relaxed), slot.id));
         let longest = idle.filter(|(since, _)| *since != BUSY).min();
-        // It is not counted any more: it only has to hear of it.
+        // It no longer counts, even before it is closed.
         let closed = longest.and_then(|(_, id)| open.remove(&id));
         closed.inspect(|slot| slot.close.notify_one()).is_some()
     }
 
-    /// Closes all connections, each once its answer is over.
-    fn close_all(&self) {
-        self.open().values().for_each(|slot| slot.close.notify_one());
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Slot>>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<ConnectionSlot>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Slot {
-    /// Until the connection is to be closed.
-    async fn closed(&self) {
-        self.close.notified().await;
-    }
-
-    fn remove(&self) {
-        self.slots.open().remove(&self.id);
-    }
-
-    /// Marks the connection as busy until what comes back is dropped.
-    fn busy(self: &Arc<Self>) -> Busy {
+impl ConnectionSlot {
+    /// Marks the connection as busy until the guard is dropped.
+    fn busy(self: &Arc<Self>) -> BusyGuard {
         self.idle_since.store(BUSY, Ordering::Relaxed);
-        Busy(Arc::clone(self))
+        BusyGuard(Arc::clone(self))
     }
 }
 
-/// An answer under way.
 #[derive(Debug)]
-struct Busy(Arc<Slot>);
+struct BusyGuard(Arc<ConnectionSlot>);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
-        let now = self.0.slots.changes.fetch_add(1, Ordering::Relaxed);
+        let now = self.0.connections.changes.fetch_add(1, Ordering::Relaxed);
         self.0.idle_since.store(now, Ordering::Relaxed);
     }
 }

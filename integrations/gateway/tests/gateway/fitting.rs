@@ -125,7 +125,7 @@ async fn what_cannot_be_fitted_goes_out_as_it_came_and_says_why() {
         (
             chat("gpt-99").to_string(),
             "x",
-            "unknown_model: nothing is known about model \"gpt-99\"",
+            "unknown_model: the window of model \"gpt-99\" is not known",
             true,
         ),
         (large.to_string(), "x", "PinnedExceedsBudget: ", true),

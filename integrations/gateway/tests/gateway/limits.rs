@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cupel_gateway::Limits;
+use cupel_gateway::GatewayLimits;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -22,7 +22,8 @@ async fn post(gateway: &Running, path: &str, body: &str) -> String {
 async fn who_announces_much_and_sends_little_takes_no_room() {
     let server = ok_server().await;
     let mut config = config(server.url());
-    config.limits = Limits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..Limits::default() };
+    config.limits =
+        GatewayLimits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..GatewayLimits::default() };
     let gateway = Running::start(config).await;
     let mut writers = Vec::new();
     for framing in ["Content-Length: 1000000", "Transfer-Encoding: chunked", "Content-Length: 9000"]
@@ -46,7 +47,8 @@ async fn who_announces_much_and_sends_little_takes_no_room() {
 async fn bodies_that_wait_together_are_no_larger_than_they_may_be() {
     let server = ok_server().await;
     let mut config = config(server.url());
-    config.limits = Limits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..Limits::default() };
+    config.limits =
+        GatewayLimits { body_bytes: 1 << 20, waiting_bytes: 1 << 20, ..GatewayLimits::default() };
     let gateway = Running::start(config).await;
     let large = async || {
         let mut writer = TcpStream::connect(gateway.address).await.unwrap();

@@ -117,8 +117,8 @@ async fn whoever_has_the_token_sees_calls_and_what_changed_since_the_one_before(
     assert_eq!(calls[0]["cached"], calls[0]["tokens"], "the same request as before");
     let cached = calls.iter().map(|call| call["cached"].as_i64().unwrap()).sum::<i64>();
     assert_eq!(data["totals"]["expected_cached"], cached);
-    assert_eq!(data["factors"][0]["factor"], 1.0);
-    assert!(data["totals"]["left_out"].as_i64().unwrap() > 0);
+    assert_eq!(data["ratios"][0]["ratio"], 1.0);
+    assert!(data["totals"]["dropped"].as_i64().unwrap() > 0);
     // It is live: a call that is made now shows without asking again.
     call(&gateway, "c").await;
     while next_event(&mut stream).await["totals"]["calls"] != 4 {}

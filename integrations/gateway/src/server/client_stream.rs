@@ -1,8 +1,8 @@
-//! A connection from a client: a head that leaves a doubt about where its body ends is refused, and
-//! neither side may stand still for ever.
+//! Connections of clients: heads with an ambiguous body length are refused, and neither side may stall.
 //!
-//! hyper reads heads, but drops a second length, and a length beside an encoding, before anybody could
-//! see them. A proxy in front of this one may have believed the other one.
+//! hyper parses heads, but drops a second `Content-Length`, and a `Content-Length` beside a
+//! `Transfer-Encoding`, before anybody can see them. A proxy in front of the gateway may have used the other
+//! one (request smuggling).
 
 use std::io;
 use std::pin::Pin;
@@ -12,63 +12,64 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::stall::Stall;
+use crate::proxy::Stall;
 
-/// The longest head that is read: request line and headers.
+/// Longest head that is read: request line and headers.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// From the first byte of a head to its last; for the first one, from the connection on.
+/// Timeout of a head, from its first byte; for the first head, from the connection.
 const HEAD: Duration = Duration::from_secs(10);
 
-/// As many headers as hyper takes.
+/// Most headers, as in hyper.
 const HEADERS: usize = 100;
 
-/// A request that hyper refuses with the status 400, in place of one that is not taken.
+/// Bytes that hyper refuses with status 400, in place of a refused request.
 const NO_REQUEST: &[u8] = b"\0\r\n\r\n";
 
-/// How much a client may still say, and how long, once nobody listens. Were the connection closed at
-/// once, the answer that says why would be lost on its way with what was not read.
+/// Time and bytes that a client may still send after the answer. If the connection were closed with unread
+/// bytes, the client might lose the answer.
 const LINGER: Duration = Duration::from_secs(5);
 const LINGER_BYTES: usize = 32 << 20;
 
+/// Part of a request that is being read.
 #[derive(Debug)]
-enum State {
-    /// Before the first request, between two of them, or in the head of one.
+enum ReadState {
+    /// A head, or before one.
     Head,
-    /// In a body that has so many bytes more.
+    /// A body, with the number of bytes that are left.
     Body(u64),
-    /// In a body in chunks: the rest of the connection belongs to it.
-    Rest,
-    /// Nothing more is read.
+    /// A chunked body. It takes the rest of the connection.
+    Chunks,
+    /// Nothing: a head was refused.
     Refused,
 }
 
-/// Wraps a socket.
+/// Socket of a client, as hyper sees it.
 #[derive(Debug)]
-pub(crate) struct Wire<I> {
+pub(crate) struct ClientStream<I> {
     inner: I,
-    state: State,
-    /// Set until something has come: who has connected is expected to ask.
+    state: ReadState,
+    /// Set until the first byte: a client that connects is expected to ask.
     is_new: bool,
-    /// The beginning of a head.
+    /// Beginning of a head.
     seen: BytesMut,
     /// Bytes that hyper may read.
     out: BytesMut,
     head: Stall,
     write: Stall,
     linger: Stall,
-    /// How much more is thrown away, once our side is closed.
+    /// Bytes that are still ignored after our side is closed.
     ignored: Option<usize>,
 }
 
-/// Lengths of the head at the beginning of `bytes` and of its body, which has none in chunks. What cannot
-/// be parsed is for hyper to refuse, all of it.
+/// Returns the length of the head at the beginning of `bytes`, and the length of its body; `None` if the body
+/// is chunked. Bytes that cannot be parsed are left to hyper, which refuses them.
 fn lengths(bytes: &[u8]) -> Result<(usize, Option<u64>), &'static str> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let head = match request.parse(bytes) {
         Ok(httparse::Status::Complete(head)) => head,
-        Ok(httparse::Status::Partial) => return Err("a head whose end is in doubt"),
+        Ok(httparse::Status::Partial) => return Err("the end of the head is ambiguous"),
         Err(_) => return Ok((bytes.len(), None)),
     };
     let mut lengths = Vec::new();
@@ -84,19 +85,19 @@ fn lengths(bytes: &[u8]) -> Result<(usize, Option<u64>), &'static str> {
         ([], []) => Ok((head, Some(0))),
         ([length], []) if length.iter().all(u8::is_ascii_digit) => {
             let length = std::str::from_utf8(length).ok().and_then(|length| length.parse().ok());
-            Ok((head, Some(length.ok_or("a length that is no number")?)))
+            Ok((head, Some(length.ok_or("the length is not a number")?)))
         }
         ([], [encoding]) if encoding.eq_ignore_ascii_case(b"chunked") => Ok((bytes.len(), None)),
-        _ => Err("its length is in doubt"),
+        _ => Err("the length of the body is ambiguous"),
     }
 }
 
-impl<I> Wire<I> {
-    /// Wraps a socket; `stall`: how long the client may take no byte of an answer.
+impl<I> ClientStream<I> {
+    /// Wraps a socket; `stall` is the time that the client may take no byte of an answer.
     pub(crate) fn new(inner: I, stall: Duration) -> Self {
         Self {
             inner,
-            state: State::Head,
+            state: ReadState::Head,
             is_new: true,
             seen: BytesMut::new(),
             out: BytesMut::new(),
@@ -107,17 +108,16 @@ impl<I> Wire<I> {
         }
     }
 
-    /// Looks at what has come; `known`: how much of it has been looked at before.
-    fn look(&mut self, mut known: usize) {
-        while matches!(self.state, State::Head) {
-            // Some clients end a body with an empty line. It is no beginning of a head, for which there
-            // would be little time.
+    /// Finds heads in `seen`, of which `known` bytes are already checked.
+    fn check(&mut self, mut known: usize) {
+        while matches!(self.state, ReadState::Head) {
+            // Some clients end a body with an empty line. It must not start the timeout of a head.
             let empty = self.seen.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             self.seen.advance(empty);
             let new = self.seen.get(known.saturating_sub(empty + 3)..).unwrap_or_default();
             if !new.windows(3).any(|end| end == b"\n\r\n" || end.ends_with(b"\n\n")) {
                 if self.seen.len() > HEAD_BYTES {
-                    self.refuse("a head that is too long");
+                    self.refuse("the head is too long");
                 }
                 return;
             }
@@ -126,34 +126,34 @@ impl<I> Wire<I> {
                 Err(why) => return self.refuse(why),
                 Ok((all, None)) => {
                     self.pass(all);
-                    self.state = State::Rest;
+                    self.state = ReadState::Chunks;
                 }
                 Ok((head, Some(body))) => {
                     self.pass(head);
                     let here = usize::try_from(body).unwrap_or(usize::MAX).min(self.seen.len());
                     self.pass(here);
                     if let left @ 1.. = body.saturating_sub(u64::try_from(here).unwrap_or(0)) {
-                        self.state = State::Body(left);
+                        self.state = ReadState::Body(left);
                     }
                 }
             }
         }
     }
 
-    /// Gives so many bytes of what was seen to hyper.
+    /// Gives bytes to hyper.
     fn pass(&mut self, bytes: usize) {
         self.out.unsplit(self.seen.split_to(bytes.min(self.seen.len())));
     }
 
     fn refuse(&mut self, why: &'static str) {
-        tracing::warn!(why, "a request was not taken");
+        tracing::warn!(why, "request refused");
         self.seen.clear();
         self.out.extend_from_slice(NO_REQUEST);
-        self.state = State::Refused;
+        self.state = ReadState::Refused;
     }
 }
 
-impl<I: AsyncRead + Unpin> Wire<I> {
+impl<I: AsyncRead + Unpin> ClientStream<I> {
     /// Reads more of a head.
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut bytes = [0; 8 * 1024];
@@ -166,12 +166,12 @@ impl<I: AsyncRead + Unpin> Wire<I> {
         self.is_new = false;
         let known = self.seen.len();
         if part.filled().is_empty() {
-            // The client has left. What there is of a head would only keep hyper from seeing so.
+            // The client closed the connection. hyper would wait for the rest of an incomplete head.
             self.seen.clear();
-            self.state = State::Refused;
+            self.state = ReadState::Refused;
         } else {
             self.seen.extend_from_slice(part.filled());
-            self.look(known);
+            self.check(known);
         }
         if self.seen.is_empty() {
             self.head.stop();
@@ -181,7 +181,7 @@ impl<I: AsyncRead + Unpin> Wire<I> {
 
     /// Reads more of a body.
     fn poll_body(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let State::Body(left) = &mut self.state else {
+        let ReadState::Body(left) = &mut self.state else {
             return Pin::new(&mut self.inner).poll_read(cx, buf);
         };
         let most = usize::try_from(*left).unwrap_or(usize::MAX).min(buf.remaining());
@@ -191,16 +191,16 @@ impl<I: AsyncRead + Unpin> Wire<I> {
         buf.advance(got);
         *left = left.saturating_sub(u64::try_from(got).unwrap_or(u64::MAX));
         if *left == 0 {
-            self.state = State::Head;
+            self.state = ReadState::Head;
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Throws away what still comes of a request that was answered before its end.
-    fn poll_rest(&mut self, cx: &mut Context<'_>, mut left: usize) -> Poll<()> {
+    /// Ignores the rest of a request that was answered before its end.
+    fn poll_ignored(&mut self, cx: &mut Context<'_>, mut left: usize) -> Poll<()> {
         let mut bytes = [0; 8 * 1024];
-        while left > 0 && !matches!(self.state, State::Head) {
-            // The clock first: who never stops would never be waited for.
+        while left > 0 && !matches!(self.state, ReadState::Head) {
+            // The clock comes first, because a client may never stop sending.
             if self.linger.poll::<()>(cx).is_ready() {
                 break;
             }
@@ -220,31 +220,35 @@ impl<I: AsyncRead + Unpin> Wire<I> {
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for ClientStream<I> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let wire = self.get_mut();
+        let stream = self.get_mut();
         loop {
-            if !wire.out.is_empty() {
-                let part = wire.out.split_to(buf.remaining().min(wire.out.len()));
+            if !stream.out.is_empty() {
+                let part = stream.out.split_to(buf.remaining().min(stream.out.len()));
                 buf.put_slice(&part);
                 return Poll::Ready(Ok(()));
             }
-            match wire.state {
-                State::Head => ready!(wire.poll_head(cx))?,
-                State::Body(_) | State::Rest => return wire.poll_body(cx, buf),
-                // As if the client had said no more.
-                State::Refused => return Poll::Ready(Ok(())),
+            match stream.state {
+                ReadState::Head => ready!(stream.poll_head(cx))?,
+                ReadState::Body(_) | ReadState::Chunks => return stream.poll_body(cx, buf),
+                // hyper sees the end of the stream.
+                ReadState::Refused => return Poll::Ready(Ok(())),
             }
         }
     }
 }
 
-impl<I> Wire<I> {
-    fn moved<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+impl<I> ClientStream<I> {
+    fn poll_stall<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        done: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if done.is_pending() {
             return self.write.poll(cx);
         }
@@ -253,15 +257,15 @@ impl<I> Wire<I> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<I> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let wire = self.get_mut();
-        let done = Pin::new(&mut wire.inner).poll_write(cx, bytes);
-        wire.moved(cx, done)
+        let stream = self.get_mut();
+        let done = Pin::new(&mut stream.inner).poll_write(cx, bytes);
+        stream.poll_stall(cx, done)
     }
 
     fn poll_write_vectored(
@@ -269,9 +273,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
         cx: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let wire = self.get_mut();
-        let done = Pin::new(&mut wire.inner).poll_write_vectored(cx, bytes);
-        wire.moved(cx, done)
+        let stream = self.get_mut();
+        let done = Pin::new(&mut stream.inner).poll_write_vectored(cx, bytes);
+        stream.poll_stall(cx, done)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -279,22 +283,22 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let wire = self.get_mut();
-        let done = Pin::new(&mut wire.inner).poll_flush(cx);
-        wire.moved(cx, done)
+        let stream = self.get_mut();
+        let done = Pin::new(&mut stream.inner).poll_flush(cx);
+        stream.poll_stall(cx, done)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let wire = self.get_mut();
-        let left = match wire.ignored {
+        let stream = self.get_mut();
+        let left = match stream.ignored {
             Some(left) => left,
             None => {
-                let done = Pin::new(&mut wire.inner).poll_shutdown(cx);
-                ready!(wire.moved(cx, done))?;
+                let done = Pin::new(&mut stream.inner).poll_shutdown(cx);
+                ready!(stream.poll_stall(cx, done))?;
                 LINGER_BYTES
             }
         };
-        ready!(wire.poll_rest(cx, left));
+        ready!(stream.poll_ignored(cx, left));
         Poll::Ready(Ok(()))
     }
 }
@@ -311,7 +315,7 @@ mod tests {
     /// What comes out of a connection into which these pieces go.
     async fn through(pieces: &[&[u8]]) -> Vec<u8> {
         let (mut client, server) = duplex(64);
-        let mut wire = Wire::new(server, STALL);
+        let mut stream = ClientStream::new(server, STALL);
         let write = async move {
             for piece in pieces {
                 // Nobody reads on after a refusal.
@@ -321,7 +325,7 @@ mod tests {
         };
         let read = async move {
             let mut read = Vec::new();
-            wire.read_to_end(&mut read).await.unwrap();
+            stream.read_to_end(&mut read).await.unwrap();
             read
         };
         tokio::join!(write, read).1
@@ -401,10 +405,10 @@ mod tests {
         let head = b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n";
         for is_patient in [true, false] {
             let (mut client, server) = duplex(64);
-            let mut wire = Wire::new(server, STALL);
+            let mut stream = ClientStream::new(server, STALL);
             client.write_all(head).await.unwrap();
-            wire.read_exact(&mut vec![0; head.len()]).await.unwrap();
-            let ending = tokio::spawn(async move { wire.shutdown().await });
+            stream.read_exact(&mut vec![0; head.len()]).await.unwrap();
+            let ending = tokio::spawn(async move { stream.shutdown().await });
             client.write_all(&[b'x'; 10_000]).await.unwrap();
             if is_patient {
                 assert_eq!(client.read(&mut [0; 8]).await.unwrap(), 0);
@@ -420,44 +424,44 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_stands_still_is_not_waited_for() {
         let (mut client, server) = duplex(64);
-        let mut wire = Wire::new(server, STALL);
+        let mut stream = ClientStream::new(server, STALL);
         let mut bytes = [0; 64];
         // Between requests nothing is waited for here.
         client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-        wire.read_exact(&mut [0; 18]).await.unwrap();
-        let idle = tokio::time::timeout(Duration::from_secs(1_000), wire.read(&mut bytes)).await;
+        stream.read_exact(&mut [0; 18]).await.unwrap();
+        let idle = tokio::time::timeout(Duration::from_secs(1_000), stream.read(&mut bytes)).await;
         assert!(idle.is_err());
         client.write_all(b"POST / HT").await.unwrap();
-        assert_eq!(wire.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(stream.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
 
         // Who connects and does not ask is not waited for either.
         let (_client, server) = duplex(64);
-        let mut wire = Wire::new(server, STALL);
-        assert_eq!(wire.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let mut stream = ClientStream::new(server, STALL);
+        assert_eq!(stream.read(&mut bytes).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
         // An empty line behind a body is no head.
         let (mut client, server) = duplex(128);
-        let mut wire = Wire::new(server, STALL);
+        let mut stream = ClientStream::new(server, STALL);
         let whole = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nok";
         client.write_all(&[&whole[..], b"\r\n"].concat()).await.unwrap();
-        wire.read_exact(&mut vec![0; whole.len()]).await.unwrap();
-        let answered = tokio::time::timeout(Duration::from_secs(1_000), wire.read(&mut bytes));
+        stream.read_exact(&mut vec![0; whole.len()]).await.unwrap();
+        let answered = tokio::time::timeout(Duration::from_secs(1_000), stream.read(&mut bytes));
         assert!(answered.await.is_err());
         client.write_all(b"GET / HT").await.unwrap();
         drop(client);
-        assert_eq!(wire.read(&mut bytes).await.unwrap(), 0);
+        assert_eq!(stream.read(&mut bytes).await.unwrap(), 0);
 
         // Where a body in chunks ends only its reader knows.
         let (mut client, server) = duplex(128);
-        let mut wire = Wire::new(server, STALL);
+        let mut stream = ClientStream::new(server, STALL);
         let head = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
         client.write_all(head).await.unwrap();
-        wire.read_exact(&mut vec![0; head.len()]).await.unwrap();
-        let answered = tokio::time::timeout(Duration::from_secs(1_000), wire.read(&mut bytes));
+        stream.read_exact(&mut vec![0; head.len()]).await.unwrap();
+        let answered = tokio::time::timeout(Duration::from_secs(1_000), stream.read(&mut bytes));
         assert!(answered.await.is_err());
 
         let (_client, server) = duplex(64);
-        let mut wire = Wire::new(server, STALL);
-        let error = wire.write_all(&[0; 100]).await.unwrap_err();
+        let mut stream = ClientStream::new(server, STALL);
+        let error = stream.write_all(&[0; 100]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -1,4 +1,4 @@
-//! A retriever over HTTP: asked with the question, under a deadline, and not trusted.
+//! Retrievers over HTTP: they get the question, under a deadline, and their answers are not trusted.
 
 use std::time::Duration;
 
@@ -16,79 +16,61 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::config::Retriever;
-use crate::proxy::Client;
-use crate::secret::Secret;
-use crate::tenant::CallerBody;
-
-/// The layer's source for a retriever.
-pub(crate) fn source(retriever: &Retriever, client: &Client) -> Source<CallerBody> {
-    let asking = Asking {
-        client: client.clone(),
-        url: retriever.url.clone(),
-        key: retriever.key.clone(),
-        items: retriever.items,
-        bytes: retriever.bytes,
-    };
-    let source =
-        Source::new(retriever.name.as_str(), move |body: &CallerBody| asking.candidates(body))
-            .deadline(retriever.deadline)
-            .limit(retriever.items);
-    if retriever.required { source.required() } else { source }
-}
-
-#[derive(Clone)]
-struct Asking {
-    client: Client,
-    url: String,
-    key: Option<Secret>,
-    items: usize,
-    bytes: usize,
-}
+use crate::credentials::CallerBody;
+use crate::proxy::UpstreamClient;
 
 const TOO_LARGE: &str = "the retriever's answer is larger than its limit";
 
-/// A silent retriever; its deadline is the layer's business.
-const LONGEST: Duration = Duration::from_secs(60);
+/// Timeout of a silent retriever. Its deadline, which the layer keeps, is usually earlier.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Asking {
-    fn candidates(&self, body: &CallerBody) -> CandidateStream {
+/// Makes the layer's source for a retriever.
+pub(crate) fn source(retriever: &Retriever, client: &UpstreamClient) -> Source<CallerBody> {
+    let (asked, client) = (retriever.clone(), client.clone());
+    let candidates = move |body: &CallerBody| -> CandidateStream {
         let Some(question) = body.question().filter(|question| !question.is_empty()) else {
             return Box::pin(stream::empty());
         };
-        let asking = self.clone();
-        Box::pin(stream::once(asking.ask(question)).try_flatten())
-    }
-
-    /// Sends the question; nothing of the client's headers goes with it.
-    async fn ask(self, question: String) -> Result<CandidateStream, BoxError> {
-        let query = json!({"query": question, "limit": self.items});
-        let mut request = Request::post(&self.url).body(query.to_string().into())?;
-        let headers = request.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let accept = HeaderValue::from_static("application/x-ndjson, application/json");
-        headers.insert(ACCEPT, accept);
-        if let Some(key) = &self.key {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        let answer = self.client.ask(request, LONGEST).await?;
-        if !answer.status().is_success() {
-            return Err(format!("the retriever answered {}", answer.status()).into());
-        }
-        Ok(read(answer, self.items, self.bytes))
-    }
+        let answer = ask(asked.clone(), client.clone(), question);
+        Box::pin(stream::once(answer).try_flatten())
+    };
+    let source = Source::new(retriever.name.as_str(), candidates)
+        .deadline(retriever.deadline)
+        .limit(retriever.items);
+    if retriever.required { source.required() } else { source }
 }
 
-/// Items as their lines arrive.
+/// Sends the question, without any of the client's headers.
+async fn ask(
+    retriever: Retriever,
+    client: UpstreamClient,
+    question: String,
+) -> Result<CandidateStream, BoxError> {
+    let query = json!({"query": question, "limit": retriever.items});
+    let mut request = Request::post(&retriever.url)
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/x-ndjson, application/json");
+    if let Some(key) = &retriever.key {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))?;
+        value.set_sensitive(true);
+        request = request.header(AUTHORIZATION, value);
+    }
+    let answer = client.ask(request.body(query.to_string().into())?, TIMEOUT).await?;
+    if !answer.status().is_success() {
+        return Err(format!("the retriever answered {}", answer.status()).into());
+    }
+    Ok(read(answer, retriever.items, retriever.bytes))
+}
+
+/// Reads items as their lines arrive.
 fn read(answer: Response<Incoming>, most: usize, bytes: usize) -> CandidateStream {
     let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let lines = kind.is_some_and(|kind| kind.contains("ndjson") || kind.contains("jsonl"));
-    let items = Items::new(lines, most);
+    let items = ItemReader::new(lines, most);
     let state = (answer.into_body(), items, BytesMut::new(), bytes);
     let pieces =
         stream::try_unfold(state, |(mut body, mut items, mut held, mut left)| async move {
-            while !items.is_over() {
+            while !items.is_over && items.left > 0 {
                 let piece = match body.frame().await.transpose()? {
                     None => items.end(&held)?,
                     Some(frame) => {
@@ -108,83 +90,76 @@ fn read(answer: Response<Incoming>, most: usize, bytes: usize) -> CandidateStrea
     Box::pin(pieces.try_flatten())
 }
 
-/// One item as it is sent.
+/// One item of an answer.
 #[derive(Debug, Deserialize)]
-struct Item {
+struct RetrievedItem {
     #[serde(alias = "content")]
     text: String,
-    /// How close it is to the question, from 0 to 1.
+    /// Relevance from 0 to 1.
     score: Option<f64>,
 }
 
-/// All items at once.
+/// A whole answer.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Whole {
-    List(Vec<Item>),
-    Table { items: Vec<Item> },
+enum RetrievedItems {
+    List(Vec<RetrievedItem>),
+    Table { items: Vec<RetrievedItem> },
 }
 
-/// Reads what a retriever answers with: a list, a table with one, or a line for each item.
+/// Reads the answer of a retriever: a list, a table with a list, or one item a line.
 #[derive(Debug)]
-struct Items {
+struct ItemReader {
     lines: bool,
+    /// Number of items that may still be taken.
     left: usize,
-    over: bool,
+    is_over: bool,
 }
 
-impl Items {
+impl ItemReader {
     fn new(lines: bool, most: usize) -> Self {
-        Self { lines, left: most, over: false }
+        Self { lines, left: most, is_over: false }
     }
 
-    /// Whether nothing more comes.
-    fn is_over(&self) -> bool {
-        self.over || self.left == 0
-    }
-
-    /// The items of whole lines, which leave the buffer.
+    /// Takes the items of whole lines out of the buffer.
     fn take(&mut self, held: &mut BytesMut) -> Result<Vec<ContextItem>, BoxError> {
         let mut items = Vec::new();
         while let (true, Some(end)) = (self.lines, held.iter().position(|byte| *byte == b'\n')) {
-            let line = held.split_to(end + 1);
-            self.add(&line, &mut items)?;
+            items.extend(self.line(&held.split_to(end + 1))?);
         }
         Ok(items)
     }
 
-    /// The items of what is left when the answer ends.
+    /// Reads the rest when the answer ends.
     fn end(&mut self, held: &[u8]) -> Result<Vec<ContextItem>, BoxError> {
-        self.over = true;
-        let mut items = Vec::new();
+        self.is_over = true;
         if self.lines {
-            self.add(held, &mut items)?;
-            return Ok(items);
+            return Ok(self.line(held)?.into_iter().collect());
         }
-        let whole: Whole = serde_json::from_slice(held)
+        let whole = serde_json::from_slice(held)
             .map_err(|_| "expected a list of {text, score}, or {items: […]}")?;
-        let (Whole::List(list) | Whole::Table { items: list }) = whole;
+        let (RetrievedItems::List(list) | RetrievedItems::Table { items: list }) = whole;
         let texts = list.into_iter().filter(|item| !item.text.is_empty());
-        texts.take(self.left).map(item).collect()
+        texts.take(self.left).map(context_item).collect()
     }
 
-    fn add(&mut self, line: &[u8], items: &mut Vec<ContextItem>) -> Result<(), BoxError> {
+    fn line(&mut self, line: &[u8]) -> Result<Option<ContextItem>, BoxError> {
         if line.trim_ascii().is_empty() || self.left == 0 {
-            return Ok(());
+            return Ok(None);
         }
-        let read: Item =
+        let item: RetrievedItem =
             serde_json::from_slice(line).map_err(|_| "expected {text, score} on every line")?;
-        // Nothing is no item, and no reason to do without the others.
-        if !read.text.is_empty() {
-            self.left -= 1;
-            items.push(item(read)?);
+        // An empty text is no item, and no error.
+        if item.text.is_empty() {
+            return Ok(None);
         }
-        Ok(())
+        self.left -= 1;
+        context_item(item).map(Some)
     }
 }
 
-/// An item of the core's. Its tokens are counted again once it is known how it will be written.
-fn item(read: Item) -> Result<ContextItem, BoxError> {
+/// Makes an item of the core. The adapter counts its tokens again when it writes the item.
+fn context_item(read: RetrievedItem) -> Result<ContextItem, BoxError> {
     let tokens = HeuristicCounter.count(&read.text);
     let mut item = ContextItem::builder(read.text, tokens)
         .kind(ContextKind::document())
@@ -209,10 +184,10 @@ mod tests {
             r#"[{"text":"a","score":0.5},{"content":"b"}]"#,
             r#"{"items":[{"text":"a"},{"text":"b"}]}"#,
         ] {
-            let items = Items::new(false, 10).end(whole.as_bytes()).unwrap();
+            let items = ItemReader::new(false, 10).end(whole.as_bytes()).unwrap();
             assert_eq!(texts(&items), ["a", "b"]);
         }
-        let mut lines = Items::new(true, 3);
+        let mut lines = ItemReader::new(true, 3);
         let mut held =
             BytesMut::from(&b"{\"text\":\"a\"}\n\n{\"text\":\"b\",\"score\":7}\n{\"te"[..]);
         let items = lines.take(&mut held).unwrap();
@@ -226,14 +201,14 @@ mod tests {
     #[test]
     fn an_empty_text_does_not_take_the_others_with_it() {
         let whole = br#"[{"text":""},{"text":"a"},{"text":""},{"text":"b"}]"#;
-        assert_eq!(texts(&Items::new(false, 2).end(whole).unwrap()), ["a", "b"]);
+        assert_eq!(texts(&ItemReader::new(false, 2).end(whole).unwrap()), ["a", "b"]);
         let mut held = BytesMut::from(&b"{\"text\":\"\"}\n{\"text\":\"a\"}\n"[..]);
-        assert_eq!(texts(&Items::new(true, 1).take(&mut held).unwrap()), ["a"]);
+        assert_eq!(texts(&ItemReader::new(true, 1).take(&mut held).unwrap()), ["a"]);
     }
 
     #[test]
     fn anything_else_is_an_error() {
-        assert!(Items::new(false, 10).end(b"{}").is_err());
-        assert!(Items::new(true, 10).end(b"[1]").is_err());
+        assert!(ItemReader::new(false, 10).end(b"{}").is_err());
+        assert!(ItemReader::new(true, 10).end(b"[1]").is_err());
     }
 }
