@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::config::{Config, GatewayConfigError};
+use crate::gateway_state::GatewayState;
 use crate::guard::Hosts;
-use crate::shared::Shared;
 use crate::{api, select, server};
 
 /// Longest shutdown time: a clock can hold it.
@@ -36,7 +36,7 @@ const ARCHIVE_TIME: Duration = Duration::from_secs(1);
 /// # }
 /// ```
 pub struct Gateway {
-    shared: Shared,
+    shared: GatewayState,
 }
 
 impl Gateway {
@@ -46,7 +46,7 @@ impl Gateway {
     ///
     /// Returns everything that is wrong with the configuration.
     pub fn new(config: Config) -> Result<Self, GatewayConfigError> {
-        Ok(Self { shared: Shared::new(config)? })
+        Ok(Self { shared: GatewayState::new(config)? })
     }
 
     /// Opens the archive, if there is one. [`serve`](Self::serve) does it too, and goes on without it

@@ -22,6 +22,7 @@ mod calls;
 mod config;
 mod credentials;
 mod gateway;
+mod gateway_state;
 mod guard;
 #[cfg(feature = "archive")]
 mod memory;
@@ -30,11 +31,10 @@ mod proxy;
 mod retriever;
 mod select;
 mod server;
-mod shared;
 
 pub use config::{
-    Config, Count, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, Page, Protocol,
-    Retriever, Upstream, UpstreamKey,
+    Config, CountMethod, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, PageConfig,
+    Protocol, Retriever, Upstream, UpstreamKey,
 };
 pub use credentials::{Caller, CallerBody, Secret, random_token};
 pub use gateway::Gateway;

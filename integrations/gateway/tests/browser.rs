@@ -72,13 +72,35 @@ fn look_around(browser: &mut Browser, list: &str) {
     assert_eq!(tab.count("#calls tr").unwrap(), 2);
     assert!(tab.text("#calls tr.passed").unwrap().contains("unknown_model"));
     assert_eq!((tab.count("#calls meter").unwrap(), tab.count("#calls img").unwrap()), (1, 0));
-    assert_ne!(tab.eval("document.title").unwrap(), "taken over");
+    assert_eq!(tab.eval("document.title").unwrap(), "Cupel gateway: recent calls");
+    check_words(&mut tab);
     assert_eq!(tab.errors().unwrap(), [""; 0]);
     tab.click("#calls a").unwrap();
     wait_for(&mut tab, "#h-window");
     assert_ne!(tab.eval("document.title").unwrap(), "taken over");
     assert_eq!(tab.text(".home").unwrap(), "all calls");
     assert_eq!(tab.errors().unwrap(), [""; 0]);
+}
+
+/// Checks that columns and totals have names people know, and that numbers are real.
+fn check_words(tab: &mut Tab<'_>) {
+    let columns = tab.text("thead").unwrap();
+    for column in ["status", "tokens sent", "dropped", "cached", "duration"] {
+        assert!(columns.contains(column), "{column}: {columns}");
+    }
+    let last = "document.querySelector('#calls tr td:last-child').textContent";
+    let duration = tab.eval(last).unwrap();
+    let duration = duration.as_str().unwrap();
+    let (number, unit) = duration.split_once(' ').unwrap();
+    assert!(number.parse::<f64>().unwrap() > 0.0 && ["ms", "s"].contains(&unit), "{duration}");
+    assert!(tab.text("#calls tr").unwrap().contains("200"), "the status of the answer");
+    let totals = tab.text("#totals").unwrap();
+    let saved = |than: &str| {
+        let (_, rest) = totals.split_once(&format!("saved against {than}")).expect(&totals);
+        rest.trim_start().split_once(" %").expect(&totals).0.parse::<i64>().expect(&totals)
+    };
+    assert!((1..100).contains(&saved("sending everything")), "{totals}");
+    assert!(saved("newest-first trimming") < 100, "{totals}");
 }
 
 /// Waits for an element, also of the page that a click leads to.

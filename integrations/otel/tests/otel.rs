@@ -1,4 +1,4 @@
-//! What is exported, as the SDK's exporters see it.
+//! Exported spans and metrics, as the SDK's exporters see them.
 
 #![allow(
     missing_docs,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Client, Failure, request};
 
-/// What the issue allows.
+/// Most time that the gateway may add to a call at the median.
 const MOST: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]

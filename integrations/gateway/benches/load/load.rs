@@ -23,7 +23,7 @@ pub(crate) struct Load {
     streams: usize,
     events: usize,
     answered: usize,
-    /// How many calls failed, by why.
+    /// Number of failed calls, by reason.
     lost: BTreeMap<String, usize>,
     /// Mebibytes of the whole process, over time.
     memory: Vec<f64>,
@@ -102,7 +102,7 @@ pub(crate) async fn run(gateway: SocketAddr, settings: Settings) -> Result<Load,
     Ok(Load { settings, streams, events: events.load(Ordering::Relaxed), answered, lost, memory })
 }
 
-/// How many requests were answered, and how many were not.
+/// Sends requests steadily. Returns the numbers of those with and without an answer.
 async fn ask_steadily(
     client: &Client,
     gateway: SocketAddr,

@@ -1,4 +1,4 @@
-//! What the gateway adds to a call, and what it carries.
+//! Load: the time that the gateway adds to a call, and the calls that it can carry.
 //!
 //! `cargo bench -p tower-cupel-gateway --bench load` runs upstream, gateway and clients in one process
 //! on the loopback address: the latency of a warm gateway beside a bare reverse proxy of the same
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use cupel_gateway::{Config, Gateway, Upstream};
 use tokio::net::TcpListener;
 
-/// How much is measured, in count and time.
+/// Number and duration of the measurements.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     requests: usize,

@@ -18,7 +18,7 @@ use std::error::Error;
 use std::io::{Read, Write};
 
 use cupel::tokens::Encoding;
-use cupel_gateway::{Config, Count, Gateway, ModelRule, Upstream};
+use cupel_gateway::{Config, CountMethod, Gateway, ModelRule, Upstream};
 use local_server::answer::Reply;
 use local_server::{Asked, LocalServer};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ use tokio::net::TcpListener;
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = LocalServer::start(|asked| std::future::ready(answer(&asked))).await;
     let mut config = Config::new(Upstream::new(server.url())?);
-    let count = Count::Exactly(Encoding::O200k);
+    let count = CountMethod::Exactly(Encoding::O200k);
     config.models = vec![
         ModelRule::new("test-900").window(900).count(count),
         // For Anthropic's clients: by estimate.

@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::answer::Refusal;
-use crate::shared::Shared;
+use crate::gateway_state::GatewayState;
 
 /// Byte order mark, with which some clients begin a text. JSON has no place for it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -21,7 +21,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Body, with the memory permit that it needs.
 #[derive(Debug, Default)]
 pub(super) struct HeldBody {
+    /// Bytes as the client sent them.
+    pub(super) original: Bytes,
+    /// Decompressed bytes, without a byte order mark; `original` if they cannot be read.
     pub(super) bytes: Bytes,
+    /// Set unless the encoding is unknown.
+    pub(super) is_readable: bool,
     room: Option<OwnedSemaphorePermit>,
 }
 
@@ -39,30 +44,33 @@ impl HeldBody {
     }
 }
 
-/// Reads a body.
+/// Reads and decompresses a body.
 ///
 /// # Errors
 ///
-/// Refuses a body that is too large, too slow or cut off; also if too many others are being read.
-pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<HeldBody, Refusal> {
+/// Refuses a body that is too large, too slow, cut off, or not encoded as announced; also if too many others
+/// are being read.
+pub(super) async fn read(
+    shared: &GatewayState,
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Result<HeldBody, Refusal> {
     let limits = &shared.config.limits;
     let hint = body.size_hint();
     let announced = usize::try_from(hint.exact().unwrap_or(hint.lower())).unwrap_or(usize::MAX);
     if announced > limits.body_bytes {
         return Err(too_large(limits.body_bytes));
     }
-    match tokio::time::timeout(limits.body_time, collect(shared, body)).await {
-        Ok(read) => read,
-        Err(_) => {
-            let limit = limits.body_time.as_secs_f64();
-            Err(Refusal::new(408, "body_time", format!("the body took longer than {limit} s")))
-        }
-    }
+    let Ok(held) = tokio::time::timeout(limits.body_time, collect(shared, body)).await else {
+        let limit = limits.body_time.as_secs_f64();
+        return Err(Refusal::new(408, "body_time", format!("the body took longer than {limit} s")));
+    };
+    decompress(shared, headers, held?).await
 }
 
 /// Reads all of a body. The permit grows with what has arrived, not with the announced length: a client that
 /// only announces could keep all others out.
-async fn collect(shared: &Shared, mut body: Incoming) -> Result<HeldBody, Refusal> {
+async fn collect(shared: &GatewayState, mut body: Incoming) -> Result<HeldBody, Refusal> {
     let most = shared.config.limits.body_bytes;
     let mut held = HeldBody::default();
     // Most bodies come in one piece, which is then not copied.
@@ -82,30 +90,26 @@ async fn collect(shared: &Shared, mut body: Incoming) -> Result<HeldBody, Refusa
             all.extend_from_slice(&data);
         }
     }
-    held.bytes = if all.is_empty() { first } else { all.freeze() };
+    held.original = if all.is_empty() { first } else { all.freeze() };
+    held.bytes = held.original.clone();
     Ok(held)
 }
 
-/// Decompresses a body and removes a byte order mark. Returns whether the body can be read: with an unknown
-/// encoding it stays as it is.
-///
-/// # Errors
-///
-/// Refuses a body that is too large or not encoded as announced; also if too many others are being read.
-pub(super) async fn decompress(
-    shared: &Shared,
+/// Decompresses a body and removes a byte order mark.
+async fn decompress(
+    shared: &GatewayState,
     headers: &HeaderMap,
     mut held: HeldBody,
-) -> Result<(HeldBody, bool), Refusal> {
+) -> Result<HeldBody, Refusal> {
     let mut encodings = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     let (encoding, None) = (encodings.next().unwrap_or(b"identity"), encodings.next()) else {
-        return Ok((held, false));
+        return Ok(held);
     };
     let is_gzip = match encoding.trim_ascii().to_ascii_lowercase().as_slice() {
         b"identity" => None,
         b"gzip" | b"x-gzip" => Some(true),
         b"deflate" => Some(false),
-        _ => return Ok((held, false)),
+        _ => return Ok(held),
     };
     if let Some(is_gzip) = is_gzip {
         let (room, most) = (Arc::clone(&shared.room), shared.config.limits.body_bytes);
@@ -116,7 +120,8 @@ pub(super) async fn decompress(
     if held.bytes.starts_with(BYTE_ORDER_MARK) {
         held.bytes = held.bytes.slice(BYTE_ORDER_MARK.len()..);
     }
-    Ok((held, true))
+    held.is_readable = true;
+    Ok(held)
 }
 
 fn decode(
@@ -125,7 +130,7 @@ fn decode(
     room: &Arc<Semaphore>,
     most: usize,
 ) -> Result<HeldBody, Refusal> {
-    let encoded = held.bytes.clone();
+    let encoded = held.original.clone();
     let mut decoder: Box<dyn Read> = match is_gzip {
         true => Box::new(MultiGzDecoder::new(&*encoded)),
         false => Box::new(ZlibDecoder::new(&*encoded)),

@@ -15,17 +15,17 @@ use serde_json::value::RawValue;
 
 use super::body;
 use super::route::{self, Route};
-use crate::answer::{Body, Refusal, header_value, visible};
+use crate::answer::{Body, Refusal, full, header_value, visible};
 use crate::calls::{Call, CallEnd, ConversationHash, FittedCall, milliseconds};
 use crate::config::{Upstream, only_upstream};
 use crate::credentials::Caller;
+use crate::gateway_state::GatewayState;
 #[cfg(feature = "archive")]
 use crate::memory::ArchivedRequest;
 #[cfg(feature = "archive")]
 use crate::proxy::EndReason;
-use crate::proxy::{AnswerEnd, Payload, Target, Usage};
+use crate::proxy::{AnswerEnd, Usage};
 use crate::select::SelectedBody;
-use crate::shared::Shared;
 
 /// Header with which Anthropic's clients ask for new features.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -35,7 +35,7 @@ const BYPASS: &str = "x-cupel-bypass";
 
 /// Answers a request with messages.
 pub(super) async fn answer(
-    shared: &Arc<Shared>,
+    shared: &Arc<GatewayState>,
     endpoint: Endpoint,
     parts: &Parts,
     body: Incoming,
@@ -43,13 +43,11 @@ pub(super) async fn answer(
 ) -> Result<Response<Body>, Refusal> {
     body::must_be_json(&parts.headers)?;
     let mut caller = shared.tenants.caller(&parts.headers);
-    let held = body::read(shared, body).await?;
-    let original = held.bytes.clone();
-    let (held, is_readable) = body::decompress(shared, &parts.headers, held).await?;
+    let held = body::read(shared, &parts.headers, body).await?;
     let is_bypassed = parts.headers.contains_key(BYPASS);
-    let bytes = if is_bypassed { original } else { held.bytes.clone() };
+    let bytes = if is_bypassed { held.original.clone() } else { held.bytes.clone() };
     let mut head = parts.clone();
-    if is_readable && !is_bypassed {
+    if held.is_readable && !is_bypassed {
         head.headers.remove(CONTENT_ENCODING);
     }
     let request = ChatRequest { shared, endpoint, parts: &head, bytes };
@@ -59,7 +57,7 @@ pub(super) async fn answer(
         return Err(Refusal::new(422, "not_fitted", passed.why.clone()));
     }
     let is_routed = only_upstream(&shared.config.upstreams).is_none();
-    if is_routed && !is_readable {
+    if is_routed && !held.is_readable {
         return Err(body::unknown_encoding());
     }
     let mut model = selected.model.clone();
@@ -72,8 +70,8 @@ pub(super) async fn answer(
     }
     let upstream = route::upstream(&shared.config, parts, model.as_deref())?;
     let selected = request.fit_by_model_count(upstream, selected, &mut caller).await?;
-    let target = Target { upstream, path: route::upstream_path(parts) };
-    let payload = Payload::Whole(selected.body.clone());
+    let target = (upstream, route::upstream_path(parts));
+    let body = full(selected.body.clone());
     if let Some(beta) = selected.beta {
         add_beta(&mut head.headers, beta);
     }
@@ -81,7 +79,7 @@ pub(super) async fn answer(
     let record = CallRecord::begin(shared, name, selected, &caller, started);
     #[cfg(feature = "archive")]
     let record = record.archive(ArchivedRequest { caller, endpoint, request: held.bytes.clone() });
-    let answer = match shared.client.send(&target, &head, payload).await {
+    let answer = match shared.client.send(target, &head, body).await {
         Ok(answer) => answer,
         Err(refusal) => {
             record.refused(&refusal);
@@ -132,7 +130,7 @@ const COUNTS: usize = 3;
 
 /// Request that is selected in, once or several times.
 struct ChatRequest<'a> {
-    shared: &'a Shared,
+    shared: &'a GatewayState,
     endpoint: Endpoint,
     parts: &'a Parts,
     bytes: Bytes,
@@ -203,8 +201,8 @@ impl ChatRequest<'_> {
         let mut fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(body).ok()?;
         fields.retain(|name, _| COUNTED.contains(name));
         let question = serde_json::to_vec(&fields).ok()?;
-        let target = Target { upstream, path: "/messages/count_tokens" };
-        let counting = self.shared.client.read(&target, self.parts, question.into(), COUNT_BYTES);
+        let target = (upstream, "/messages/count_tokens");
+        let counting = self.shared.client.read(target, self.parts, question.into(), COUNT_BYTES);
         let limit = self.shared.config.limits.selection_time;
         let counted = tokio::time::timeout(limit, counting).await;
         counted.ok()?.map(|TokenCount { input_tokens }| input_tokens)
@@ -219,7 +217,7 @@ const MODEL_CHARACTERS: usize = 80;
 
 /// Record of a call in flight. Dropped before its end, it records that the client closed the connection.
 struct CallRecord {
-    shared: Arc<Shared>,
+    shared: Arc<GatewayState>,
     call: Arc<Call>,
     started: Instant,
     has_ended: bool,
@@ -229,7 +227,7 @@ struct CallRecord {
 
 impl CallRecord {
     fn begin(
-        shared: &Arc<Shared>,
+        shared: &Arc<GatewayState>,
         route: &'static str,
         selected: SelectedBody,
         caller: &Caller,

@@ -8,7 +8,6 @@ mod route;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body as _;
@@ -16,18 +15,18 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::json;
 
-use crate::answer::{Body, Refusal, json_response};
+use crate::answer::{Body, Refusal, full, json_response};
 use crate::calls::milliseconds;
 use crate::config::only_upstream;
-use crate::proxy::{AnswerEnd, Payload, Tap, Target};
+use crate::gateway_state::GatewayState;
+use crate::proxy::{AnswerEnd, Tap};
 use crate::server::ConnectionEnds;
-use crate::shared::Shared;
 use crate::{guard, page};
 use route::{ModelPlace, Route};
 
 /// Answers a request; `ends` are the two ends of its connection.
 pub(crate) async fn answer(
-    shared: Arc<Shared>,
+    shared: Arc<GatewayState>,
     request: Request<Incoming>,
     ends: ConnectionEnds,
 ) -> Response<Body> {
@@ -50,35 +49,33 @@ pub(crate) async fn answer(
 }
 
 async fn serve(
-    shared: &Arc<Shared>,
+    shared: &Arc<GatewayState>,
     route: Route,
     parts: &Parts,
     body: Incoming,
     started: Instant,
     ends: ConnectionEnds,
 ) -> Result<Response<Body>, Refusal> {
+    if matches!(route, Route::Select(_) | Route::Models | Route::Pass) && !ends.is_for_health {
+        guard::check_key(&shared.config.keys, &parts.headers)?;
+    }
     match route {
-        Route::Liveness => return Ok(json_response(200, &json!({"status": "ok"}))),
-        Route::Readiness => return Ok(readiness(shared)),
+        Route::Liveness => Ok(json_response(200, &json!({"status": "ok"}))),
+        Route::Readiness => Ok(readiness(shared)),
         _ if ends.is_for_health => {
             let message = "the gateway has its maximum of connections; try again";
-            return Err(Refusal::new(503, "busy", message).retry_after());
+            Err(Refusal::new(503, "busy", message).retry_after())
         }
-        Route::Page => return page::answer(shared, parts, body, ends.client).await,
-        Route::Select(_) | Route::Models | Route::Pass => {}
-    }
-    guard::check_key(&shared.config.keys, &parts.headers)?;
-    match route {
+        Route::Page => page::answer(shared, parts, body, ends.client).await,
         Route::Select(endpoint) => chat::answer(shared, endpoint, parts, body, started).await,
-        Route::Models => match models::upstreams(&shared.config, parts) {
-            upstreams if upstreams.len() > 1 => models::answer(shared, parts, upstreams).await,
-            _ => pass(shared, parts, body, started).await,
-        },
-        _ => pass(shared, parts, body, started).await,
+        Route::Models if models::upstreams(&shared.config, parts).len() > 1 => {
+            models::answer(shared, parts).await
+        }
+        Route::Models | Route::Pass => pass(shared, parts, body, started).await,
     }
 }
 
-fn readiness(shared: &Shared) -> Response<Body> {
+fn readiness(shared: &GatewayState) -> Response<Body> {
     let (status, word) = match *shared.stopping.borrow() {
         true => (503, "stopping"),
         false => (200, "ok"),
@@ -92,43 +89,40 @@ fn readiness(shared: &Shared) -> Response<Body> {
 
 /// Sends a request on unchanged. Its body is read only if the model in it decides the upstream.
 async fn pass(
-    shared: &Arc<Shared>,
+    shared: &Arc<GatewayState>,
     parts: &Parts,
     body: Incoming,
     started: Instant,
 ) -> Result<Response<Body>, Refusal> {
-    let limits = &shared.config.limits;
     let place = route::model_place(parts);
     let is_routed = only_upstream(&shared.config.upstreams).is_none();
     let mut model = None;
     // The permit of a body is kept until the body is sent.
     let mut held = None;
-    let payload = match place {
+    let body = match place {
         ModelPlace::Json | ModelPlace::Form if is_routed => {
-            let read = body::read(shared, body).await?;
-            let payload = Payload::Whole(read.bytes.clone());
-            let (plain, true) = body::decompress(shared, &parts.headers, read).await? else {
+            let read = body::read(shared, &parts.headers, body).await?;
+            if !read.is_readable {
                 return Err(body::unknown_encoding());
-            };
+            }
             model = match place {
-                ModelPlace::Form => route::model_in_form(&parts.headers, &plain.bytes)?,
+                ModelPlace::Form => route::model_in_form(&parts.headers, &read.bytes)?,
                 // Only an object can name a model.
-                _ if plain.bytes.trim_ascii_start().first() != Some(&b'{') => None,
-                _ => route::model_in_body(plain.bytes.clone()).await?,
+                _ if read.bytes.trim_ascii_start().first() != Some(&b'{') => None,
+                _ => route::model_in_body(read.bytes.clone()).await?,
             };
-            held = Some(plain);
-            payload
+            full(held.insert(read).original.clone())
         }
-        _ if body.is_end_stream() => Payload::Whole(Bytes::new()),
-        _ => Payload::Stream(Tap::upload(body, limits.stall_time).boxed_unsync()),
+        _ if body.is_end_stream() => full(""),
+        _ => Tap::upload(body, shared.config.limits.stall_time).boxed_unsync(),
     };
     if let ModelPlace::Path(name) = place {
         model = Some(guard::decoded(name));
     }
     let upstream = route::upstream(&shared.config, parts, model.as_deref())?;
     route::check_open_route(&shared.config, upstream, parts)?;
-    let target = Target { upstream, path: route::upstream_path(parts) };
-    let answer = shared.client.send(&target, parts, payload).await?;
+    let target = (upstream, route::upstream_path(parts));
+    let answer = shared.client.send(target, parts, body).await?;
     drop(held);
     let status = answer.status().as_u16();
     let on_end = move |end: AnswerEnd| {

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use super::route;
 use crate::answer::{Body, Refusal, json_response};
 use crate::config::{Config, Protocol, Upstream, UpstreamKey, find_upstream};
-use crate::proxy::Target;
-use crate::shared::Shared;
+use crate::gateway_state::GatewayState;
 
 /// Longest list that is read.
 const ANSWER_BYTES: usize = 4 << 20;
@@ -27,11 +26,11 @@ pub(super) fn upstreams<'a>(config: &'a Config, parts: &Parts) -> Vec<&'a Upstre
 
 /// Merges the lists. A model is listed only for the upstream that gets its requests.
 pub(super) async fn answer(
-    shared: &Shared,
+    shared: &GatewayState,
     parts: &Parts,
-    upstreams: Vec<&Upstream>,
 ) -> Result<Response<Body>, Refusal> {
     let protocol = route::protocol(parts);
+    let upstreams = upstreams(&shared.config, parts);
     let lists = join_all(upstreams.iter().map(|upstream| list(shared, upstream, parts))).await;
     if lists.iter().all(Option::is_none) {
         let message = "no upstream gave a list of its models";
@@ -74,7 +73,7 @@ fn entry(protocol: Protocol, upstream: &Upstream, id: &str, model: &Value) -> Va
 }
 
 /// Reads the models of one upstream; `None` if it gives no list in time.
-async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec<Value>> {
+async fn list(shared: &GatewayState, upstream: &Upstream, parts: &Parts) -> Option<Vec<Value>> {
     #[derive(Deserialize)]
     struct ModelList {
         data: Option<Vec<Value>>,
@@ -91,8 +90,7 @@ async fn list(shared: &Shared, upstream: &Upstream, parts: &Parts) -> Option<Vec
             "/models"
         }
     };
-    let target = Target { upstream, path };
-    let reading = shared.client.read(&target, &parts, Bytes::new(), ANSWER_BYTES);
+    let reading = shared.client.read((upstream, path), &parts, Bytes::new(), ANSWER_BYTES);
     let read = tokio::time::timeout(shared.config.limits.selection_time, reading).await;
     let list = read.ok().flatten().map(|ModelList { data }| data.unwrap_or_default());
     if list.is_none() {

@@ -19,7 +19,7 @@ Logs never contain messages or keys.";
 
 #[derive(Debug, Parser)]
 #[command(name = "cupel-gateway", version, about = ABOUT, after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(super) struct GatewayArgs {
     /// API that requests are sent to. It gets the client's own key
     #[arg(long, value_name = "URL", conflicts_with = "config")]
     #[arg(required_unless_present_any = ["config", "demo"])]
@@ -58,8 +58,8 @@ pub(super) struct Args {
 mod tests {
     use super::*;
 
-    fn parse(arguments: &[&str]) -> Result<Args, String> {
-        Args::try_parse_from(["cupel-gateway"].iter().chain(arguments))
+    fn parse(arguments: &[&str]) -> Result<GatewayArgs, String> {
+        GatewayArgs::try_parse_from(["cupel-gateway"].iter().chain(arguments))
             .map_err(|error| error.to_string())
     }
 

@@ -16,12 +16,12 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use args::Args;
+use args::GatewayArgs;
 use clap::Parser;
 
 /// Runs the program.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let done = match Args::try_parse_from(arguments) {
+    let done = match GatewayArgs::try_parse_from(arguments) {
         // Help and version come as errors, too.
         Err(error) => {
             drop(error.print());

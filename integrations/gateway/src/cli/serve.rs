@@ -6,7 +6,7 @@ use std::time::Duration;
 use cupel_gateway::{Config, Secret, Upstream};
 use tokio::sync::watch;
 
-use super::args::Args;
+use super::args::GatewayArgs;
 use super::output::{gateway, listed, listen, new_token, say, show_token};
 use super::{log, telemetry};
 
@@ -16,7 +16,7 @@ const TELEMETRY: Duration = Duration::from_secs(5);
 /// Time for threads that are still blocked at the end.
 const LAST: Duration = Duration::from_secs(1);
 
-pub(super) fn run(args: Args) -> Result<(), String> {
+pub(super) fn run(args: GatewayArgs) -> Result<(), String> {
     if args.check {
         return on_runtime(check(configure(args)?));
     }
@@ -30,7 +30,7 @@ pub(super) fn run(args: Args) -> Result<(), String> {
     served
 }
 
-fn configure(args: Args) -> Result<Config, String> {
+fn configure(args: GatewayArgs) -> Result<Config, String> {
     let mut config = match (args.config, args.upstream) {
         (Some(file), _) => Config::from_file(file).map_err(|error| listed(&error))?,
         (None, upstream) => Config::new(Upstream::new(upstream.unwrap_or_default())?),

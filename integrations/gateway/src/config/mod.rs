@@ -11,7 +11,7 @@ use cupel::Policy;
 use cupel::gather::Source;
 
 use crate::credentials::{CallerBody, Secret};
-pub use upstream::{Count, ModelRule, Protocol, Upstream, UpstreamKey};
+pub use upstream::{CountMethod, ModelRule, Protocol, Upstream, UpstreamKey};
 pub(crate) use upstream::{find_upstream, fits, only_upstream};
 
 /// Default port.
@@ -71,7 +71,7 @@ pub struct Config {
     /// Key of the hash that tells tenants apart. Gateways with the same key know the same tenants.
     pub tenant_secret: Option<Secret>,
     /// Page of recent calls.
-    pub page: Page,
+    pub page: PageConfig,
 }
 
 impl Config {
@@ -100,7 +100,7 @@ impl Config {
             code_sources: Vec::new(),
             memory: None,
             tenant_secret: None,
-            page: Page::default(),
+            page: PageConfig::default(),
         }
     }
 
@@ -242,13 +242,13 @@ impl Default for GatewayLimits {
 /// Page of recent calls: its token, and how much it remembers.
 ///
 /// ```
-/// use cupel_gateway::Page;
+/// use cupel_gateway::PageConfig;
 ///
-/// assert!(Page::default().token.is_none());
+/// assert!(PageConfig::default().token.is_none());
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Page {
+pub struct PageConfig {
     /// Token for the login. Without one there is no page.
     pub token: Option<Secret>,
     /// File that the binary writes the token to, for its owner only. By default a terminal shows it.
@@ -257,7 +257,7 @@ pub struct Page {
     pub bytes: usize,
 }
 
-impl Default for Page {
+impl Default for PageConfig {
     fn default() -> Self {
         Self { token: None, token_file: None, bytes: 64 << 20 }
     }

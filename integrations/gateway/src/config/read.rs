@@ -8,8 +8,8 @@ use cupel::{Policy, PolicySpec, ScorerRegistry, SystemTimeProvider};
 use cupel_json::CacheRule;
 
 use super::{
-    Config, Count, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, Page, Protocol,
-    Retriever, Upstream, UpstreamKey,
+    Config, CountMethod, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, PageConfig,
+    Protocol, Retriever, Upstream, UpstreamKey,
 };
 use crate::credentials::Secret;
 
@@ -208,8 +208,8 @@ impl ConfigReader<'_> {
         limits
     }
 
-    fn page(&mut self, tree: Option<Tree>, path: &Path<'_>) -> Page {
-        let mut page = Page::default();
+    fn page(&mut self, tree: Option<Tree>, path: &Path<'_>) -> PageConfig {
+        let mut page = PageConfig::default();
         if let Some(mut fields) = tree.and_then(|tree| Fields::open(tree, path, self, "a table")) {
             page.bytes = fields.or("bytes", page.bytes);
             page.token_file = fields.maybe::<String>("token_file").map(Into::into);
@@ -316,10 +316,10 @@ impl ConfigReader<'_> {
     }
 
     fn model(&mut self, tree: Tree, path: &Path<'_>) -> Option<ModelRule> {
-        const COUNTS: [(&str, Count); 3] = [
-            ("o200k", Count::Exactly(Encoding::O200k)),
-            ("cl100k", Count::Exactly(Encoding::Cl100k)),
-            ("estimate", Count::Estimate),
+        const COUNTS: [(&str, CountMethod); 3] = [
+            ("o200k", CountMethod::Exactly(Encoding::O200k)),
+            ("cl100k", CountMethod::Exactly(Encoding::Cl100k)),
+            ("estimate", CountMethod::Estimate),
         ];
         const CACHES: [(&str, CacheRule); 2] =
             [("prefix", CacheRule::Prefix), ("breakpoints", CacheRule::Breakpoints)];

@@ -180,7 +180,7 @@ fn without_secrets(url: &str) -> String {
 /// Way to count a model's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Count {
+pub enum CountMethod {
     /// With an encoding of OpenAI's.
     Exactly(Encoding),
     /// With an estimate, for models whose encoding is not built in.
@@ -200,7 +200,7 @@ pub struct ModelRule {
     pub(crate) name: String,
     pub(crate) window: Option<i64>,
     pub(crate) at_most: Option<i64>,
-    pub(crate) count: Option<Count>,
+    pub(crate) count: Option<CountMethod>,
     pub(crate) factor: f64,
     pub(crate) policy: Option<Policy>,
     pub(crate) cache: Option<CacheRule>,
@@ -237,7 +237,7 @@ impl ModelRule {
 
     /// Sets the way to count.
     #[must_use]
-    pub fn count(mut self, count: Count) -> Self {
+    pub fn count(mut self, count: CountMethod) -> Self {
         self.count = Some(count);
         self
     }

@@ -1,6 +1,6 @@
 //! Page of recent calls. It needs a token, and nothing can be changed from it.
 
-mod door;
+mod login;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use serde_json::{Value, json};
 use crate::answer::{Body, BoxError, Refusal, full, status_of};
 use crate::calls::{Call, Calls, milliseconds};
 use crate::credentials::{NO_RANDOMNESS, random_token};
-use crate::shared::Shared;
+use crate::gateway_state::GatewayState;
 
-pub(crate) use door::Door;
+pub(crate) use login::PageLogin;
 
 const STYLE: &str = include_str!("list.css");
 const SCRIPT: &str = include_str!("list.js");
@@ -42,30 +42,30 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// Answers a request below `/cupel`.
 pub(crate) async fn answer(
-    shared: &Arc<Shared>,
+    shared: &Arc<GatewayState>,
     parts: &Parts,
     body: Incoming,
     client: Option<IpAddr>,
 ) -> Result<Response<Body>, Refusal> {
-    let Some(door) = &shared.door else {
+    let Some(login) = &shared.login else {
         return Err(Refusal::new(404, "no_page", "this gateway has no page"));
     };
     // The cookie is valid below `/cupel/` only.
     let Some(path) = parts.uri.path().strip_prefix("/cupel/") else { return Ok(to_the_list()) };
     if parts.method == Method::POST && path == "login" {
-        if !door.may_try(client) {
+        if !login.may_try(client) {
             let message = "too many wrong tokens from this address; try again in a minute";
             return Err(Refusal::new(429, "too_many_tries", message));
         }
         let time = shared.config.limits.body_time;
         let read = tokio::time::timeout(time, Limited::new(body, LOGIN_BYTES).collect()).await;
         let form = read.ok().and_then(Result::ok).map(Collected::to_bytes).unwrap_or_default();
-        return log_in(door, &form, client);
+        return log_in(login, &form, client);
     }
     if parts.method != Method::GET {
         return Err(Refusal::new(405, "read_only", "the page can only be read: expected GET"));
     }
-    if !door.is_open_to(&parts.headers) {
+    if !login.is_open_to(&parts.headers) {
         return login_form(false);
     }
     match path.split_once('/') {
@@ -84,10 +84,14 @@ pub(crate) async fn answer(
     }
 }
 
-fn log_in(door: &Door, form: &[u8], client: Option<IpAddr>) -> Result<Response<Body>, Refusal> {
+fn log_in(
+    login: &PageLogin,
+    form: &[u8],
+    client: Option<IpAddr>,
+) -> Result<Response<Body>, Refusal> {
     let token = form.strip_prefix(b"token=").unwrap_or_default();
-    let Some(cookie) = door.cookie_for(token) else {
-        door.was_wrong(client);
+    let Some(cookie) = login.cookie_for(token) else {
+        login.was_wrong(client);
         return login_form(true);
     };
     let mut response = to_the_list();
@@ -148,7 +152,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Streams the list as it changes, until the gateway stops.
-fn events(shared: Arc<Shared>) -> Response<Body> {
+fn events(shared: Arc<GatewayState>) -> Response<Body> {
     let mut changes = shared.calls.changes();
     changes.mark_changed();
     let stopping = shared.stopping.subscribe();

@@ -32,20 +32,6 @@ pub(crate) struct UpstreamClient {
     keys: Arc<[Secret]>,
 }
 
-/// Upstream and path of a request.
-#[derive(Debug)]
-pub(crate) struct Target<'a> {
-    pub(crate) upstream: &'a Upstream,
-    /// Path and query as the client wrote them, without a leading `/v1`.
-    pub(crate) path: &'a str,
-}
-
-/// Body of a request to an upstream.
-pub(crate) enum Payload {
-    Whole(Bytes),
-    Stream(Body),
-}
-
 impl UpstreamClient {
     pub(crate) fn new(answer_time: Duration, keys: &[Secret]) -> Self {
         let pool = Pool::builder(TokioExecutor::new())
@@ -62,21 +48,17 @@ impl UpstreamClient {
         time: Duration,
     ) -> Result<Response<Incoming>, BoxError> {
         let (head, body) = request.into_parts();
-        let head = Request::from_parts(head, ());
-        Ok(self.exchange(&head, Payload::Whole(body), time).await??)
+        Ok(self.exchange(&Request::from_parts(head, ()), full(body), time).await??)
     }
 
     /// Sends a request, and sends it a second time if no byte of it was written.
     async fn exchange(
         &self,
         head: &Request<()>,
-        payload: Payload,
+        body: Body,
         time: Duration,
     ) -> Result<Result<Response<Incoming>, pool::Error>, Elapsed> {
-        let replay = Replay::new(match payload {
-            Payload::Whole(bytes) => full(bytes),
-            Payload::Stream(body) => body,
-        });
+        let replay = Replay::new(body);
         let mut may_send_again = true;
         loop {
             let request = head.clone().map(|()| replay.clone().boxed_unsync());
@@ -92,7 +74,7 @@ impl UpstreamClient {
     /// Reads a JSON answer of at most `most` bytes; `None` if there is none.
     pub(crate) async fn read<T: DeserializeOwned>(
         &self,
-        target: &Target<'_>,
+        (upstream, path): (&Upstream, &str),
         client: &Parts,
         body: Bytes,
         most: usize,
@@ -100,21 +82,22 @@ impl UpstreamClient {
         let mut client = client.clone();
         // The client can read a compressed answer; the gateway cannot.
         client.headers.remove(header::ACCEPT_ENCODING);
-        let answer = self.send(target, &client, Payload::Whole(body)).await.ok()?;
+        let answer = self.send((upstream, path), &client, full(body)).await.ok()?;
         let is_answered = answer.status().is_success();
         let body = Limited::new(is_answered.then(|| answer.into_body())?, most).collect().await;
         serde_json::from_slice(&body.ok()?.to_bytes()).ok()
     }
 
-    /// Sends a request with the client's method and headers, and cleans the headers of the answer.
+    /// Sends a request with the client's method and headers, and cleans the headers of the answer. `path` is
+    /// the client's path and query without a leading `/v1`.
     pub(crate) async fn send(
         &self,
-        target: &Target<'_>,
+        (upstream, path): (&Upstream, &str),
         client: &Parts,
-        payload: Payload,
+        body: Body,
     ) -> Result<Response<Incoming>, Refusal> {
-        let name = &target.upstream.name;
-        let uri: Uri = format!("{}{}", target.upstream.url(), target.path)
+        let name = &upstream.name;
+        let uri: Uri = format!("{}{path}", upstream.url())
             .parse()
             .map_err(|_| Refusal::new(400, "bad_path", "the path is not valid in a URL"))?;
         let mut request = Request::new(());
@@ -124,8 +107,8 @@ impl UpstreamClient {
         strip_request(request.headers_mut());
         let is_own = |key: &[u8]| self.keys.iter().any(|own| own.is(key));
         strip_gateway_keys(request.headers_mut(), is_own);
-        set_key(&target.upstream.key, request.headers_mut())?;
-        let mut answer = match self.exchange(&request, payload, self.answer_time).await {
+        set_key(&upstream.key, request.headers_mut())?;
+        let mut answer = match self.exchange(&request, body, self.answer_time).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(no_answer(name, &error)),
             Err(_) => {
@@ -146,7 +129,7 @@ impl UpstreamClient {
         if let (true, Some(length)) = (client.method == Method::HEAD, length) {
             answer.headers_mut().insert(header::CONTENT_LENGTH, length);
         }
-        if target.upstream.key != UpstreamKey::Client {
+        if upstream.key != UpstreamKey::Client {
             // The session belongs to the gateway's key.
             answer.headers_mut().remove(header::SET_COOKIE);
         }
@@ -322,10 +305,10 @@ mod tests {
         });
         let client = UpstreamClient::new(Duration::from_secs(20), &[]);
         let upstream = Upstream::new(url).unwrap();
-        let target = Target { upstream: &upstream, path: "/files" };
+        let target = (&upstream, "/files");
         let parts =
             |method: &str| Request::builder().method(method).body(()).unwrap().into_parts().0;
-        let answer = client.send(&target, &parts("GET"), Payload::Whole(Bytes::new())).await;
+        let answer = client.send(target, &parts("GET"), full("")).await;
         drop(answer);
         // Until the connection is back in the pool.
         for _ in 0..100 {
@@ -342,7 +325,7 @@ mod tests {
             Ok::<_, BoxError>(Frame::data(Bytes::from_static(piece.as_bytes())))
         });
         let body = StreamBody::new(pieces).boxed_unsync();
-        let answer = client.send(&target, &parts("POST"), Payload::Stream(body)).await.unwrap();
+        let answer = client.send(target, &parts("POST"), body).await.unwrap();
         assert_eq!(answer.status(), 200);
         again.send(()).unwrap();
         let sent = sent.lock().unwrap().recv().unwrap();

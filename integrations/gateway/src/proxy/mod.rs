@@ -4,5 +4,5 @@ mod client;
 mod connect;
 mod tap;
 
-pub(crate) use client::{Payload, Target, UpstreamClient};
+pub(crate) use client::UpstreamClient;
 pub(crate) use tap::{AnswerEnd, EndReason, Stall, Tap, Usage};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::answer::BoxError;
@@ -45,6 +45,19 @@ impl Stall {
         }
         ready!(sleep.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Runs the clock while an operation is pending.
+    pub(crate) fn watch<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        done: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if done.is_pending() {
+            return self.poll(cx);
+        }
+        self.stop();
+        done
     }
 }
 
@@ -238,41 +251,22 @@ fn last_usage(bytes: &[u8]) -> Option<Usage> {
     starts.find_map(|(at, field)| {
         let escaped = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
         let value = (field == FIELD && !escaped).then(|| bytes.get(at + FIELD.len()..))??;
-        let mut values = serde_json::Deserializer::from_slice(value).into_iter::<UsageFields>();
-        values.next()?.ok()?.usage()
+        let mut values = serde_json::Deserializer::from_slice(value).into_iter::<Value>();
+        usage_in(&values.next()?.ok()?)
     })
 }
 
-#[derive(Deserialize)]
-struct UsageFields {
-    #[serde(alias = "input_tokens")]
-    prompt_tokens: Option<i64>,
-    #[serde(alias = "input_tokens_details")]
-    prompt_tokens_details: Option<UsageDetails>,
-    /// Anthropic counts these besides the input tokens.
-    cache_read_input_tokens: Option<i64>,
-    cache_creation_input_tokens: Option<i64>,
-}
-
-#[derive(Deserialize)]
-struct UsageDetails {
-    cached_tokens: Option<i64>,
-}
-
-impl UsageFields {
-    fn usage(self) -> Option<Usage> {
-        let read = self.cache_read_input_tokens.unwrap_or(0).max(0);
-        let written = self.cache_creation_input_tokens.unwrap_or(0).max(0);
-        let input = self.prompt_tokens?.saturating_add(read).saturating_add(written);
-        if input <= 0 {
-            return None;
-        }
-        if read > 0 {
-            return Some(Usage { input, cached: read });
-        }
-        let cached = self.prompt_tokens_details.and_then(|details| details.cached_tokens);
-        Some(Usage { input, cached: cached.unwrap_or(0).clamp(0, input) })
-    }
+/// Reads the `usage` of any of the APIs.
+fn usage_in(fields: &Value) -> Option<Usage> {
+    let number = |names: &[&str]| names.iter().find_map(|name| fields.pointer(name)?.as_i64());
+    // Anthropic counts these besides the input tokens.
+    let read = number(&["/cache_read_input_tokens"]).unwrap_or(0).max(0);
+    let written = number(&["/cache_creation_input_tokens"]).unwrap_or(0).max(0);
+    let input = number(&["/prompt_tokens", "/input_tokens"])?;
+    let input = input.saturating_add(read).saturating_add(written);
+    let details = ["/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens"];
+    let cached = if read > 0 { read } else { number(&details).unwrap_or(0).clamp(0, input.max(0)) };
+    (input > 0).then_some(Usage { input, cached })
 }
 
 #[cfg(test)]

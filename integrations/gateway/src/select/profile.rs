@@ -14,7 +14,7 @@ use cupel_json::{
 };
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 
-use crate::config::{Config, Count, ModelRule, Upstream};
+use crate::config::{Config, CountMethod, ModelRule, Upstream};
 use crate::credentials::CallerBody;
 use crate::proxy::UpstreamClient;
 use crate::retriever;
@@ -43,11 +43,11 @@ impl Profile {
         client: &UpstreamClient,
     ) -> Result<Self, String> {
         let default = ModelRule::new("");
-        let build = Build { config, rule: rule.unwrap_or(&default), client };
+        let build = ProfileBuilder { config, rule: rule.unwrap_or(&default), client };
         let rule = build.rule;
         let built = || -> Result<Self, BoxError> {
             let fallback = rule.window.or(config.unknown_window);
-            let estimated = fallback.map(|_| build.openai(fallback, Some(Count::Estimate)));
+            let estimated = fallback.map(|_| build.openai(fallback, Some(CountMethod::Estimate)));
             Ok(Self {
                 pattern: rule.name.clone(),
                 exact: build.openai(fallback, rule.count)?,
@@ -81,18 +81,18 @@ impl Profile {
 }
 
 /// Parts that the selectors of a profile are built from.
-struct Build<'a> {
+struct ProfileBuilder<'a> {
     config: &'a Config,
     rule: &'a ModelRule,
     client: &'a UpstreamClient,
 }
 
-impl Build<'_> {
+impl ProfileBuilder<'_> {
     /// Builds a selector for Chat Completions and Responses. `fallback` is the window of unknown models.
     fn openai(
         &self,
         fallback: Option<i64>,
-        count: Option<Count>,
+        count: Option<CountMethod>,
     ) -> Result<Selector<CallerBody, OpenAiAdapter>, BoxError> {
         let mut models = Models::new();
         if let Some(window) = fallback {
@@ -100,11 +100,11 @@ impl Build<'_> {
         }
         let window = ModelWindow::new(models.clone());
         let mut adapter = OpenAiAdapter::new().models(models);
-        match count {
-            Some(Count::Exactly(encoding)) => adapter = adapter.counter(shared_counter(encoding)),
-            Some(Count::Estimate) => adapter = adapter.counter(estimates()),
-            None => {}
-        }
+        adapter = match count {
+            Some(CountMethod::Exactly(encoding)) => adapter.counter(shared_counter(encoding)),
+            Some(CountMethod::Estimate) => adapter.counter(estimates()),
+            None => adapter,
+        };
         if let Some(cache) = self.rule.cache.or_else(|| other_server(self.config)) {
             adapter = adapter.cache(cache);
         }
@@ -122,7 +122,7 @@ impl Build<'_> {
         }
         let mut adapter = MessagesAdapter::new().models(models);
         // Claude's tokenizer is not public: an encoding is meant for a server with another model.
-        if let Some(Count::Exactly(encoding)) = self.rule.count {
+        if let Some(CountMethod::Exactly(encoding)) = self.rule.count {
             adapter = adapter.counter(shared_counter(encoding));
         }
         let window = adapter.window();

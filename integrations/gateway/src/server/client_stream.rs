@@ -243,20 +243,6 @@ impl<I: AsyncRead + Unpin> AsyncRead for ClientStream<I> {
     }
 }
 
-impl<I> ClientStream<I> {
-    fn poll_stall<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        done: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if done.is_pending() {
-            return self.write.poll(cx);
-        }
-        self.write.stop();
-        done
-    }
-}
-
 impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<I> {
     fn poll_write(
         self: Pin<&mut Self>,
@@ -265,7 +251,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<I> {
     ) -> Poll<io::Result<usize>> {
         let stream = self.get_mut();
         let done = Pin::new(&mut stream.inner).poll_write(cx, bytes);
-        stream.poll_stall(cx, done)
+        stream.write.watch(cx, done)
     }
 
     fn poll_write_vectored(
@@ -275,7 +261,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<I> {
     ) -> Poll<io::Result<usize>> {
         let stream = self.get_mut();
         let done = Pin::new(&mut stream.inner).poll_write_vectored(cx, bytes);
-        stream.poll_stall(cx, done)
+        stream.write.watch(cx, done)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -285,7 +271,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<I> {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
         let done = Pin::new(&mut stream.inner).poll_flush(cx);
-        stream.poll_stall(cx, done)
+        stream.write.watch(cx, done)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -294,7 +280,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<I> {
             Some(left) => left,
             None => {
                 let done = Pin::new(&mut stream.inner).poll_shutdown(cx);
-                ready!(stream.poll_stall(cx, done))?;
+                ready!(stream.write.watch(cx, done))?;
                 LINGER_BYTES
             }
         };
@@ -312,7 +298,7 @@ mod tests {
 
     const STALL: Duration = Duration::from_secs(60);
 
-    /// What comes out of a connection into which these pieces go.
+    /// Returns the bytes that come out of a connection for these pieces.
     async fn through(pieces: &[&[u8]]) -> Vec<u8> {
         let (mut client, server) = duplex(64);
         let mut stream = ClientStream::new(server, STALL);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use cupel::tokens::Encoding;
-use cupel_gateway::{Config, Count, Gateway, ModelRule, Upstream};
+use cupel_gateway::{Config, CountMethod, Gateway, ModelRule, Upstream};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -56,7 +56,7 @@ impl Drop for Running {
 /// In front of this address; knows the models `test-…`, whose window is in the name.
 pub(crate) fn config(url: &str) -> Config {
     let mut config = Config::new(Upstream::new(url).unwrap());
-    let count = Count::Exactly(Encoding::O200k);
+    let count = CountMethod::Exactly(Encoding::O200k);
     config.models = [300, 900, 2_600]
         .map(|window| ModelRule::new(format!("test-{window}")).window(window).count(count))
         .into();

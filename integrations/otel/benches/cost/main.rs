@@ -1,4 +1,4 @@
-//! What telemetry costs a run of the pipeline and a call through the layer.
+//! Costs of telemetry for a run of the pipeline and for a call through the layer.
 //!
 //! `cargo bench -p tower-cupel-otel --bench cost` prints one table. Every row is measured in the
 //! same run: the contestants take turns, and the table holds medians. `-- --quick` takes fewer

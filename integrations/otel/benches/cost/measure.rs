@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How long a sample lasts, about: long beside a look at the clock, short beside a time slice.
+/// Approximate length of a sample: long beside a clock reading, short beside a time slice.
 const SAMPLE: Duration = Duration::from_micros(40);
 
 /// Something to time, by name, and how many times as long as the first it may take.
@@ -22,7 +22,7 @@ impl<'a> Contestant<'a> {
         Self { goal: Some(ratio), ..self }
     }
 
-    /// How long one piece of work takes, from doing it `repeats` times.
+    /// Measures one piece of work by doing it `repeats` times.
     fn sample(&mut self, repeats: u32) -> f64 {
         let start = Instant::now();
         for _ in 0..repeats {

@@ -94,7 +94,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Where in the trace the span lies.
+    /// Position of the span in the trace.
     fn bar(&self, at: Duration, took: Duration) -> String {
         let scale = BAR as f64 / self.lasted.as_secs_f64().max(f64::MIN_POSITIVE);
         let before = ((at.as_secs_f64() * scale) as usize).min(BAR - 1);

@@ -1,4 +1,4 @@
-//! Where the agent looks: its history, this crate's README, and a wiki that is too slow.
+//! Sources of the agent: its history, this crate's README, and a wiki that is too slow.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -10,7 +10,7 @@ use cupel::{ContextItem, ContextKind, CupelError};
 
 use crate::Prompt;
 
-/// What was said before.
+/// Earlier messages.
 const HISTORY: [&str; 4] = [
     "We run the agent in production now.",
     "Good. Which traces do you keep?",

@@ -13,7 +13,7 @@ use crate::otel::common::{Exported, Request, layer, request, run};
 
 const KEY: &str = "gen_ai.conversation.id";
 
-/// Which spans say which conversation they belong to.
+/// Lists the spans with the conversation that each one names.
 fn said(exported: &Exported) -> Vec<(String, String)> {
     let mut said = Vec::new();
     for span in exported.spans() {

@@ -1,4 +1,4 @@
-//! Whose child a run is.
+//! Parents of the spans of a run.
 
 use cupel_otel::CupelVerbosity::StageOnly;
 use opentelemetry::Context;

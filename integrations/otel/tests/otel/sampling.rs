@@ -1,4 +1,4 @@
-//! What nobody records is not watched.
+//! Runs that are not recorded cost nothing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! What is exported is what was sent: counts are taken after the request is built.
+//! Exported counts are those of the request that was sent: they are taken after it is built.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -72,7 +72,7 @@ fn asked() -> Items {
     [document("refused", 3, 0.5)].into_iter().chain(candidates()).collect()
 }
 
-/// What the model was sent, if it was called.
+/// Request that the model got, if it was called.
 async fn call(builder: Builder, hook: CupelOtel, request: Items) -> Option<Items> {
     let model = service_fn(|request: Items| ready(Ok::<_, Infallible>(request)));
     builder.hook(hook).build().unwrap().layer(model).oneshot(request).await.ok()

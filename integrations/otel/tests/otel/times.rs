@@ -17,7 +17,7 @@ use crate::otel::common::{
     Exported, Request, STAGES, budget, candidates, layer, ms, pipeline, request, run, slow,
 };
 
-/// What two clocks may differ by.
+/// Allowed difference of two clocks.
 const TOLERANCE: Duration = Duration::from_millis(2);
 
 fn lasted(span: &SpanData) -> Duration {

@@ -13,12 +13,12 @@ use crate::calls::Calls;
 use crate::config::{Config, GatewayConfigError};
 use crate::credentials::{NO_RANDOMNESS, Tenants};
 use crate::guard::Hosts;
-use crate::page::Door;
+use crate::page::PageLogin;
 use crate::proxy::{AnswerEnd, Tap, UpstreamClient};
 use crate::select::BodySelector;
 
 /// State that all requests share.
-pub(crate) struct Shared {
+pub(crate) struct GatewayState {
     pub(crate) config: Config,
     pub(crate) hosts: Hosts,
     pub(crate) client: UpstreamClient,
@@ -31,10 +31,10 @@ pub(crate) struct Shared {
     pub(crate) calls: Calls,
     pub(crate) tenants: Tenants,
     /// Login of the page, if there is a page.
-    pub(crate) door: Option<Door>,
+    pub(crate) login: Option<PageLogin>,
 }
 
-impl Shared {
+impl GatewayState {
     #[cfg_attr(not(feature = "archive"), allow(unused_mut))]
     pub(crate) fn new(mut config: Config) -> Result<Self, GatewayConfigError> {
         #[cfg(feature = "archive")]
@@ -63,7 +63,7 @@ impl Shared {
             // Without a page nobody could look at them.
             calls: Calls::new(config.page.token.as_ref().map_or(0, |_| config.page.bytes)),
             tenants,
-            door: config.page.token.clone().map(Door::new),
+            login: config.page.token.clone().map(PageLogin::new),
             config,
         })
     }
@@ -76,7 +76,7 @@ impl Shared {
         on_end: impl FnOnce(AnswerEnd) + Send + 'static,
     ) -> Response<Body> {
         let is_plain = !answer.headers().contains_key(CONTENT_ENCODING);
-        if self.door.is_some() {
+        if self.login.is_some() {
             // A file of the upstream has the page's origin in a browser, and must not act for it.
             let sandbox = HeaderValue::from_static("sandbox");
             answer.headers_mut().append(CONTENT_SECURITY_POLICY, sandbox);
@@ -103,7 +103,7 @@ mod tests {
             let has_page = token.is_some();
             let mut config = Config::new(Upstream::new("http://127.0.0.1:1").unwrap());
             config.page.token = token;
-            let calls = Shared::new(config).map_err(|error| error.0).unwrap().calls;
+            let calls = GatewayState::new(config).map_err(|error| error.0).unwrap().calls;
             let conversation = ConversationHash::new(&[]);
             let outcome = Err(PassReason { code: "bypass", why: String::new() });
             calls.begin(Call::new("chat", String::new(), conversation, outcome));

@@ -26,7 +26,7 @@ const ADDRESSES: usize = 1_024;
 
 /// Login of the page.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct PageLogin {
     /// Time of the first wrong token of an address, and their number.
     wrong: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
     token: Secret,
@@ -34,7 +34,7 @@ pub(crate) struct Door {
     mark: Secret,
 }
 
-impl Door {
+impl PageLogin {
     pub(crate) fn new(token: Secret) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, token.expose().as_bytes());
         let mark = Secret::new(hex(hmac::sign(&key, b"the page's cookie").as_ref()));
@@ -94,16 +94,16 @@ mod tests {
 
     #[test]
     fn the_token_opens_the_door_and_is_not_in_the_cookie() {
-        let door = Door::new(Secret::new("token-1"));
-        assert!(door.cookie_for(b"token-2").is_none());
-        assert!(door.cookie_for(b"").is_none());
-        let cookie = door.cookie_for(b"token-1").unwrap();
+        let login = PageLogin::new(Secret::new("token-1"));
+        assert!(login.cookie_for(b"token-2").is_none());
+        assert!(login.cookie_for(b"").is_none());
+        let cookie = login.cookie_for(b"token-1").unwrap();
         let cookie = cookie.to_str().unwrap();
         assert!(!cookie.contains("token-1"));
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
         let pair = cookie.split(';').next().unwrap();
         let open = |value: &str| {
-            door.is_open_to(&HeaderMap::from_iter([(COOKIE, value.parse().unwrap())]))
+            login.is_open_to(&HeaderMap::from_iter([(COOKIE, value.parse().unwrap())]))
         };
         assert!(open(pair) && open(&format!("a=b; {pair}; c=d")));
         assert!(!open("cupel_page=") && !open("cupel_page=token-1") && !open(&pair[..20]));
@@ -111,18 +111,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_shows_wrong_tokens_has_to_wait_and_others_do_not() {
-        let door = Door::new(Secret::new("token-1"));
+        let login = PageLogin::new(Secret::new("token-1"));
         let (one, other) = ("10.0.0.1".parse().ok(), "10.0.0.2".parse().ok());
         for _ in 0..TRIES {
-            assert!(door.may_try(one));
-            door.was_wrong(one);
+            assert!(login.may_try(one));
+            login.was_wrong(one);
         }
-        assert!(!door.may_try(one) && door.may_try(other));
+        assert!(!login.may_try(one) && login.may_try(other));
         tokio::time::advance(MINUTE).await;
-        assert!(door.may_try(one));
+        assert!(login.may_try(one));
         for index in 0..3 * u32::try_from(ADDRESSES).unwrap() {
-            door.was_wrong(Some(IpAddr::from(index.to_be_bytes())));
+            login.was_wrong(Some(IpAddr::from(index.to_be_bytes())));
         }
-        assert!(door.wrong().len() <= ADDRESSES);
+        assert!(login.wrong().len() <= ADDRESSES);
     }
 }
