@@ -234,7 +234,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let chosen = blocking::run(steps, threshold, Need::Required, move || job.run()).await;
     let mut chosen = chosen?.map_err(|error| room.explain(error, read.talk.as_deref()))?;
 
-    // Write: the adapter puts the selection back. What it refused counts as a candidate.
+    // Write: the adapter puts the selection back, where it was read. What it refused counts as a candidate.
     let candidates = chosen.candidates + selection.refused;
     if turn.is_none() {
         selection.refused += withdraw(&needs, &mut chosen.placed, &mut chosen.report);

@@ -359,3 +359,45 @@ fn a_call_that_the_pool_never_starts_does_without_its_judge_and_holds_nobody_up(
         assert!(threads.len() > 2 && !threads.contains(&thread::current().id()));
     }
 }
+
+/// Takes as long to read and to write as it says, and remembers where it did.
+struct Long {
+    steps: u64,
+    threads: Threads,
+}
+
+impl ContextAdapter<String> for Long {
+    type Rest = ();
+
+    fn facts<'a>(&'a self, _: &'a String) -> RequestFacts<'a> {
+        RequestFacts::new(None).steps(self.steps)
+    }
+
+    fn split(&self, request: String, _: Strategy) -> Result<Split<()>, BoxError> {
+        self.threads.lock().unwrap().push(thread::current().id());
+        Ok(Split::new(vec![ContextItem::new(request, 1)?], 0, ()))
+    }
+
+    fn join(&self, (): (), edits: &mut Edits) -> Result<String, BoxError> {
+        self.threads.lock().unwrap().push(thread::current().id());
+        Ok(edits.placed.remove(0).item.content().to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_long_request_is_read_and_written_off_the_executor() {
+    for (steps, expected_here) in [(1_000, true), (u64::MAX, false)] {
+        let threads = Threads::default();
+        let adapter = Long { steps, threads: Arc::clone(&threads) };
+        let layer = CupelLayer::builder()
+            .adapter(adapter)
+            .policy(Policy::chat())
+            .budget(ContextBudget::builder(100).build().unwrap());
+        let selector = layer.build().unwrap().selector();
+        let sent = selector.select("long".to_owned()).await.unwrap();
+        assert_eq!(sent.request, "long");
+        let here = thread::current().id();
+        let found: Vec<bool> = threads.lock().unwrap().iter().map(|id| *id == here).collect();
+        assert_eq!(found, [expected_here; 2]);
+    }
+}

@@ -16,6 +16,8 @@ mod doors;
 mod fitting;
 #[path = "gateway/keys.rs"]
 mod keys;
+#[path = "gateway/large.rs"]
+mod large;
 #[path = "gateway/limits.rs"]
 mod limits;
 #[path = "gateway/messages.rs"]

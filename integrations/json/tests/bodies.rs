@@ -2,10 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+#[path = "bodies/fuzz.rs"]
+mod fuzz;
 #[path = "bodies/half_characters.rs"]
 mod half_characters;
+#[path = "bodies/mutation.rs"]
+mod mutation;
 #[path = "bodies/quoting.rs"]
 mod quoting;
+#[path = "bodies/recorded.rs"]
+mod recorded;
+#[path = "../../replay/runs.rs"]
+#[allow(unreachable_pub, dead_code)]
+mod runs;
 #[path = "bodies/strings.rs"]
 mod strings;
 #[path = "bodies/support.rs"]

@@ -29,8 +29,10 @@ type Ids = HashMap<String, String>;
 fn of_type(meter: &Meter, item: &Object<'_>, json: &str, ids: &mut Ids) -> Entry {
     let kind = match item.text("type") {
         Some(kind) => kind,
+        None if item.has("type") => "".into(),
         None if item.has("role") => "message".into(),
-        None => "item_reference".into(),
+        None if item.has("id") => "item_reference".into(),
+        None => "".into(),
     };
     match &*kind {
         "message" => message(meter, item),

@@ -5,7 +5,7 @@ use cupel::Policy;
 use cupel::layer::Selection;
 use cupel_json::Endpoint;
 
-use crate::support::{ENDPOINTS, Fitter, long, request};
+use crate::support::{ENDPOINTS, Settings, long, request};
 
 /// Half an emoji, as JSON writes it.
 const HALF: &str = r"\ud83d";
@@ -13,7 +13,7 @@ const HALF: &str = r"\ud83d";
 /// What is sent of a long conversation whose last question is this literal.
 fn sent(endpoint: Endpoint, question: &str) -> (String, Selection) {
     let body = request(endpoint, &long("QUESTION")).to_string().replace("QUESTION", question);
-    Fitter::new(Policy::chat(), 4_000).send(endpoint, &body).unwrap()
+    Settings::new(Policy::chat(), 4_000).build().send(endpoint, &body)
 }
 
 #[test]

@@ -9,7 +9,7 @@ use cupel_json::Endpoint;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{ENDPOINTS, Fitter, long, request, texts};
+use crate::support::{ENDPOINTS, Settings, long, request, texts};
 
 /// A word that only sources bring. Each hostile text is full of it.
 const CANARY: &str = "canary";
@@ -80,12 +80,12 @@ fn problem(text: &str) -> Option<String> {
 
 /// Sends a request with these texts of a source, and checks every text that is sent.
 fn check(policy: &Policy, endpoint: Endpoint, body: &Value, documents: &[String]) -> usize {
-    let fitter = Fitter {
+    let settings = Settings {
         documents: documents.to_vec(),
         counter: Arc::new(HeuristicCounter),
-        ..Fitter::new(policy.clone(), 4_000)
+        ..Settings::new(policy.clone(), 4_000)
     };
-    let (sent, _) = fitter.send(endpoint, &body.to_string()).unwrap();
+    let (sent, _) = settings.build().send(endpoint, &body.to_string());
     let sent: Value = serde_json::from_str(&sent).unwrap();
     let messages = sent.get("messages").or(sent.get("input")).unwrap().as_array().unwrap();
     let mut found = 0;

@@ -4,14 +4,14 @@ use cupel::Policy;
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{ENDPOINTS, Fitter, long, request};
+use crate::support::{ENDPOINTS, Settings, long, request};
 
 const QUESTION: &str = "Which item was blue?";
 
 #[test]
 fn a_question_stays_one_string_when_something_is_recalled() {
     for endpoint in ENDPOINTS {
-        let fitter = Fitter::new(Policy::chat(), 4_000);
+        let fitter = Settings::new(Policy::chat(), 4_000).build();
         let (sent, selection) = fitter.messages(endpoint, &request(endpoint, &long(QUESTION)));
         assert!(selection.plan.is_some_and(|plan| plan.recalled_tokens > 0), "{endpoint:?}");
         let asked = sent.last().unwrap()["content"].as_str().expect("a string");
@@ -26,10 +26,10 @@ fn a_question_stays_one_string_when_something_is_recalled() {
 
 #[test]
 fn an_input_that_is_a_string_stays_one_when_a_source_gives_something() {
-    let mut fitter = Fitter::new(Policy::chat(), 4_000);
-    fitter.documents = vec!["The blue item is a jug.".to_owned()];
+    let documents = vec!["The blue item is a jug.".to_owned()];
+    let fitter = Settings { documents, ..Settings::new(Policy::chat(), 4_000) }.build();
     let body = json!({"model": "test", "input": QUESTION, "user": "u"});
-    let (sent, _) = fitter.send(Endpoint::Responses, &body.to_string()).unwrap();
+    let (sent, _) = fitter.send(Endpoint::Responses, &body.to_string());
     let mut sent: Value = serde_json::from_str(&sent).unwrap();
     let input = sent["input"].take();
     let input = input.as_str().expect("a string");
@@ -45,7 +45,7 @@ fn a_question_that_a_loop_of_tools_marks_is_the_same_parts_in_all_its_calls() {
         body["tools"] = json!([{"name": "look", "input_schema": {"type": "object"}}]);
         body
     };
-    let fitter = Fitter::new(Policy::chat(), 4_000);
+    let fitter = Settings::new(Policy::chat(), 4_000).build();
     let (first, _) = fitter.messages(Endpoint::Messages, &body(&messages));
     let mut asked = first.last().unwrap().clone();
     let mark = asked["content"][1].as_object_mut().unwrap().remove("cache_control");
