@@ -128,19 +128,12 @@ fn the_files_of_a_room_do_not_use_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Integrations whose files still use each other in circles. None may join them.
-const WITH_CYCLES: [&str; 1] = ["json"];
-
 #[test]
 fn the_files_of_an_integration_do_not_use_each_other_in_a_circle() {
     for name in integrations() {
         let package = format!("integrations/{name}");
         let wrong = cycles(&sources_of(&package), |_| String::new());
-        if WITH_CYCLES.contains(&name.as_str()) {
-            assert!(!wrong.is_empty(), "{package} has no cycles left: take it off the list");
-        } else {
-            assert!(wrong.is_empty(), "{package}:\n{}", wrong.join("\n"));
-        }
+        assert!(wrong.is_empty(), "{package}:\n{}", wrong.join("\n"));
     }
 }
 

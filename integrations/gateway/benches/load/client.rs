@@ -41,6 +41,13 @@ impl Client {
         Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into())
     }
 
+    /// Asks whether the gateway is alive.
+    pub(crate) async fn health(&self, to: SocketAddr) -> Result<(), Failure> {
+        let request = Request::get(format!("http://{to}/health/liveness")).body(Full::default())?;
+        self.0.request(request).await?.into_body().collect().await?;
+        Ok(())
+    }
+
     /// Sends, and reads all of the answer: how many bytes it had.
     pub(crate) async fn call(&self, to: SocketAddr, body: &Bytes) -> Result<usize, Failure> {
         let answer = self.send(to, body).await?.into_body().collect().await?;

@@ -3,10 +3,13 @@
 //! `cargo bench -p tower-cupel-gateway --bench load` runs upstream, gateway and clients in one process
 //! on the loopback address: the latency of a warm gateway beside a bare reverse proxy of the same
 //! stack, one request after another; then 1,000 streams at once and 200 requests a second for a
-//! minute. `-- --seconds 10 --streams 200 --rate 50 --requests 100` makes it shorter. It fails when
-//! the gateway adds more than a millisecond at the median, when a call is lost, or when memory grows.
+//! minute; then questions of health beside two requests with results of 15 MB.
+//! `-- --seconds 10 --streams 200 --rate 50 --requests 100` makes it shorter, and `-- --only large` measures
+//! the last part alone. It fails when the gateway adds more than a millisecond at the median, when a call is
+//! lost, when memory grows, or when a question of health waits longer than 50 ms.
 
 mod client;
+mod large;
 mod latency;
 mod load;
 mod proxy;
@@ -26,21 +29,29 @@ struct Settings {
     seconds: u64,
     streams: usize,
     rate: u64,
+    only_large: bool,
 }
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, client::Failure> {
     let settings = settings()?;
     let upstream = upstream::start().await?;
+    let mut out = std::io::stdout();
+    if settings.only_large {
+        let large = large::measure(upstream).await?;
+        writeln!(out, "{large}")?;
+        return Ok(if large.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let bare = proxy::start(upstream).await?;
     let gateway = start(upstream).await?;
-    let mut out = std::io::stdout();
 
     let latency = latency::measure(bare, gateway, settings.requests).await?;
     writeln!(out, "{latency}")?;
     let load = load::run(gateway, settings).await?;
     writeln!(out, "{load}")?;
-    let good = latency.is_good() && load.is_good();
+    let large = large::measure(upstream).await?;
+    writeln!(out, "{large}")?;
+    let good = latency.is_good() && load.is_good() && large.is_good();
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -57,7 +68,8 @@ async fn start(upstream: SocketAddr) -> Result<SocketAddr, client::Failure> {
 }
 
 fn settings() -> Result<Settings, client::Failure> {
-    let mut settings = Settings { requests: 1_000, seconds: 60, streams: 1_000, rate: 200 };
+    let mut settings =
+        Settings { requests: 1_000, seconds: 60, streams: 1_000, rate: 200, only_large: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         // What cargo tells every benchmark.
@@ -70,9 +82,10 @@ fn settings() -> Result<Settings, client::Failure> {
             "--seconds" => settings.seconds = value.parse()?,
             "--streams" => settings.streams = value.parse()?,
             "--rate" => settings.rate = value.parse()?,
+            "--only" if value == "large" => settings.only_large = true,
             other => {
                 return Err(format!(
-                    "unknown {other}, expected --requests, --seconds, --streams or --rate"
+                    "unknown {other}, expected --requests, --seconds, --streams, --rate or --only large"
                 )
                 .into());
             }
