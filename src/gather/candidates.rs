@@ -1,11 +1,12 @@
-//! One list of candidates from the request's own and everybody else's, and where each came from.
+//! One list of all candidates with the origin of each, and the result of a selection from it.
 
 use std::sync::Arc;
 
-use super::chosen::{Chosen, NotSelected, SourceNotes};
+use super::report::StreamReport;
 use super::source::{FailurePolicy, Source};
 use super::watchers::Watchers;
-use crate::diagnostics::NullTraceCollector;
+use crate::diagnostics::{NullTraceCollector, SelectionReport};
+use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, Placed};
 use crate::pipeline::Pipeline;
 use crate::slicer::StreamBounds;
@@ -169,5 +170,52 @@ impl PinRoom {
         }
         item.set_pinned(false);
         true
+    }
+}
+
+/// Selected items, and the reports on them.
+#[derive(Default)]
+pub(crate) struct Chosen {
+    /// In presentation order.
+    pub(crate) placed: Vec<Placed>,
+    /// Empty when nobody wants it.
+    pub(crate) report: SelectionReport,
+    pub(crate) stream: Option<StreamReport>,
+    /// One entry a source.
+    pub(crate) sources: Vec<SourceNotes>,
+    /// Number of items there were to select from.
+    pub(crate) candidates: usize,
+}
+
+/// Findings of the selection about a source.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SourceNotes {
+    pub(crate) pins_lifted: usize,
+    pub(crate) broke_promise: bool,
+}
+
+/// An error of the pipeline, with the largest pinned items if these do not fit.
+pub(crate) struct NotSelected {
+    pub(crate) error: CupelError,
+    /// Each with its index among the request's own candidates, if it is one.
+    pub(crate) largest: Vec<(Option<usize>, ContextItem)>,
+}
+
+impl NotSelected {
+    /// `own` says which of the request's own candidates an item is, by its position in `items`.
+    pub(crate) fn new(
+        error: CupelError,
+        items: &[ContextItem],
+        own: impl Fn(usize) -> Option<usize>,
+    ) -> Self {
+        let mut largest = Vec::new();
+        if matches!(error, CupelError::PinnedExceedsBudget { .. }) {
+            let pinned = items.iter().enumerate().filter(|(_, item)| item.pinned());
+            let mut pinned: Vec<(usize, &ContextItem)> = pinned.collect();
+            pinned.sort_by_key(|(_, item)| std::cmp::Reverse(item.tokens()));
+            let three = pinned.into_iter().take(3);
+            largest.extend(three.map(|(position, item)| (own(position), item.clone())));
+        }
+        Self { error, largest }
     }
 }

@@ -50,27 +50,23 @@
 mod arrivals;
 mod async_judge;
 mod candidates;
-mod chosen;
 mod conversation;
 mod dropped;
 mod judge_queue;
-mod learned_cost;
 mod report;
 mod run;
 mod source;
 mod spans;
 mod stream;
 mod streaming;
-mod time_slice;
 mod watchers;
+mod work_time;
 
 pub(crate) use arrivals::{Arrivals, Intake};
 pub use async_judge::{AsyncJudge, WaitingJudge};
-pub(crate) use candidates::{Candidates, SourceFacts, facts_of};
-pub(crate) use chosen::{Chosen, NotSelected};
+pub(crate) use candidates::{Candidates, Chosen, NotSelected, SourceFacts, facts_of};
 pub use conversation::ConversationStore;
 pub(crate) use judge_queue::JudgeQueue;
-pub(crate) use learned_cost::LearnedCost;
 pub use report::{
     DroppedCounts, GatherReport, JudgeReport, SourceOutcome, SourceReport, StopReason, StreamReport,
 };
@@ -78,8 +74,8 @@ pub(crate) use run::{Gather, GatherError, new_timer};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub use streaming::Snapshot;
 pub(crate) use streaming::{ProgressHook, Streaming, StreamingMode};
-
 pub(crate) use watchers::{Watchers, tell};
+pub(crate) use work_time::LearnedCost;
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.
 pub use tower::BoxError;

@@ -14,7 +14,7 @@ use tracing::Span;
 
 use super::source::{FailurePolicy, Source};
 use super::stream::{Batch, End, SourceStream};
-use super::time_slice::{Pace, TimeSlice};
+use super::work_time::{Pace, TimeSlice};
 use super::{BoxError, GatherReport, SourceOutcome, SourceReport, StopReason, spans};
 use crate::caught::{caught, discard};
 use crate::model::ContextItem;

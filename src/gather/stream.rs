@@ -10,7 +10,7 @@ use tokio::task::coop;
 use tracing::Span;
 
 use super::source::{CandidateSource, Defaults, Source};
-use super::time_slice::{Pace, TimeSlice};
+use super::work_time::{Pace, TimeSlice};
 use super::{BoxError, CandidateStream, SourceOutcome};
 use crate::caught::{caught, discard};
 use crate::model::ContextItem;

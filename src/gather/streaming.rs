@@ -7,13 +7,13 @@ use std::time::Duration;
 use foldhash::HashMap;
 use tokio::time::Instant;
 
-use super::candidates::{Candidates, PinRoom, SourceFacts, origin};
-use super::chosen::{Chosen, NotSelected, SourceNotes};
+use super::candidates::{
+    Candidates, Chosen, NotSelected, PinRoom, SourceFacts, SourceNotes, origin,
+};
 use super::dropped::DroppedItems;
-use super::learned_cost::LearnedCost;
 use super::report::{DroppedCounts, StreamReport};
-use super::time_slice::{Pace, TimeSlice};
 use super::watchers::{Watchers, tell};
+use super::work_time::{LearnedCost, Pace, TimeSlice};
 use crate::diagnostics::{PipelineStage, TraceCollector as _};
 use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::order;

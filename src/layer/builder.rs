@@ -8,22 +8,11 @@ use super::call::Shared;
 use super::policy_handle::{PolicyParts, PolicyRules};
 use super::selector::Selector;
 use super::service::CupelLayer;
-use super::{BudgetProvider, ContextAdapter, Selection, SelectionHook};
+use super::{BudgetProvider, BuildError, ContextAdapter, Selection, SelectionHook};
 use crate::gather::{ProgressHook, Snapshot, Source, StreamingMode, WaitingJudge, facts_of};
 use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
-
-/// A setting of the layer that is missing or contradicts another.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("CupelLayer: {0}")]
-pub struct BuildError(String);
-
-impl BuildError {
-    pub(super) fn new(problem: impl Into<String>) -> Self {
-        Self(problem.into())
-    }
-}
 
 /// Builds a [`CupelLayer`].
 ///
@@ -265,12 +254,12 @@ impl<Req> Settings<Req> {
             (_, Some(_)) => "on_progress",
             (None, None) => return Ok(None),
         };
-        Err(BuildError(format!(".{set}(..) needs .select_while_gathering(true)")))
+        Err(BuildError::new(format!(".{set}(..) needs .select_while_gathering(true)")))
     }
 
     fn check_waiting(&self) -> Result<(), BuildError> {
         let Some(waiting) = &self.rules.waiting else { return Ok(()) };
-        waiting.check().map_err(BuildError)?;
+        waiting.check().map_err(BuildError::new)?;
         if self.gather_deadline.is_zero() {
             let problem = "gather_deadline is zero, so the waiting judge could not answer";
             return Err(BuildError::new(problem));
@@ -279,7 +268,7 @@ impl<Req> Settings<Req> {
     }
 
     fn check_sources(&self) -> Result<(), BuildError> {
-        let problem = |text: String| Err(BuildError(text));
+        let problem = |text: String| Err(BuildError::new(text));
         for (position, source) in self.sources.iter().enumerate() {
             let name = source.name();
             if name.trim().is_empty() {

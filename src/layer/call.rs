@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::blocking::{Need, NotRun};
 use super::call_log::CallLog;
-use super::policy_handle::{PolicyParts, PolicyRules};
+use super::policy_handle::{Judging, Planning, PolicyParts, PolicyRules};
 use super::{
     BudgetOrigin, BudgetProvider, BuildError, ContextAdapter, ContextError, Selection,
     SelectionHook, Split, Strategy, blocking,
@@ -20,9 +20,9 @@ use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
     Streaming, StreamingMode,
 };
-use crate::model::{ContextBudget, ContextItem, Placed, TurnPlan};
+use crate::model::{ContextBudget, ContextItem, Placed};
 use crate::pipeline::Pipeline;
-use crate::policy::{Policy, Relevance};
+use crate::policy::Policy;
 use crate::relevance::{JudgeTask, Judged, Question, Verdict};
 
 /// Everything a call needs, shared by all calls.
@@ -70,21 +70,6 @@ impl<Req, A> Shared<Req, A> {
             streaming: self.streaming.clone(),
         })
     }
-}
-
-/// Use of the question.
-pub(super) struct Judging {
-    pub(super) relevance: Relevance,
-    /// Selects when there is a question.
-    pub(super) pipeline: Pipeline,
-    pub(super) cost: Arc<LearnedCost>,
-}
-
-/// Plan of the turns of conversations.
-pub(super) struct Planning {
-    pub(super) plan: TurnPlan,
-    /// Selects from what competes to be recalled.
-    pub(super) pipeline: Pipeline,
 }
 
 /// A request that was read.

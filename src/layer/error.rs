@@ -1,4 +1,4 @@
-//! Why a call failed: in the wrapped service, or before it was reached.
+//! Errors of a layer: of building it, of its calls, and of the wrapped service.
 
 use std::any::Any;
 use std::fmt;
@@ -8,6 +8,17 @@ use super::BudgetOrigin;
 use crate::error::CupelError;
 use crate::gather::{BoxError, GatherError, SourceOutcome};
 use crate::model::ContextBudget;
+
+/// A setting of the layer that is missing or contradicts another.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("CupelLayer: {0}")]
+pub struct BuildError(String);
+
+impl BuildError {
+    pub(super) fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}
 
 /// The error of a call through the layer. Nothing of the wrapped service's error is erased.
 #[derive(Debug)]

@@ -60,8 +60,8 @@ pub use crate::gather::{AsyncJudge, DroppedCounts, Snapshot, StreamReport, Waiti
 pub use crate::model::{Origin, Placed, Refused, Strategy};
 pub use adapter::{ContextAdapter, RequestFacts, Split};
 pub use budget::{BudgetOrigin, BudgetProvider};
-pub use builder::{BuildError, CupelLayerBuilder, NoAdapter};
-pub use error::{ContextError, Error, Limits};
+pub use builder::{CupelLayerBuilder, NoAdapter};
+pub use error::{BuildError, ContextError, Error, Limits};
 pub use hooks::{CallObserver, CallStart, SelectionHook};
 pub use policy_handle::PolicyHandle;
 pub use request::{ContextRequest, ContextRequestAdapter};

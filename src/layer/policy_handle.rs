@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::BuildError;
-use super::call::{Judging, Planning};
 use crate::conversation::plan::recall_pipeline;
-use crate::gather::WaitingJudge;
+use crate::error::CupelError;
+use crate::gather::{LearnedCost, WaitingJudge};
 use crate::model::TurnPlan;
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
@@ -96,6 +96,21 @@ pub(super) struct PolicyParts {
     pub(super) planning: Option<Planning>,
 }
 
+/// Use of the question.
+pub(super) struct Judging {
+    pub(super) relevance: Relevance,
+    /// Selects when there is a question.
+    pub(super) pipeline: Pipeline,
+    pub(super) cost: Arc<LearnedCost>,
+}
+
+/// Plan of the turns of conversations.
+pub(super) struct Planning {
+    pub(super) plan: TurnPlan,
+    /// Selects from what competes to be recalled.
+    pub(super) pipeline: Pipeline,
+}
+
 impl PolicyParts {
     pub(super) fn of_policy(policy: &Policy, rules: &PolicyRules) -> Result<Self, BuildError> {
         let (plan, relevance) = (policy.plan().cloned(), policy.relevance().cloned());
@@ -112,7 +127,7 @@ impl PolicyParts {
         relevance: Option<Relevance>,
         rules: &PolicyRules,
     ) -> Result<Self, BuildError> {
-        let problem = |error: crate::CupelError| BuildError::new(error.to_string());
+        let problem = |error: CupelError| BuildError::new(error.to_string());
         let plan = rules.plan.clone().unwrap_or(plan);
         let plan = plan.map(TurnPlan::check).transpose().map_err(problem)?;
         let relevance = rules.relevance.clone().unwrap_or(relevance);
