@@ -103,7 +103,7 @@ async fn on_spare_thread<T: Send + 'static>(
     let (done, outcome) = oneshot::channel();
     let thread = std::thread::Builder::new().name("cupel".to_owned()).spawn(move || {
         let (_turn, _context) = (turn, runtime.enter());
-        if let Some(work) = take(&shared) {
+        if let Some(work) = take(&shared).filter(|_| !done.is_closed()) {
             let _ = done.send(span.in_scope(|| caught(work)));
         }
     });

@@ -73,6 +73,11 @@ impl<Req, A> CupelLayer<Req, A> {
     /// [Judging](crate::relevance::Judge::steps) by the question and
     /// [reading](super::RequestFacts::steps) a request go there from as many steps on: with the
     /// built-in judge, some hundred new messages or some thousand known ones.
+    ///
+    /// The pool may be full, for ever if something hangs in it. Work that it does not start within 100 ms
+    /// runs on the executor if it takes less than 10 ms, and otherwise on one of up to 8 threads that only
+    /// layers use. A judge that takes longer is left out, and
+    /// [`SelectionReport::relevance`](crate::SelectionReport::relevance) says so.
     pub const DEFAULT_BLOCKING_THRESHOLD: u64 = 2_000_000;
 
     pub(super) fn new(selector: Selector<Req, A>) -> Self {
