@@ -12,5 +12,7 @@ mod pairing;
 mod pins;
 #[path = "conversation/properties.rs"]
 mod properties;
+#[path = "conversation/questions.rs"]
+mod questions;
 #[path = "conversation/units.rs"]
 mod units;

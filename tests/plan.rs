@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+#[path = "plan/cache.rs"]
+mod cache;
 #[path = "plan/excerpts.rs"]
 mod excerpts;
+#[path = "plan/loops.rs"]
+mod loops;
 
 use cupel::conversation::Role;
 use cupel::conversation::plan::{Excerpt, Part, Planned, Quotation, Turn};

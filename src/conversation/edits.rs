@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 
-use super::plan::{Excerpt, Expected, Part, Planned, Quotation, ReportedUnit, TurnReport};
+use super::plan::{
+    Excerpt, Expected, Part, Planned, Quotation, ReportedRequest, SentMessage, TurnReport,
+};
 use super::texts::Texts;
 use super::units::{Arranged, Conversation};
 use super::{Message, Role};
@@ -149,36 +151,18 @@ impl Conversation {
         JudgeTask::of_items(question.clone(), items, write)
     }
 
-    /// The candidates with their parts, for a report.
-    pub(crate) fn reported_units(
+    /// The candidates with their parts and the identities of the messages, for a report.
+    pub(crate) fn reported_request(
         &self,
         items: &[ContextItem],
         parts: &[Part],
         texts: &dyn Texts,
-    ) -> Vec<ReportedUnit> {
-        let units = items.iter().zip(parts).enumerate().map(|(unit, (item, part))| ReportedUnit {
-            item: item.clone(),
-            part: *part,
-            key: self.key(unit, item, texts),
-            is_document: self.messages_of(unit).is_empty(),
-        });
-        units.collect()
-    }
-
-    /// Hash of who says what in a candidate.
-    fn key(&self, candidate: usize, item: &ContextItem, texts: &dyn Texts) -> u64 {
-        let members = self.messages_of(candidate);
-        if members.is_empty() {
-            return item.content_hash();
+    ) -> ReportedRequest {
+        ReportedRequest {
+            units: items.iter().cloned().zip(parts.iter().copied()).collect(),
+            messages: (0..self.messages.len()).map(|at| self.identity(at, texts)).collect(),
+            fixed: self.fixed_identity,
         }
-        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
-        for index in members {
-            let Some(message) = self.messages.get(*index) else { continue };
-            hasher.write(message.role.name().as_bytes());
-            hasher.write(texts.message(*index, message).as_bytes());
-            hasher.write_i64(message.tokens);
-        }
-        hasher.finish()
     }
 }
 
@@ -210,17 +194,46 @@ impl Planned {
     }
 }
 
+impl Edits {
+    /// Everything that is sent, as a report compares it: the documents as one, then the messages.
+    pub(super) fn sent_messages(
+        &self,
+        request: &ReportedRequest,
+        quotation: Option<(usize, i64)>,
+    ) -> Vec<SentMessage> {
+        let Some(conversation) = self.conversation.as_ref() else { return Vec::new() };
+        let hasher = || foldhash::fast::FixedState::default().build_hasher();
+        let first = request.units.len().saturating_sub(conversation.documents.len());
+        let (mut key, mut tokens) = (hasher(), 0_i64);
+        for (item, _) in self.documents.iter().filter_map(|it| request.units.get(first + it)) {
+            key.write_u64(item.content_hash());
+            tokens = tokens.saturating_add(item.tokens());
+        }
+        let documents = SentMessage { index: None, key: key.finish(), tokens };
+        let messages = self.kept.iter().filter_map(|index| {
+            let mut key = hasher();
+            key.write_u64(*request.messages.get(*index)?);
+            for ((_, number), excerpt) in self.excerpts.range((*index, 0)..=(*index, usize::MAX)) {
+                key.write_usize(*number);
+                key.write(excerpt.text.as_bytes());
+            }
+            let quoted = quotation.filter(|(at, _)| at == index).map_or(0, |(_, tokens)| tokens);
+            let tokens = conversation.sent_tokens(*index, &self.excerpts).saturating_add(quoted);
+            Some(SentMessage { index: Some(*index), key: key.finish(), tokens })
+        });
+        let messages = messages.collect::<Vec<_>>();
+        match messages.is_empty() {
+            true => messages,
+            false => [documents].into_iter().chain(messages).collect(),
+        }
+    }
+}
+
 impl TurnReport {
-    /// A report on what was sent: tokens beside the fixed ones, those of the quotation among them, and
-    /// the items that it quotes.
-    pub(crate) fn of(
-        edits: &Edits,
-        sent: i64,
-        quoted: i64,
-        recalled: Vec<ContextItem>,
-    ) -> Option<Self> {
+    /// A report on what was sent: tokens beside the fixed ones, and those of the quotation among them.
+    pub(crate) fn of(edits: &Edits, sent: i64, quoted: i64) -> Option<Self> {
         let report = Self::new(edits.plan.as_ref()?, edits.excerpts.len());
         let fixed = edits.fixed_tokens;
-        Some(report.finish(sent.saturating_add(fixed), fixed, quoted, recalled))
+        Some(report.finish(sent.saturating_add(fixed), fixed, quoted))
     }
 }

@@ -1,6 +1,9 @@
 //! One message as the selection sees it.
 
 use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use foldhash::fast::FixedState;
 
 use super::Attributes;
 
@@ -41,6 +44,10 @@ pub struct Message {
     /// What the caller knows about it. Few messages have any, so they do not take their room in
     /// each.
     pub attributes: Option<Box<Attributes>>,
+    /// Hash of what is sent of it and not in its text; see [`note_unseen`](Self::note_unseen).
+    pub(super) unseen: u64,
+    /// A user's message without words and media. The [`Conversation`](super::Conversation) notes it.
+    pub(super) blank: bool,
 }
 
 /// Who speaks.
@@ -78,6 +85,8 @@ impl Message {
             private: false,
             refused: None,
             attributes: None,
+            unseen: 0,
+            blank: false,
         }
     }
 
@@ -152,16 +161,40 @@ impl Message {
         self
     }
 
-    /// Whether a user begins something new here.
-    #[must_use]
-    pub fn opens_exchange(&self) -> bool {
-        self.role == Role::User && self.answers.is_empty()
+    /// Notes something that is sent of it and not in its text, such as the data of an image. Reports
+    /// compare it: two messages are the same one if this, their texts and their tokens are the same.
+    pub fn note_unseen(&mut self, data: &str) {
+        let mut hasher = FixedState::default().build_hasher();
+        hasher.write_u64(self.unseen);
+        hasher.write(data.as_bytes());
+        self.unseen = hasher.finish();
     }
 
-    /// Whether a user says something here, also beside results of tools.
+    /// Hash of everything that is sent of it, with its text.
+    pub(super) fn identity(&self, text: &str) -> u64 {
+        let mut hasher = FixedState::default().build_hasher();
+        hasher.write_u64(self.unseen);
+        hasher.write_i64(self.tokens);
+        let ids = self.calls.iter().chain(&self.answers).map(String::as_str);
+        for part in [self.role.name(), text].into_iter().chain(ids) {
+            hasher.write(part.as_bytes());
+        }
+        hasher.finish()
+    }
+
+    /// Returns true if a user begins something new here. A message without words and media begins
+    /// nothing.
+    #[must_use]
+    pub fn opens_exchange(&self) -> bool {
+        self.asks() && self.answers.is_empty()
+    }
+
+    /// Returns true if a user says something here, also beside results of tools: words, an image, a
+    /// file or audio. Before a [`Conversation`](super::Conversation) has read the texts, every message
+    /// of a user counts.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.role == Role::User
+        self.role == Role::User && !self.blank
     }
 
     /// The caller's word on whether it is always sent.

@@ -1,6 +1,6 @@
-//! Which messages need each other, and which lack what they need.
+//! Finds the messages that need each other, those that lack what they need, and those that are always sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::message::{Message, Role};
 use super::rules::{Answers, Exchanges, Rules};
@@ -135,17 +135,16 @@ impl Pairing {
             if closes && !open.is_empty() {
                 self.refuse_unanswered(std::mem::take(&mut open));
             }
-            let mut answered = Vec::with_capacity(message.answers.len());
+            let mut answered = BTreeSet::new();
             for id in &message.answers {
                 let Some(call) = open.get(id.as_str()) else {
                     self.refuse(index, || format!("result without its tool call {id:?}"));
                     continue;
                 };
                 self.join(*call, index);
-                if answered.contains(&id) {
+                if !answered.insert(id) {
                     self.refuse(index, || format!("two results of tool call {id:?}"));
                 }
-                answered.push(id);
             }
             for id in answered {
                 open.remove(id.as_str());
@@ -247,5 +246,70 @@ impl Pairing {
             at = above;
         }
         at
+    }
+}
+
+/// Notes which messages of users have neither words nor media: they ask nothing.
+pub(super) fn note_blank(
+    messages: &mut [Message],
+    write: &mut impl FnMut(usize, &Message, &mut String),
+) {
+    let is_blank = |text: &str| text.trim().is_empty();
+    let mut text = String::new();
+    let of_users = messages.iter_mut().enumerate().filter(|(_, it)| it.role == Role::User);
+    for (index, message) in of_users {
+        message.blank = is_blank(message.words.as_deref().unwrap_or(&message.text));
+        // The adapter may keep the text elsewhere.
+        if message.blank && message.words.is_none() {
+            text.clear();
+            write(index, message, &mut text);
+            message.blank = is_blank(&text);
+        }
+    }
+}
+
+/// Finds the messages that are always sent.
+pub(super) fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
+    let sound = || messages.iter().zip(is_sound).enumerate().filter(|(_, (_, sound))| **sound);
+    let last = |test: &dyn Fn(&Message) -> bool| {
+        sound().rfind(|(_, (message, _))| test(message)).map(|(index, _)| index)
+    };
+    let last_user = last(&Message::asks);
+    let opening = last(&Message::opens_exchange);
+    // The last message may be a user's that says nothing: then the one before it counts as well.
+    let latest = last(&|_| true);
+    let latest_words = last(&|message| !message.blank);
+    let by_rule = |index: usize, message: &Message| {
+        message.role == Role::System
+            || Some(index) == last_user
+            || rules.exchanges != Exchanges::Apart && Some(index) == opening
+            || rules.pin_latest && [latest, latest_words].contains(&Some(index))
+    };
+    let pin = |(index, message): (usize, &Message)| {
+        message.required || message.told_pinned().unwrap_or_else(|| by_rule(index, message))
+    };
+    let mut pinned: Vec<bool> = messages.iter().enumerate().map(pin).collect();
+    let any = sound().any(|(index, _)| pinned.get(index) == Some(&true));
+    // A request without a message is refused.
+    if !any {
+        if let Some(slot) = latest.and_then(|latest| pinned.get_mut(latest)) {
+            *slot = true;
+        }
+    }
+    pinned
+}
+
+/// Pins what a pinned message needs.
+pub(super) fn pin_needed(pinned: &mut [bool], units: &Units) {
+    // From the end, since what is needed may need something before it.
+    for (step, opener) in units.needs.iter().rev() {
+        let is_pinned = |message: &usize| pinned.get(*message) == Some(&true);
+        if units.members_of(*step).iter().any(is_pinned) {
+            let first = units.members_of(*opener).first();
+            first
+                .and_then(|first| pinned.get_mut(*first))
+                .into_iter()
+                .for_each(|slot| *slot = true);
+        }
     }
 }

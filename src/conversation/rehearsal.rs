@@ -1,7 +1,7 @@
 //! Dry runs over messages: a turn as the layer would send it, without a service.
 
 use super::edits::Edits;
-use super::plan::{TurnFacts, TurnReport, recall_pipeline};
+use super::plan::{ReportedRequest, TurnFacts, TurnReport, recall_pipeline};
 use super::texts::{MessageTexts, Texts};
 use super::units::Conversation;
 use super::written::{Sent, Written, withdraw};
@@ -149,11 +149,11 @@ impl<'a> Rehearsal<'a> {
         });
 
         let mut own = self.candidates.clone();
-        let mut units = Vec::new();
+        let mut reported = ReportedRequest::default();
         let (planned, limit, pipeline, judged) = match planned {
             Some((planned, pipeline)) => {
                 let limit = planned.prepare(&mut own, &left);
-                units = talk.reported_units(&own, &planned.parts, texts);
+                reported = talk.reported_request(&own, &planned.parts, texts);
                 (Some(planned), limit, pipeline, None)
             }
             None => {
@@ -180,7 +180,7 @@ impl<'a> Rehearsal<'a> {
         let candidates = own.len() + self.refused.len();
         let mut written = Written::new(Some(talk.clone()), planned, placed, candidates, texts);
         written.edits.fixed_tokens = self.fixed_tokens;
-        let plan = written.report(units, budget.max_tokens());
+        let plan = written.report(reported, budget.max_tokens());
         let Written { edits, sent, .. } = written;
         Ok(DryRun { report, plan, edits, sent, budget: left })
     }
@@ -230,7 +230,9 @@ impl DryRun {
             return excerpts.next().map_or(MessageView::Whole, |_| MessageView::Excerpt);
         }
         match quotation {
-            Some(quotation) if quotation.messages.contains(&message) => MessageView::Quoted,
+            Some(quotation) if quotation.messages.binary_search(&message).is_ok() => {
+                MessageView::Quoted
+            }
             _ => MessageView::Dropped,
         }
     }

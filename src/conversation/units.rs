@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::message::{Message, Role};
-use super::pairing::{Pairing, Units};
-use super::rules::{Exchanges, Rules, Timestamps};
+use super::pairing::{Pairing, note_blank, pin_needed, pins};
+use super::rules::{Rules, Timestamps};
 use super::texts::Texts;
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, ContextSource, Fold, Origin, Placed, Refused};
@@ -40,6 +40,7 @@ pub struct Conversation {
     pub(super) part: PartTokens,
     pub(super) start_moved: bool,
     pub(super) empty_result: &'static str,
+    pub(super) fixed_identity: u64,
 }
 
 /// A document of the request that competes beside its messages.
@@ -114,10 +115,11 @@ impl Conversation {
     ///
     /// [`CupelError::InvalidItem`] when a message cannot be an item.
     pub fn with_texts(
-        messages: Vec<Message>,
+        mut messages: Vec<Message>,
         rules: &Rules,
-        write: impl FnMut(usize, &Message, &mut String),
+        mut write: impl FnMut(usize, &Message, &mut String),
     ) -> Result<Self, CupelError> {
+        note_blank(&mut messages, &mut write);
         let units = Pairing::of(&messages, rules).into_units();
         let mut is_sound = vec![true; messages.len()];
         for message in units.refused.keys().flat_map(|unit| units.members_of(*unit)) {
@@ -170,6 +172,7 @@ impl Conversation {
             part: PartTokens::Free,
             start_moved: false,
             empty_result: "",
+            fixed_identity: 0,
         })
     }
 
@@ -204,6 +207,13 @@ impl Conversation {
     /// empty one.
     pub fn empty_result(mut self, text: &'static str) -> Self {
         self.empty_result = text;
+        self
+    }
+
+    /// Sets a hash of what is sent before the messages: tools, formats, instructions of their own. Reports
+    /// compare it, so that nothing is taken for cached behind tools that have changed.
+    pub fn fixed_identity(mut self, hash: u64) -> Self {
+        self.fixed_identity = hash;
         self
     }
 
@@ -384,50 +394,6 @@ pub(super) fn withdrawn(needs: &BTreeMap<usize, usize>, placed: &[Placed]) -> Ve
     let is_withdrawn = |placed: &Placed| unit(placed).is_some_and(|unit| !sent.contains(&unit));
     let withdrawn = placed.iter().enumerate().filter(|(_, placed)| is_withdrawn(placed));
     withdrawn.map(|(position, _)| (position, "what it needs was not selected".into())).collect()
-}
-
-/// Which messages are always sent.
-fn pins(messages: &[Message], is_sound: &[bool], rules: &Rules) -> Vec<bool> {
-    let sound = || messages.iter().zip(is_sound).enumerate().filter(|(_, (_, sound))| **sound);
-    let last = |test: &dyn Fn(&Message) -> bool| {
-        sound().rfind(|(_, (message, _))| test(message)).map(|(index, _)| index)
-    };
-    let last_user = last(&|message| message.role == Role::User);
-    let opening = last(&Message::opens_exchange);
-    let latest = last(&|_| true);
-    let by_rule = |index: usize, message: &Message| {
-        message.role == Role::System
-            || Some(index) == last_user
-            || rules.exchanges != Exchanges::Apart && Some(index) == opening
-            || rules.pin_latest && Some(index) == latest
-    };
-    let pin = |(index, message): (usize, &Message)| {
-        message.required || message.told_pinned().unwrap_or_else(|| by_rule(index, message))
-    };
-    let mut pinned: Vec<bool> = messages.iter().enumerate().map(pin).collect();
-    let any = sound().any(|(index, _)| pinned.get(index) == Some(&true));
-    // A request without a message is refused.
-    if !any {
-        if let Some(slot) = latest.and_then(|latest| pinned.get_mut(latest)) {
-            *slot = true;
-        }
-    }
-    pinned
-}
-
-/// Pins what a pinned message needs.
-fn pin_needed(pinned: &mut [bool], units: &Units) {
-    // From the end, since what is needed may need something before it.
-    for (step, opener) in units.needs.iter().rev() {
-        let is_pinned = |message: &usize| pinned.get(*message) == Some(&true);
-        if units.members_of(*step).iter().any(is_pinned) {
-            let first = units.members_of(*opener).first();
-            first
-                .and_then(|first| pinned.get_mut(*first))
-                .into_iter()
-                .for_each(|slot| *slot = true);
-        }
-    }
 }
 
 /// Makes items of the units of a conversation.

@@ -1,13 +1,14 @@
 //! A selection on its way into a request: the edits, and what they come to.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher as _;
 
 use super::edits::Edits;
-use super::plan::{Planned, ReportedUnit, TurnReport};
+use super::plan::{Planned, ReportedRequest, TurnReport};
 use super::texts::Texts;
 use super::units::{Conversation, withdrawn};
 use crate::diagnostics::SelectionReport;
-use crate::model::{ContextItem, Placed};
+use crate::model::Placed;
 
 /// What is in a request, counted when it was built. It is there without a report as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,9 +42,9 @@ pub(crate) fn withdraw(
     report: &mut SelectionReport,
 ) -> usize {
     let withdrawn = withdrawn(needs, placed);
-    for (position, _) in withdrawn.iter().rev() {
-        placed.remove(*position);
-    }
+    let mut gone = withdrawn.iter().map(|(position, _)| *position).peekable();
+    let mut position = 0..;
+    placed.retain(|_| position.next().is_none_or(|it| gone.next_if_eq(&it).is_none()));
     let count = withdrawn.len();
     report.withdraw(withdrawn);
     count
@@ -53,10 +54,8 @@ pub(crate) fn withdraw(
 pub(crate) struct Written {
     pub(crate) edits: Edits,
     pub(crate) sent: Sent,
-    /// Items that the quotation holds.
-    recalled: Vec<ContextItem>,
-    /// Tokens of the quotation, which an adapter may take out of the edits.
-    quoted: i64,
+    /// Message, hash and tokens of the quotation, which an adapter may take out of the edits.
+    quotation: Option<(usize, u64, i64)>,
 }
 
 impl Written {
@@ -71,24 +70,30 @@ impl Written {
         let mut sent = Sent::count(&placed, candidates);
         let is_recalled =
             |placed: &&Placed| planned.as_ref().is_some_and(|it| it.is_recalled(placed));
-        let recalled = placed.iter().filter(is_recalled).map(|placed| placed.item.clone());
-        let recalled: Vec<ContextItem> = recalled.collect();
+        // Quoted together they take less than one by one, or more, with the frame.
+        let bare = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
+        let bare = bare.fold(0, i64::saturating_add);
         let edits = match conversation {
             Some(talk) => talk.edits(placed, planned, texts),
             None => Edits::of_items(placed),
         };
-        // Quoted together they take less than one by one, or more, with the frame.
-        let bare = recalled.iter().map(ContextItem::tokens).fold(0, i64::saturating_add);
-        let quoted = edits.quotation.as_ref().map_or(0, |quotation| quotation.tokens);
+        let quotation = edits.quotation.as_ref().map(|quotation| {
+            let hash = foldhash::fast::FixedState::default().hash_one(&quotation.text);
+            (quotation.message, hash, quotation.tokens)
+        });
+        let quoted = quotation.map_or(0, |(_, _, tokens)| tokens);
         sent.tokens = sent.tokens.saturating_sub(bare).saturating_add(quoted);
-        Self { edits, sent, recalled, quoted }
+        Self { edits, sent, quotation }
     }
 
-    /// The report on a planned turn, with the candidates for those who asked for them.
-    pub(crate) fn report(&mut self, units: Vec<ReportedUnit>, window: i64) -> Option<TurnReport> {
-        let recalled = std::mem::take(&mut self.recalled);
-        let mut report = TurnReport::of(&self.edits, self.sent.tokens, self.quoted, recalled)?;
-        report.complete(units, window);
+    /// The report on a planned turn, with the request for those who asked for it.
+    pub(crate) fn report(&self, request: ReportedRequest, window: i64) -> Option<TurnReport> {
+        let quoted = self.quotation.map_or(0, |(_, _, tokens)| tokens);
+        let mut report = TurnReport::of(&self.edits, self.sent.tokens, quoted)?;
+        let place = self.quotation.map(|(message, _, tokens)| (message, tokens));
+        let sent = self.edits.sent_messages(&request, place);
+        let quotation = self.quotation.map(|(message, hash, _)| (message, hash));
+        report.complete(request, sent, quotation, window);
         Some(report)
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::caught::caught;
 use crate::conversation::Conversation;
-use crate::conversation::plan::{Planned, Quotation, ReportedUnit, TurnFacts};
+use crate::conversation::plan::{Planned, Quotation, ReportedRequest, TurnFacts};
 use crate::conversation::written::Written;
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
@@ -90,8 +90,8 @@ pub(super) struct PlannedTurn {
     pub(super) planned: Planned,
     /// Budget of what competes to be recalled, and of what is sent anyway.
     pub(super) limit: ContextBudget,
-    /// The candidates, for a report.
-    units: Vec<ReportedUnit>,
+    /// The candidates and messages, for a report.
+    reported: ReportedRequest,
     /// Set when the judge failed.
     pub(super) judged: Option<Box<Judged>>,
 }
@@ -200,11 +200,11 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             let texts = shared.adapter.texts(rest);
             let planned = draft.finish(verdict, talk, &*texts);
             let limit = planned.prepare(own, &budget);
-            let units = match wants_report {
-                true => talk.reported_units(own, &planned.parts, &*texts),
-                false => Vec::new(),
+            let reported = match wants_report {
+                true => talk.reported_request(own, &planned.parts, &*texts),
+                false => ReportedRequest::default(),
             };
-            Some(Box::new(PlannedTurn { planned, limit, units, judged }))
+            Some(Box::new(PlannedTurn { planned, limit, reported, judged }))
         });
         finish.await
     }
@@ -248,7 +248,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let write = move || {
             let ReadRequest { rest, talk, .. } = read;
             let WriteTask { placed, turn, candidates, window } = task;
-            let (planned, units) = turn.map(|turn| (turn.planned, turn.units)).unzip();
+            let (planned, reported) = turn.map(|turn| (turn.planned, turn.reported)).unzip();
             let talk = talk.map(|talk| *talk);
             let texts = shared.adapter.texts(&rest);
             let mut written = Written::new(talk, planned, placed, candidates, &*texts);
@@ -257,7 +257,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             written.edits.has_sources = !shared.sources.is_empty();
             let sent = written.sent;
             let request = shared.adapter.join(rest, &mut written.edits)?;
-            Ok((request, sent, written.report(units.unwrap_or_default(), window).map(Box::new)))
+            Ok((request, sent, written.report(reported.unwrap_or_default(), window).map(Box::new)))
         };
         let written = blocking::run(steps, threshold, Need::Required, write).await?;
         let (request, sent, plan) = written.map_err(ContextError::Adapter)?;

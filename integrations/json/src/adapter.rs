@@ -126,7 +126,8 @@ impl<P> JsonAdapter<P> {
                 0 => PartTokens::Free,
                 part => PartTokens::OfShare(part),
             })
-            .empty_result(M::EMPTY_RESULT);
+            .empty_result(M::EMPTY_RESULT)
+            .fixed_identity(head.identity);
         let mut split = Split::conversation(conversation, head.tokens, rest)?;
         split.source_frame_tokens = self.template.frame_tokens(meter);
         split.uncounted = uncounted;

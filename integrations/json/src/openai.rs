@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cupel::conversation::{Answers, Edits, Role, Texts};
+use cupel::conversation::{Answers, Edits, Message, Role, Texts};
 use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
 use cupel::tokens::{Encoding, load_in_background, shared_counter};
@@ -170,7 +170,7 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
         let position = match self.template.placed_at() {
             ContextPosition::BeforeLastUser => kept
                 .iter()
-                .rposition(|at| edits.role_of(*at) == Some(Role::User))
+                .rposition(|at| edits.messages().get(*at).is_some_and(Message::asks))
                 .unwrap_or_else(instructions),
             ContextPosition::AfterInstructions => instructions(),
         };

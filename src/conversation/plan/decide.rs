@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::super::message::Message;
 use super::super::texts::Texts;
 use super::super::units::{Arranged, Conversation, PartTokens};
-use super::cache::{Broke, Expected, compare, newest_first};
+use super::before::{Before, Choice, newest_first};
+use super::cache::{Broke, Expected};
 use super::documents::{DocumentRoom, OWN};
 use super::excerpt::Excerpt;
 use super::ladder::{Decision, Ladder, Room, Step, Sums, Unit};
@@ -27,8 +28,7 @@ pub struct Draft {
 const LEAST: f64 = 0.01;
 
 impl Conversation {
-    /// Plans a turn at once, with the judge here. None if no user has asked anything: then there is
-    /// nothing to plan around.
+    /// Plans a turn at once, with the judge here. None as for [`decide`](Self::decide).
     #[must_use]
     pub fn plan(
         &self,
@@ -43,33 +43,47 @@ impl Conversation {
     }
 
     /// Decides what is sent as messages, what is cut to an excerpt, and how much is recalled. None if no
-    /// user has asked anything.
+    /// user has asked anything and sources bring something: there is no message to quote it in.
     #[must_use]
     pub fn decide(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Option<Draft> {
-        let documents = DocumentRoom::of(self, turn);
-        let mut turn = turn.clone();
-        documents.leave_room(&mut turn);
-        let mut planned = self.decide_messages(&turn, texts)?;
-        documents.expect(&mut planned, turn.fixed_tokens);
+        let units = self.plan_units(turn);
+        let now = self.choose(&units, turn)?;
+        let mut planned = self.follow(&now, &units, texts);
         if let (PartTokens::OfShare(tokens), true) = (self.part, planned.share > 0) {
             planned.frame = planned.frame.saturating_add(tokens);
         }
-        Some(Draft { planned, documents })
+        let before = Before::of(self, &units, turn);
+        planned.expected = match turn.remote {
+            true => Expected { broke: Some(Broke::Unknown), ..Expected::default() },
+            false => self.expect(&now, &units, before.as_ref(), &planned, texts),
+        };
+        if turn.plan.compare {
+            let known = before.as_ref().map(|before| before.units.len());
+            planned.newest_first = Some(newest_first(&units, &now.turn, known));
+        }
+        Some(Draft { planned, documents: now.documents })
     }
 
-    fn decide_messages(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Option<Planned> {
-        let short = turn.plan.excerpt_tokens(turn.window);
-        let faded = turn.plan.faded_tokens(turn.window);
+    /// Facts of all units.
+    fn plan_units(&self, turn: &Turn<'_>) -> Vec<Unit> {
+        let (short, faded) = turn.excerpt_limits();
         let message = |index: &usize| self.messages.get(*index);
         let unit = |(number, members): (usize, &[usize])| {
             let needs = self.needs.get(&number).copied();
             Unit::of(members.iter().filter_map(message), needs, short, faded)
         };
-        let units: Vec<Unit> = self.all_members().enumerate().map(unit).collect();
-        if !units.iter().any(|unit| unit.asks && !unit.stays) {
+        self.all_members().enumerate().map(unit).collect()
+    }
+
+    /// Decides about a request with these units.
+    pub(super) fn choose<'a>(&self, units: &[Unit], turn: &Turn<'a>) -> Option<Choice<'a>> {
+        let (mut turn, has_sources) = (turn.clone(), turn.has_sources);
+        let tokens = units.iter().map(|unit| unit.whole).fold(0, i64::saturating_add);
+        let documents = DocumentRoom::of(self, &turn, tokens);
+        documents.leave_room(&mut turn);
+        if turn.has_sources && !units.iter().any(|unit| unit.asks) {
             return None;
         }
-        let sums = Sums::of(&units);
         let recall = turn.plan.recall_tokens(turn.window, turn.has_sources);
         let frame = if recall > 0 { Quotation::frame_tokens(&*self.counter) } else { 0 };
         let room = Room {
@@ -78,43 +92,26 @@ impl Conversation {
             has_sources: turn.has_sources,
             width: turn.plan.width(turn.window),
             user_first: self.user_first,
-            excerpt: short,
+            excerpt: turn.excerpt_limits().0,
         };
-        let decide = |units: &[Unit]| Ladder { units, sums: &sums, room }.decide();
-        let now = decide(&units);
-        let known = units.iter().rposition(|unit| unit.by_model);
-        let before = known.and_then(|known| Some((known, decide(units.get(..known)?))));
-        let before = before.as_ref().map(|(known, decision)| (*known, decision));
-        let common = compare(&units, before, &now);
-        let mut planned = self.follow(&now, &units, turn, faded, texts);
-        planned.expected = match turn.remote {
-            true => Expected { broke: Some(Broke::Unknown), ..Expected::default() },
-            false => common.expected(planned.sent_tokens(), turn.fixed_tokens),
-        };
-        if turn.plan.compare {
-            let newest = newest_first(&units, &sums, turn.room, turn.fixed_tokens, known);
-            planned.newest_first = Some(newest);
+        let mut decision = Ladder { units, sums: &Sums::of(units), room }.decide();
+        // Nothing is recalled in a share that its frame fills.
+        if decision.share <= frame {
+            decision.share = 0;
         }
-        Some(planned)
+        Some(Choice { decision, documents, turn, frame, has_sources })
     }
 
-    fn follow(
-        &self,
-        decision: &Decision,
-        units: &[Unit],
-        turn: &Turn<'_>,
-        faded: i64,
-        texts: &dyn Texts,
-    ) -> Planned {
-        let frame = Quotation::frame_tokens(&*self.counter);
-        let share = if decision.share > frame { decision.share } else { 0 };
+    fn follow(&self, choice: &Choice<'_>, units: &[Unit], texts: &dyn Texts) -> Planned {
+        let Choice { decision, turn, .. } = choice;
+        let share = decision.share;
         let mut planned = Planned {
             parts: Vec::with_capacity(units.len()),
             tokens: Vec::with_capacity(units.len()),
             whole: decision.step == Step::Whole,
             share,
-            frame: if share > 0 { frame } else { 0 },
-            question: None,
+            frame: if share > 0 { choice.frame } else { 0 },
+            question: self.question_of(decision),
             excerpts: BTreeMap::new(),
             expected: Expected::default(),
             newest_first: None,
@@ -124,31 +121,39 @@ impl Conversation {
         };
         for (number, (unit, members)) in units.iter().zip(self.all_members()).enumerate() {
             let part = part(number, unit, decision);
-            let tokens = if part.is_sent() {
-                let limit = match part {
-                    _ if planned.whole || unit.stays => i64::MAX,
-                    _ if number < decision.faded_to && number >= decision.cut => faded,
-                    _ => self.limit(decision, number, members),
-                };
-                self.shorten(members, limit, turn.plan.hash, texts, &mut planned)
-            } else if share == 0 || part == Part::Dropped {
-                unit.whole
-            } else {
-                self.most_quoted_tokens(members, planned.quoted, texts)
+            let tokens = match self.limit(choice, number, unit) {
+                Some(limit) => self.shorten(members, limit, turn.plan.hash, texts, &mut planned),
+                None if share == 0 || part == Part::Dropped => unit.whole,
+                None => self.most_quoted_tokens(members, planned.quoted, texts),
             };
-            if part == Part::Question {
-                let asks = |index: &&usize| self.messages.get(**index).is_some_and(Message::asks);
-                planned.question = members.iter().rfind(asks).or(members.first()).copied();
-            }
             planned.parts.push(part);
             planned.tokens.push(tokens);
         }
         planned
     }
 
+    /// The message with the question of a decision.
+    pub(super) fn question_of(&self, decision: &Decision) -> Option<usize> {
+        let members = self.messages_of(decision.question?);
+        let asks = |index: &&usize| self.messages.get(**index).is_some_and(Message::asks);
+        members.iter().rfind(asks).or(members.first()).copied()
+    }
+
+    /// Longest result that is sent whole in a unit. None if the unit is not sent.
+    pub(super) fn limit(&self, choice: &Choice<'_>, number: usize, unit: &Unit) -> Option<i64> {
+        let decision = &choice.decision;
+        part(number, unit, decision).is_sent().then(|| match () {
+            () if decision.step == Step::Whole || unit.stays => i64::MAX,
+            () if (decision.cut..decision.faded_to).contains(&number) => {
+                choice.turn.excerpt_limits().1
+            }
+            () => self.squeezed_limit(decision, number),
+        })
+    }
+
     /// Longest result that is sent whole; shorter in the newest unit, where nothing else is left to give
     /// way.
-    fn limit(&self, decision: &Decision, number: usize, members: &[usize]) -> i64 {
+    fn squeezed_limit(&self, decision: &Decision, number: usize) -> i64 {
         let Some(room) = decision.squeeze.filter(|_| number == decision.cut) else {
             return decision.excerpt;
         };
@@ -157,6 +162,7 @@ impl Conversation {
             true => 0,
             false => self.counter.count(self.empty_result).max(0),
         };
+        let members = self.messages_of(number);
         let size = |limit: i64| {
             let messages = members.iter().filter_map(|index| self.messages.get(*index));
             messages.map(|message| message.within(limit.max(least))).fold(0, i64::saturating_add)
@@ -186,25 +192,41 @@ impl Conversation {
         let mut tokens = 0_i64;
         for index in members {
             let Some(message) = self.messages.get(*index) else { continue };
-            tokens = tokens.saturating_add(message.tokens);
             for (number, result) in message.results.iter().enumerate() {
                 if *result <= limit {
                     continue;
                 }
                 let Some(text) = texts.result(*index, message, number) else { continue };
-                let mut excerpt = Excerpt::of(&text, limit, hash, &*self.counter);
-                let mut saved = result.saturating_sub(excerpt.tokens).max(0);
-                if excerpt.text.trim().is_empty() && !self.empty_result.is_empty() {
-                    let tokens = self.counter.count(self.empty_result).max(0);
-                    excerpt = Excerpt { text: self.empty_result.to_owned(), tokens };
-                    // It may be longer than the result.
-                    saved = saved.saturating_sub(tokens);
-                }
-                tokens = tokens.saturating_sub(saved);
-                planned.excerpts.insert((*index, number), excerpt);
+                planned.excerpts.insert((*index, number), self.excerpt(&text, limit, hash));
             }
+            tokens = tokens.saturating_add(self.sent_tokens(*index, &planned.excerpts));
         }
         tokens
+    }
+
+    /// Tokens that are sent of a message if these excerpts stand for its results.
+    pub(in crate::conversation) fn sent_tokens(
+        &self,
+        index: usize,
+        excerpts: &BTreeMap<(usize, usize), Excerpt>,
+    ) -> i64 {
+        let Some(message) = self.messages.get(index) else { return 0 };
+        let saved = |(number, result): (usize, &i64)| {
+            // A placeholder may be longer than what it stands for.
+            Some(result.saturating_sub(excerpts.get(&(index, number))?.tokens))
+        };
+        let saved = message.results.iter().enumerate().filter_map(saved);
+        message.tokens.saturating_sub(saved.fold(0, i64::saturating_add))
+    }
+
+    /// The excerpt of a result, or the placeholder of one of which nothing is left.
+    pub(super) fn excerpt(&self, text: &str, limit: i64, hash: bool) -> Excerpt {
+        let excerpt = Excerpt::of(text, limit, hash, &*self.counter);
+        if excerpt.text.trim().is_empty() && !self.empty_result.is_empty() {
+            let tokens = self.counter.count(self.empty_result).max(0);
+            return Excerpt { text: self.empty_result.to_owned(), tokens };
+        }
+        excerpt
     }
 
     /// Upper bound of what a unit takes when it is quoted, without counting its text anew.
@@ -255,13 +277,53 @@ impl Conversation {
                 continue;
             }
             left = left.saturating_sub(*tokens);
-            *tokens = 0;
-            for index in self.messages_of(unit) {
-                let mut quotation = Quotation::unframed();
-                self.quote_message(&mut quotation, *index, planned.quoted, texts);
-                *tokens = tokens.saturating_add(quotation.tokens(&*self.counter));
-            }
+            *tokens = self.quoted_tokens(self.messages_of(unit), planned.quoted, texts);
         }
+    }
+
+    /// Tokens of a unit as it is quoted, without the frame.
+    fn quoted_tokens(&self, members: &[usize], limit: i64, texts: &dyn Texts) -> i64 {
+        let tokens = |index: &usize| {
+            let mut quotation = Quotation::unframed();
+            self.quote_message(&mut quotation, *index, limit, texts);
+            quotation.tokens(&*self.counter)
+        };
+        members.iter().map(tokens).fold(0, i64::saturating_add)
+    }
+
+    /// Returns true if a request with this decision quotes something. What sources bring is not known
+    /// here: they count as if they brought something.
+    pub(super) fn recalls(&self, choice: &Choice<'_>, units: &[Unit], texts: &dyn Texts) -> bool {
+        let Choice { decision, turn, frame, documents, .. } = choice;
+        if decision.share == 0 || choice.has_sources {
+            return decision.share > 0;
+        }
+        let of_share = match self.part {
+            PartTokens::OfShare(tokens) => tokens,
+            PartTokens::Free | PartTokens::Beside(_) => 0,
+        };
+        let room = decision.share.saturating_sub(*frame).saturating_sub(of_share);
+        if documents.fits_one(self, room) {
+            return true;
+        }
+        let quoted = turn.plan.quoted_tokens(turn.window, turn.has_sources);
+        let most = decision.share.saturating_mul(2);
+        // As `count_best` does it, from the newest on.
+        let mut left = most;
+        let mut is_quoted = |members: &[usize]| {
+            let mut tokens = self.most_quoted_tokens(members, quoted, texts);
+            if tokens <= most && left > 0 {
+                left = left.saturating_sub(tokens);
+                tokens = self.quoted_tokens(members, quoted, texts);
+                return (1..=room).contains(&tokens);
+            }
+            tokens <= room
+        };
+        let earlier = units.iter().enumerate().rev();
+        let mut earlier = earlier.filter(|(number, unit)| {
+            !unit.absent && part(*number, unit, decision) == Part::Earlier
+        });
+        earlier.any(|(number, _)| is_quoted(self.messages_of(number)))
     }
 
     /// What was recalled, as the text before the user's last message, and the messages that it quotes;
@@ -341,21 +403,22 @@ impl Draft {
 
 /// The part that a unit is in.
 fn part(number: usize, unit: &Unit, decision: &Decision) -> Part {
-    let question = decision.question;
+    // Without a question the whole history is one exchange.
+    let in_exchange = decision.question.is_none_or(|question| number > question);
     match () {
+        () if Some(number) == decision.question => Part::Question,
         () if unit.stays => Part::Head,
-        () if Some(number) == question => Part::Question,
-        () if number >= decision.cut => match question {
-            Some(question) if number > question => Part::Exchange,
-            _ if number < decision.faded_to && decision.step != Step::Whole => Part::Faded,
+        () if number >= decision.cut => match decision.step {
+            _ if in_exchange => Part::Exchange,
+            step if number < decision.faded_to && step != Step::Whole => Part::Faded,
             _ => Part::Tail,
         },
-        () if decision.beside.contains(&number) => match question {
-            Some(question) if number > question => Part::Exchange,
-            _ if decision.step == Step::Tail || unit.opens => Part::Opening,
+        () if decision.beside.contains(&number) => match decision.step {
+            _ if in_exchange => Part::Exchange,
+            step if step == Step::Tail || unit.opens => Part::Opening,
             _ => Part::Replied,
         },
-        () if question.is_some_and(|question| number > question) => Part::Dropped,
+        () if in_exchange => Part::Dropped,
         () => Part::Earlier,
     }
 }

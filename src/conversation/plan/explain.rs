@@ -3,21 +3,22 @@
 use foldhash::HashMap;
 
 use super::cache::Prices;
+use super::planned::Part;
 use super::report::TurnReport;
 use crate::diagnostics::SelectionReport;
 use crate::explain::Explanation;
+use crate::model::ContextItem;
 
 impl TurnReport {
     /// Says of every item which part of the plan it was in, and what a prompt cache may know.
     pub(crate) fn explain(&self, mut explanation: Explanation) -> Explanation {
-        let parts: HashMap<usize, &'static str> =
-            self.parts().map(|(item, part)| (item.address(), part.as_str())).collect();
+        let parts = self.parts_by_address();
         let report = &mut explanation.report;
         let included = report.included.iter_mut().map(|entry| (&entry.item, &mut entry.details));
         let excluded = report.excluded.iter_mut().map(|entry| (&entry.item, &mut entry.details));
         for (item, details) in included.chain(excluded) {
             if let Some(part) = parts.get(&item.address()) {
-                details.get_or_insert_default().part = Some((*part).to_owned());
+                details.get_or_insert_default().part = Some(part.as_str().to_owned());
             }
         }
         let frame = self.frame_tokens(&explanation.report);
@@ -43,8 +44,16 @@ impl TurnReport {
         if self.recalled_tokens <= 0 {
             return 0;
         }
-        let items = report.included.iter().filter(|entry| !self.is_sent(&entry.item));
+        let parts = self.parts_by_address();
+        let is_sent =
+            |item: &ContextItem| parts.get(&item.address()).is_some_and(|it| it.is_sent());
+        let items = report.included.iter().filter(|entry| !is_sent(&entry.item));
         let items = items.map(|entry| entry.item.tokens()).fold(0, i64::saturating_add);
         self.recalled_tokens.saturating_sub(items).max(0)
+    }
+
+    /// The parts of the candidates, found by item in constant time.
+    fn parts_by_address(&self) -> HashMap<usize, Part> {
+        self.parts().map(|(item, part)| (item.address(), part)).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::message::{Message, Role};
+use super::super::message::Message;
 
 /// What there is to plan with.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,7 @@ fn doubled(share: i64, room_asked: i64, room_now: i64) -> i64 {
 impl Ladder<'_> {
     pub(super) fn decide(&self) -> Decision {
         let end = self.units.len();
-        let question = self.units.iter().rposition(|unit| unit.asks && !unit.stays);
+        let question = self.question();
         let share = if question.is_some() { self.room.share } else { 0 };
         let base = Decision {
             step: Step::Whole,
@@ -110,7 +110,7 @@ impl Ladder<'_> {
         }
         let base = Decision { excerpt: self.room.excerpt, ..base };
         let replied = question.and_then(|question| self.before(question));
-        let last = replied.or(question).unwrap_or(end);
+        let last = replied.or(question).unwrap_or_else(|| self.newest_unit());
         for (line, cut) in self.cuts(0, last) {
             let faded_to = self.faded_to(line, cut, room.saturating_sub(share));
             let tokens = self.size(cut, faded_to).saturating_add(share);
@@ -120,13 +120,20 @@ impl Ladder<'_> {
             // Inside an exchange its opening is kept as well.
             let beside = self.with_needs(BTreeSet::new(), cut);
             if tokens.saturating_add(self.tokens_of(&beside)) <= room {
-                return Decision { step: Step::Tail, cut, faded_to, beside, ..base };
+                // Without a question the whole history is one exchange.
+                let step = if question.is_some() { Step::Tail } else { Step::Steps };
+                return Decision { step, cut, faded_to, beside, ..base };
             }
         }
         match question {
             Some(question) => self.around(question, replied, room, base),
-            None => self.newest(end.saturating_sub(1), None, room, base),
+            None => self.newest(None, room, base),
         }
+    }
+
+    /// The last unit in which a user asks something, pinned or not.
+    fn question(&self) -> Option<usize> {
+        self.units.iter().rposition(|unit| unit.asks)
     }
 
     /// The question, its exchange, and as much of the rest as there is room for.
@@ -137,7 +144,6 @@ impl Ladder<'_> {
         room: i64,
         base: Decision,
     ) -> Decision {
-        let end = self.units.len();
         let exchange = self.size(question, question);
         let base = Decision { cut: question, faded_to: question, ..base };
         let kept = |units: BTreeSet<usize>| {
@@ -161,33 +167,41 @@ impl Ladder<'_> {
         if tokens <= room {
             return Decision { step: Step::Alone, beside, ..base };
         }
-        for (line, cut) in self.cuts(question + 1, end.saturating_sub(1)) {
+        for (line, cut) in self.cuts(question + 1, self.newest_unit()) {
             let faded_to = self.faded_to(line, cut, room);
+            let tokens = self.size(cut, faded_to);
+            // Looking for what the steps need takes long: not before they fit themselves.
+            if tokens > room {
+                continue;
+            }
             let beside = self.with_needs([question].into(), cut);
-            let tokens = self.tokens_of(&beside).saturating_add(self.size(cut, faded_to));
-            if tokens <= room {
+            if tokens.saturating_add(self.tokens_of(&beside)) <= room {
                 return Decision { step: Step::Steps, cut, faded_to, beside, ..base };
             }
         }
-        self.newest((end - 1).max(question), Some(question), room, base)
+        self.newest(Some(question), room, base)
     }
 
-    /// The newest unit and the question, with excerpts as long as they fit.
-    fn newest(
-        &self,
-        newest: usize,
-        question: Option<usize>,
-        room: i64,
-        base: Decision,
-    ) -> Decision {
+    /// The newest unit that says something, all behind it, and the question, with excerpts as long as
+    /// they fit.
+    fn newest(&self, question: Option<usize>, room: i64, base: Decision) -> Decision {
+        let end = self.units.len();
+        let newest = self.newest_unit().max(question.unwrap_or_default());
         let question = question.filter(|question| *question < newest);
         let beside = self.with_needs(question.into_iter().collect(), newest);
         let others = self.tokens_of(&beside);
-        let left = room.saturating_sub(others);
+        let left =
+            room.saturating_sub(others).saturating_sub(run(&self.sums.short, newest + 1, end));
         let over = self.units.get(newest).is_some_and(|unit| unit.short > left);
         let squeeze = over.then_some(left.max(0));
         let decision = Decision { step: Step::Newest, cut: newest, faded_to: newest, ..base };
         Decision { share: 0, beside, squeeze, ..decision }
+    }
+
+    /// The last unit that says something and does not stay anyway.
+    fn newest_unit(&self) -> usize {
+        let says = self.units.iter().rposition(|unit| !unit.stays && !unit.blank);
+        says.unwrap_or(self.units.len().saturating_sub(1))
     }
 
     /// The last unit before another that does not stay anyway.
@@ -202,8 +216,9 @@ impl Ladder<'_> {
     }
 
     fn tokens_of(&self, units: &BTreeSet<usize>) -> i64 {
-        let tokens = units.iter().filter_map(|unit| self.units.get(*unit)).map(|unit| unit.short);
-        tokens.fold(0, i64::saturating_add)
+        // Those that stay are counted already.
+        let units = units.iter().filter_map(|unit| self.units.get(*unit)).filter(|it| !it.stays);
+        units.map(|unit| unit.short).fold(0, i64::saturating_add)
     }
 
     /// The grid's lines and the units at which they may be cut, from `first` to `last`.
@@ -249,7 +264,7 @@ impl Ladder<'_> {
 
     /// At which units the conversation may be cut: nothing behind needs what is before.
     fn places(&self) -> Vec<Place> {
-        let question = self.units.iter().rposition(|unit| unit.asks && !unit.stays);
+        let question = self.question();
         let opening = self.units.iter().position(|unit| unit.opens && !unit.stays);
         let mut places = vec![Place::Nowhere; self.units.len()];
         let mut needed = usize::MAX;
@@ -260,7 +275,7 @@ impl Ladder<'_> {
             if let Some(need) = unit.needs.filter(|need| !always(need)) {
                 needed = needed.min(need);
             }
-            let inside = question.is_some_and(|question| index > question);
+            let inside = question.is_none_or(|question| index > question);
             // Steps of an exchange bring along what they need.
             let whole = needed >= index || inside;
             let first = unit.opens || !self.room.user_first || inside;
@@ -318,11 +333,13 @@ pub(super) struct Unit {
     pub(super) faded: i64,
     /// It begins with a user's message.
     pub(super) opens: bool,
-    /// A user says something in it.
+    /// A user asks something in it.
     pub(super) asks: bool,
+    /// Nobody says anything in it.
+    pub(super) blank: bool,
     pub(super) stays: bool,
-    /// The model wrote its first message.
-    pub(super) by_model: bool,
+    /// Not part of the request before: its calls had no results then.
+    pub(super) absent: bool,
     /// The unit without which it is not sent.
     pub(super) needs: Option<usize>,
 }
@@ -335,7 +352,7 @@ impl Unit {
         short: i64,
         faded: i64,
     ) -> Self {
-        let mut unit = Self { needs, ..Self::default() };
+        let mut unit = Self { needs, blank: true, ..Self::default() };
         for (at, message) in messages.enumerate() {
             unit.add(message, at == 0, short, faded);
         }
@@ -347,10 +364,10 @@ impl Unit {
         self.short = self.short.saturating_add(message.within(short));
         self.faded = self.faded.saturating_add(message.within(faded));
         self.stays |= message.stays();
-        self.asks |= message.asks();
+        self.asks |= message.asks() && !message.required;
+        self.blank &= message.blank;
         if first {
             self.opens = message.opens_exchange();
-            self.by_model = message.role == Role::Assistant;
         }
     }
 }

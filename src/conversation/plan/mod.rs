@@ -49,6 +49,7 @@
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 
+mod before;
 mod cache;
 mod decide;
 mod documents;
@@ -65,7 +66,7 @@ pub use decide::Draft;
 pub use excerpt::Excerpt;
 pub use planned::{Part, Planned};
 pub use quote::Quotation;
-pub(crate) use report::ReportedUnit;
 pub use report::TurnReport;
+pub(crate) use report::{ReportedRequest, SentMessage};
 pub use turn::Turn;
 pub(crate) use turn::{TurnFacts, recall_pipeline};

@@ -31,29 +31,39 @@ pub struct TurnReport {
     /// What newest-first trimming would have sent, where the plan is asked to
     /// [compare](crate::model::TurnPlan::compare).
     pub newest_first: Option<NewestFirst>,
-    units: Vec<ReportedUnit>,
     same_recall: bool,
     written_up_to: Option<i64>,
     /// Tokens beside the conversation: tools and formats.
     fixed_tokens: i64,
-    /// What was recalled, by identity of its texts.
-    recalled: Vec<ContextItem>,
+    request: ReportedRequest,
+    /// Messages that are sent, in their order, behind the documents as one.
+    sent: Vec<SentMessage>,
+    /// Index of the message with the question.
+    question: Option<usize>,
+    /// The sent message that holds the quotation, and the hash of that.
+    quotation: Option<(usize, u64)>,
 }
 
-/// A candidate of the request.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ReportedUnit {
-    pub(crate) item: ContextItem,
-    pub(crate) part: Part,
-    /// Hash of who says what in it, wherever it stands.
+/// Candidates and messages of a request. Empty when nobody asked for a report.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ReportedRequest {
+    /// Candidates with their parts, in the order of the conversation, then documents.
+    pub(crate) units: Vec<(ContextItem, Part)>,
+    /// Hash of each message.
+    pub(crate) messages: Vec<u64>,
+    /// Hash of what is sent before the messages.
+    pub(crate) fixed: u64,
+}
+
+/// A message as it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SentMessage {
+    /// Index in the request.
+    pub(crate) index: Option<usize>,
+    /// Hash of the message with its excerpts, without the quotation.
     pub(crate) key: u64,
-    pub(crate) is_document: bool,
-}
-
-impl ReportedUnit {
-    fn says_the_same(&self, other: &Self) -> bool {
-        self.key == other.key && self.is_document == other.is_document
-    }
+    /// Tokens, with those of the quotation.
+    pub(crate) tokens: i64,
 }
 
 impl TurnReport {
@@ -69,34 +79,39 @@ impl TurnReport {
             broke: planned.expected.broke,
             window: 0,
             newest_first: planned.newest_first,
-            units: Vec::new(),
             same_recall: planned.expected.same_recall,
             written_up_to: planned.expected.written_up_to,
             fixed_tokens: 0,
-            recalled: Vec::new(),
+            request: ReportedRequest::default(),
+            sent: Vec::new(),
+            question: planned.question,
+            quotation: None,
         }
     }
 
-    pub(crate) fn finish(
-        mut self,
-        sent: i64,
-        fixed: i64,
-        recalled_tokens: i64,
-        recalled: Vec<ContextItem>,
-    ) -> Self {
+    pub(crate) fn finish(mut self, sent: i64, fixed: i64, recalled_tokens: i64) -> Self {
         self.fixed_tokens = fixed;
         self.recalled_tokens = recalled_tokens;
-        self.recalled = recalled;
-        if self.same_recall && self.broke.is_none() {
+        if self.same_recall {
             self.cached_tokens = self.cached_tokens.saturating_add(recalled_tokens);
         }
         self.split(sent);
         self
     }
 
-    /// Adds the candidates with their parts, for those who asked for a report, and the window.
-    pub(crate) fn complete(&mut self, units: Vec<ReportedUnit>, window: i64) {
-        self.units = units;
+    /// Adds the window, and what was asked for of the request: its candidates, the messages that are
+    /// sent, and the quotation in one of them.
+    pub(crate) fn complete(
+        &mut self,
+        request: ReportedRequest,
+        sent: Vec<SentMessage>,
+        quotation: Option<(usize, u64)>,
+        window: i64,
+    ) {
+        let position = |index: usize| sent.iter().position(|it| it.index == Some(index));
+        self.quotation = quotation.and_then(|(index, hash)| Some((position(index)?, hash)));
+        self.request = request;
+        self.sent = sent;
         self.window = window;
     }
 
@@ -115,25 +130,37 @@ impl TurnReport {
         prices.cost(self.cached_tokens, self.written_tokens, self.new_tokens)
     }
 
-    /// The report with what is expected of a cache that has seen another call, for those who know
-    /// which call came before.
+    /// The report with what is expected of a cache that has seen another call.
     ///
-    /// A plan knows nothing but its request: it takes the call before for the same one without its
-    /// newest messages. Where a client has edited its history, cut it or gone back, that was another
-    /// one, and [`Broke::Edited`] says so. What is compared is what the reports show: of messages
-    /// whose adapter shows only their beginning, that and their size.
+    /// A plan assumes that the previous call was this one without its newest messages. If you know the
+    /// previous call, pass its report here: then [`cached_tokens`](Self::cached_tokens) are those of the
+    /// messages that both requests begin with, and [`Broke::Edited`] says that the history was edited,
+    /// cut, or continued from an earlier place. They are never more than the requests share, if the
+    /// adapter has [noted](crate::conversation::Message::note_unseen) what the texts do not show.
+    ///
+    /// If nobody asked for one of the reports, it holds no messages to compare. Then nothing is known:
+    /// [`Broke::Unknown`] and no cached tokens.
     #[must_use]
     pub fn following(mut self, before: &Self) -> Self {
-        if self.broke == Some(Broke::Unknown) || self.units.is_empty() || before.units.is_empty() {
+        if self.broke == Some(Broke::Unknown) {
             return self;
         }
         let sent = self.cached_tokens.saturating_add(self.new_tokens);
-        let (shared, whole) = self.shared_with(before);
-        self.cached_tokens = if self.fixed_tokens == before.fixed_tokens { shared } else { 0 };
+        if self.sent.is_empty() || before.sent.is_empty() {
+            (self.cached_tokens, self.broke) = (0, Some(Broke::Unknown));
+            self.split(sent);
+            return self;
+        }
+        let same_fixed =
+            self.fixed_tokens == before.fixed_tokens && self.request.fixed == before.request.fixed;
+        let (shared, intact) = if same_fixed { self.shared_with(before) } else { (0, false) };
+        // Without a mark the cache takes up nothing.
+        self.cached_tokens = if self.written_up_to == Some(0) { 0 } else { shared };
         self.broke = match self.broke {
-            _ if !self.continues(before) => Some(Broke::Edited),
-            // All that was sent then stands here, or all up to what was recalled.
-            _ if whole => None,
+            _ if !self.request.messages.starts_with(&before.request.messages) => {
+                Some(Broke::Edited)
+            }
+            _ if intact => None,
             Some(Broke::First) | None => Some(Broke::GaveWay),
             broke => broke,
         };
@@ -141,46 +168,19 @@ impl TurnReport {
         self
     }
 
-    /// Units of the request in its order: documents stand before the conversation.
-    fn in_order(&self) -> (Vec<&ReportedUnit>, Vec<&ReportedUnit>) {
-        self.units.iter().partition(|unit| unit.is_document)
-    }
-
-    /// Whether the conversation is that of another call, and goes on behind its end.
-    fn continues(&self, before: &Self) -> bool {
-        let ((_, now), (_, then)) = (self.in_order(), before.in_order());
-        let same = now.iter().zip(&then).filter(|(now, then)| now.says_the_same(then));
-        same.count() == then.len()
-    }
-
-    /// Tokens that stand at the beginning of both requests; and whether that is all of the other, up
-    /// to what it had recalled.
+    /// Tokens of the messages that stand at the beginning of both requests. True if they are all of the
+    /// other one, or all up to a question that is no longer the last.
     fn shared_with(&self, before: &Self) -> (i64, bool) {
-        fn sent(report: &TurnReport) -> Vec<&ReportedUnit> {
-            let (documents, conversation) = report.in_order();
-            let all = documents.into_iter().chain(conversation);
-            all.filter(|unit| unit.part.is_sent()).collect()
-        }
-        let (now, then) = (sent(self), sent(before));
         let mut shared = self.fixed_tokens;
-        let same_recall = self.recalled_tokens == before.recalled_tokens
-            && self.recalled.len() == before.recalled.len()
-            && self.recalled.iter().zip(&before.recalled).all(|(a, b)| a.content() == b.content());
-        for (at, then) in then.into_iter().enumerate() {
-            let same = now
-                .get(at)
-                .filter(|now| now.says_the_same(then) && now.item.tokens() == then.item.tokens());
-            let Some(now) = same else { return (shared, false) };
-            let asked = then.part == Part::Question || now.part == Part::Question;
-            let recalls = self.recalled_tokens > 0 || before.recalled_tokens > 0;
-            if asked && recalls {
-                // What is recalled is the first part of the question.
-                if !(same_recall && then.part == now.part) {
-                    return (shared, true);
-                }
-                shared = shared.saturating_add(self.recalled_tokens);
+        for (at, then) in before.sent.iter().enumerate() {
+            let Some(now) = self.sent.get(at).filter(|now| now.key == then.key) else {
+                return (shared, false);
+            };
+            let quoted = |report: &Self| report.quotation.filter(|(it, _)| *it == at);
+            if quoted(self) != quoted(before) {
+                return (shared, self.question.is_none_or(|question| now.index != Some(question)));
             }
-            shared = shared.saturating_add(then.item.tokens());
+            shared = shared.saturating_add(now.tokens);
         }
         (shared, true)
     }
@@ -188,18 +188,12 @@ impl TurnReport {
     /// The part of the plan that an item of the report was in; none for what sources gave.
     #[must_use]
     pub fn part_of(&self, item: &ContextItem) -> Option<Part> {
-        let found = self.units.iter().find(|unit| ContextItem::same(&unit.item, item));
-        found.map(|unit| unit.part)
-    }
-
-    /// Whether an item of the report is sent as a message of its own.
-    pub(crate) fn is_sent(&self, item: &ContextItem) -> bool {
-        self.part_of(item).is_some_and(Part::is_sent)
+        self.parts().find(|(own, _)| ContextItem::same(own, item)).map(|(_, part)| part)
     }
 
     /// Every candidate of the request with its part, in the order of the conversation. Empty when
     /// nobody asked for a report.
     pub fn parts(&self) -> impl Iterator<Item = (&ContextItem, Part)> {
-        self.units.iter().map(|unit| (&unit.item, unit.part))
+        self.request.units.iter().map(|(item, part)| (item, *part))
     }
 }

@@ -32,6 +32,11 @@ impl<'a> Turn<'a> {
         Self { plan, window, room: window, fixed_tokens: 0, has_sources: false, remote: false }
     }
 
+    /// Longest results that are sent whole, in tokens: of the newer part, and of the faded one.
+    pub(super) fn excerpt_limits(&self) -> (i64, i64) {
+        (self.plan.excerpt_tokens(self.window), self.plan.faded_tokens(self.window))
+    }
+
     /// Sets what of the window the conversation may take.
     pub fn room(mut self, tokens: i64) -> Self {
         self.room = tokens;

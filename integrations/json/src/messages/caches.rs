@@ -172,6 +172,7 @@ pub(super) fn by_marks<T>(edits: &mut Edits, body: &JsonBody<T>, marked: bool, m
     if far && marked {
         // The mark before the question is still in its place.
         *cached = (*cached).min(before);
+        planned.expected.same_recall = false;
     }
     if !any || *cached < model.cached_from {
         *cached = 0;

@@ -14,6 +14,7 @@ const BLOCK: i64 = FORMAT.per_part;
 /// Counts everything of a request that is no message.
 pub(super) fn head(meter: &ClaudeMeter, request: &Object<'_>) -> Head {
     let mut head = Head { tokens: FORMAT.answer, ..Head::default() };
+    head.identify(request, &["model", "system", "tools", "output_config"]);
     let mut add_block = |text: &str| head.add(BLOCK.saturating_add(meter.text(text)));
     match request.text("system") {
         Some(text) => add_block(&text),
@@ -118,21 +119,28 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
     match &*kind {
         "text" => entry.add_text(meter, &text("text")),
         "image" => {
+            note_source(entry, block);
             entry.add_tokens(meter.image(&block.object("source").unwrap_or_default()));
             entry.add_shown("[image]");
         }
         "document" => document(meter, entry, block),
         "search_result" => {
             entry.add_text(meter, &text("title"));
+            entry.message.note_unseen(&text("source"));
             entry.add_tokens(meter.text(&text("source")));
             nested(meter, entry, block, false);
         }
         "thinking" => {
             // What is shown may be a summary, or nothing: the signature holds all of it.
+            entry.message.note_unseen(&text("signature"));
+            entry.message.note_unseen(&text("thinking"));
             let sealed = meter.sealed(&text("signature"));
             entry.add_tokens(meter.text(&text("thinking")).max(sealed));
         }
-        "redacted_thinking" => entry.add_tokens(meter.sealed(&text("data"))),
+        "redacted_thinking" => {
+            entry.message.note_unseen(&text("data"));
+            entry.add_tokens(meter.sealed(&text("data")));
+        }
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
             entry.add_call(meter, &text("name"), block.raw("input").map_or("{}", RawValue::get));
             if kind == "tool_use" {
@@ -155,10 +163,12 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
             entry.message.required = true;
         }
         "container_upload" => {
+            entry.message.note_unseen(&text("file_id"));
             entry.uncounted.push(format!("file {}", text("file_id")));
             entry.add_shown("[file]");
         }
         _ => {
+            entry.message.note_unseen(raw.get());
             entry.add_tokens(meter.json(raw.get()));
             entry.add_shown(&format!("[{kind}]"));
             if !kind.ends_with("_tool_result") {
@@ -192,9 +202,18 @@ fn nested(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, of_tool: b
     }
 }
 
+/// Notes the data of an image or a document, which no text shows.
+fn note_source(entry: &mut Entry, block: &Object<'_>) {
+    if let Some(source) = block.raw("source") {
+        entry.message.note_unseen(source.get());
+    }
+}
+
 fn document(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>) {
+    note_source(entry, block);
     let title = block.text("title").unwrap_or_default();
     let context = block.text("context").unwrap_or_default();
+    entry.message.note_unseen(&context);
     entry.add_tokens(meter.text(&title).saturating_add(meter.text(&context)));
     let shown =
         if title.is_empty() { "[document]".to_owned() } else { format!("[document {title}]") };

@@ -51,6 +51,7 @@ fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Entry {
     let mut entry = Entry::new(meter, role, &label);
     if let Some(name) = message.text("name") {
         entry.add_tokens(Model::FORMAT.per_name.saturating_add(meter.text(&name)));
+        entry.message.note_unseen(&name);
         entry.name = Some(name.into_owned());
     }
     let has_content =
@@ -93,11 +94,15 @@ fn assistant(
     }
     // Thoughts, as other servers send and take them back.
     for field in ["reasoning_content", "reasoning"] {
-        entry.add_tokens(message.text(field).map_or(0, |text| meter.text(&text)));
+        if let Some(thoughts) = message.text(field) {
+            entry.message.note_unseen(&thoughts);
+            entry.add_tokens(meter.text(&thoughts));
+        }
     }
     let audio = message.object("audio");
     if let Some(audio) = &audio {
         let id = audio.text("id").unwrap_or_default();
+        entry.message.note_unseen(&id);
         entry.uncounted.push(format!("audio {id}"));
         entry.add_shown("[audio]");
     }

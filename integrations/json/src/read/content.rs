@@ -39,7 +39,9 @@ impl Entry {
             "input_audio" => {
                 let wrapped = part.object("input_audio");
                 let data = wrapped.as_ref().unwrap_or(part).text("data");
-                self.add_tokens(audio_tokens(&data.unwrap_or_default()));
+                let data = data.unwrap_or_default();
+                self.message.note_unseen(&data);
+                self.add_tokens(audio_tokens(&data));
                 self.add_shown("[audio]");
             }
             "file" => self.add_file(meter, &part.object("file").unwrap_or_default()),
@@ -58,6 +60,9 @@ impl Entry {
             Some(image) => (image.text("url"), image.text("detail")),
             None => (part.text("image_url"), part.text("detail")),
         };
+        for seen in [&url, &detail].into_iter().flatten() {
+            self.message.note_unseen(seen);
+        }
         self.add_tokens(meter.image(url.as_deref(), Detail::named(detail.as_deref())));
         self.add_shown("[image]");
     }
@@ -70,9 +75,13 @@ impl Entry {
         let url = file.text("file_url");
         let in_url = || url.clone().filter(|url| url.starts_with("data:"));
         match file.text("file_data").or_else(in_url) {
-            Some(data) => self.add_tokens(file_tokens(meter, &data)),
+            Some(data) => {
+                self.message.note_unseen(&data);
+                self.add_tokens(file_tokens(meter, &data));
+            }
             None => {
                 let which = file.text("file_id").or(url);
+                which.iter().for_each(|which| self.message.note_unseen(which));
                 self.uncounted.push(format!("file {}", which.unwrap_or_default()));
             }
         }
@@ -87,7 +96,8 @@ impl Entry {
     }
 }
 
-/// The text of a message, if a user wrote it. Both APIs write such messages alike.
+/// Text of a user's message. None for the messages of others, and for one that says nothing: no words,
+/// no image, no file, no audio. All APIs write such messages alike.
 pub(crate) fn user_text(json: &str) -> Option<String> {
     let message = Object::parse(json)?;
     if message.text("role")? != "user" {
@@ -95,12 +105,13 @@ pub(crate) fn user_text(json: &str) -> Option<String> {
     }
     let content = message.raw("content")?;
     if let Some(text) = string(content) {
-        return Some(text.into_owned());
+        return Some(text.into_owned()).filter(|text| !text.trim().is_empty());
     }
     let parts: Vec<Object<'_>> =
         elements(content)?.into_iter().filter_map(|part| Object::parse(part.get())).collect();
     // In Anthropic's Messages the results of tools come as a user's, too.
     let of_tool = parts.iter().any(|part| part.is("tool_result"));
+    let speaks = |part: &Object<'_>| part.text("text").is_none_or(|text| !text.trim().is_empty());
     let texts: Vec<_> = parts.iter().filter_map(|part| part.text("text")).collect();
-    (!of_tool).then(|| texts.join("\n"))
+    (!of_tool && parts.iter().any(speaks)).then(|| texts.join("\n"))
 }

@@ -85,6 +85,7 @@ impl Entry {
     /// Adds something that is known only as JSON. Data in it is no text: it counts as an image, the
     /// dearest thing it can be.
     pub(super) fn add_json(&mut self, meter: &Meter, json: &str) {
+        self.message.note_unseen(json);
         let (text, data) = without_data(json);
         for _ in 0..data {
             self.add_tokens(meter.image(None, Detail::High));

@@ -40,7 +40,7 @@ fn of_type(meter: &Meter, item: &Object<'_>, json: &str, ids: &mut Ids) -> Entry
         "item_reference" => reference(meter, item),
         "compaction" => {
             let mut entry = output(meter, &kind);
-            entry.add_tokens(encrypted(item));
+            add_encrypted(&mut entry, item);
             // It stands for all that came before it.
             entry.message.required = true;
             entry
@@ -57,6 +57,7 @@ fn of_type(meter: &Meter, item: &Object<'_>, json: &str, ids: &mut Ids) -> Entry
         }
         "image_generation_call" => {
             let mut entry = output(meter, &kind);
+            entry.message.note_unseen(json);
             entry.add_tokens(meter.image(None, Detail::High));
             entry.add_shown("[image]");
             entry
@@ -115,15 +116,17 @@ fn reasoning(meter: &Meter, item: &Object<'_>) -> Entry {
             entry.add_content(meter, content);
         }
     }
-    entry.add_tokens(encrypted(item));
+    add_encrypted(&mut entry, item);
     entry
 }
 
 /// Thoughts in a sealed envelope: base64 takes four characters for three bytes, and a token is
 /// about four bytes of text.
-fn encrypted(item: &Object<'_>) -> i64 {
-    let length = item.raw("encrypted_content").map_or(0, |raw| raw.get().len());
-    i64::try_from((length / 4 * 3).div_ceil(4)).unwrap_or(i64::MAX)
+fn add_encrypted(entry: &mut Entry, item: &Object<'_>) {
+    let Some(sealed) = item.raw("encrypted_content") else { return };
+    entry.message.note_unseen(sealed.get());
+    let tokens = (sealed.get().len() / 4 * 3).div_ceil(4);
+    entry.add_tokens(i64::try_from(tokens).unwrap_or(i64::MAX));
 }
 
 fn reference(meter: &Meter, item: &Object<'_>) -> Entry {
@@ -161,6 +164,7 @@ fn result(meter: &Meter, kind: &str, item: &Object<'_>, json: &str) -> Entry {
     let mut entry = Entry::new(meter, Role::Tool, kind);
     match item.raw("output").or_else(|| item.raw("result")) {
         Some(output) if kind == "computer_call_output" => {
+            entry.message.note_unseen(output.get());
             let screen = Object::parse(output.get()).and_then(|image| image.text("image_url"));
             entry.add_tokens(meter.image(screen.as_deref(), Detail::Auto));
             entry.add_shown("[image]");

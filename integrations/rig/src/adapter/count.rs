@@ -1,5 +1,6 @@
 //! Tokens of the parts of a request, in the form in which rig sends them.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use cupel::conversation::Role;
@@ -252,6 +253,15 @@ fn provider_tools(request: &CompletionRequest) -> impl Iterator<Item = &Value> {
 
 /// Fields by which a provider continues a conversation that it holds itself.
 const STORED: [&str; 3] = ["previous_response_id", "conversation", "previous_interaction_id"];
+
+/// Hash of what stands before the messages: the model, tools and the format of the answer.
+pub(super) fn fixed_identity(request: &CompletionRequest, model: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let provider_tools: Vec<_> = provider_tools(request).collect();
+    let fixed = (&request.tools, provider_tools, &request.output_schema);
+    (model, serde_json::to_string(&fixed).unwrap_or_default()).hash(&mut hasher);
+    hasher.finish()
+}
 
 /// Context that the provider adds on its side.
 pub(super) fn uncounted(request: &CompletionRequest) -> Vec<String> {

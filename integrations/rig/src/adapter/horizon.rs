@@ -5,7 +5,7 @@ use std::ops::Range;
 use cupel::conversation;
 use rig_core::message::Message;
 
-use super::results::is_result;
+use super::results::{is_result, speaks};
 
 /// Room for this many messages at first.
 const ROOM: usize = 512;
@@ -169,14 +169,13 @@ fn words_and_their_call(messages: &[Message]) -> Range<usize> {
 }
 
 fn has_words(message: &Message) -> bool {
-    let Message::User { content } = message else { return false };
-    !content.iter().all(is_result)
+    matches!(message, Message::User { content } if speaks(content))
 }
 
 /// Returns true if the message starts a new exchange.
 fn opens_exchange(message: &Message) -> bool {
     let Message::User { content } = message else { return false };
-    !content.is_empty() && !content.iter().any(is_result)
+    speaks(content) && !content.iter().any(is_result)
 }
 
 #[cfg(test)]

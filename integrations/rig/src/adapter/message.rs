@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use cupel::conversation::{self, Role};
-use rig_core::message::{AssistantContent, AssistantMessage, Message, UserContent};
+use rig_core::message::{
+    AssistantContent, AssistantMessage, DocumentSourceKind, Message, ToolResultContent, UserContent,
+};
 
 use super::count::TokenCounts;
-use super::results::{self, is_result};
+use super::results::{self, is_result, speaks};
 
 /// Reads the role of a message, its tool calls and results, and its tokens.
 #[inline] // what it returns is large
@@ -19,18 +21,64 @@ pub(super) fn read(message: &Message, count: &mut TokenCounts) -> conversation::
             let mut results = Vec::new();
             let tokens = count.user(content, &mut results);
             // Nothing at all is not a question either.
-            let role = if content.iter().all(is_result) { Role::Tool } else { Role::User };
+            let silent = content.is_empty() || content.iter().any(is_result) && !speaks(content);
+            let role = if silent { Role::Tool } else { Role::User };
             let mut read = conversation::Message::new(role, "", tokens);
             read.results = results;
             read.words = words_beside_results(content);
+            note_media(content, &mut read);
             let answers = results::of(message).map(|result| result.call.wire());
             answers.fold(read, conversation::Message::answers)
         }
         Message::Assistant(turn) => {
-            let read = conversation::Message::new(Role::Assistant, "", count.assistant(turn));
+            let mut read = conversation::Message::new(Role::Assistant, "", count.assistant(turn));
+            note_sealed(turn, &mut read);
             turn.tool_calls().fold(read, |read, call| {
                 read.calls(call.id.wire()).tool(call.function.name.as_str())
             })
+        }
+    }
+}
+
+/// Notes the data of media, which texts only name.
+fn note_media(content: &[UserContent], read: &mut conversation::Message) {
+    let mut note = |data: &DocumentSourceKind| match data {
+        DocumentSourceKind::Url(data)
+        | DocumentSourceKind::Base64(data)
+        | DocumentSourceKind::FileId(data) => read.note_unseen(data),
+        DocumentSourceKind::Raw(data) => read.note_unseen(&String::from_utf8_lossy(data)),
+        _ => {}
+    };
+    for part in content {
+        match part {
+            UserContent::Image(image) => note(&image.data),
+            UserContent::Audio(audio) => note(&audio.data),
+            UserContent::Video(video) => note(&video.data),
+            UserContent::Document(document) => note(&document.data),
+            UserContent::ToolResult(result) => {
+                for part in &result.content {
+                    if let ToolResultContent::Image(image) = part {
+                        note(&image.data);
+                    }
+                }
+            }
+            UserContent::Text(_) => {}
+        }
+    }
+}
+
+/// Notes what only the provider can read, and the thoughts, which texts leave out.
+fn note_sealed(turn: &AssistantMessage, read: &mut conversation::Message) {
+    for part in &turn.content {
+        match part {
+            AssistantContent::Text(_) | AssistantContent::ToolCall(_) => {}
+            AssistantContent::Reasoning(reasoning) => {
+                read.note_unseen(&reasoning.text);
+                if let Some(native) = &reasoning.native {
+                    read.note_unseen(&native.item.to_string());
+                }
+            }
+            other => read.note_unseen(&serde_json::to_string(other).unwrap_or_default()),
         }
     }
 }
@@ -45,7 +93,7 @@ fn words_beside_results(content: &[UserContent]) -> Option<String> {
         _ => None,
     });
     let words = words.collect::<Vec<_>>().join("\n");
-    (!words.is_empty()).then_some(words)
+    (!words.trim().is_empty()).then_some(words)
 }
 
 /// Notes for each message of the model which one before it in its exchange it needs: the last that
@@ -57,11 +105,11 @@ pub(super) fn note_needs(read: &mut [conversation::Message], messages: &[&Messag
         match message {
             Message::System { .. } => {}
             Message::User { content } if content.iter().any(is_result) => {
-                if !content.iter().all(is_result) {
+                if speaks(content) {
                     words = Some(index);
                 }
             }
-            Message::User { content } if !content.is_empty() => (thoughts, words) = (None, None),
+            Message::User { content } if speaks(content) => (thoughts, words) = (None, None),
             Message::User { .. } => {}
             Message::Assistant(turn) if turn.content.iter().any(is_signed) => {
                 read.needs = words;

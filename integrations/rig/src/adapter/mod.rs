@@ -236,7 +236,7 @@ impl RigAdapter {
         let mut count = self.count(None);
         let mut in_sight = InSight::all(messages, |message| self.read(message, &mut count));
         // Whatever comes next, the last exchange is over.
-        in_sight.read.push(conversation::Message::new(Role::User, "", 0));
+        in_sight.read.push(conversation::Message::new(Role::User, "next", 0));
         // What is remembered is older than anything that is said today, unless it has a date.
         let rules = self.rules.clone().newest(DateTime::UNIX_EPOCH).exchanges(Exchanges::Whole);
         let (_, mut conversation) = conversation(messages, in_sight, &rules, usize::MAX)?;
@@ -315,6 +315,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         let mut count = self.count(Some(request));
         let fixed_tokens = count.fixed(request, self.models.tool_prices(request));
         let uncounted = count::uncounted(request);
+        let fixed_identity = count::fixed_identity(request, self.models.name(Some(request)));
         let user_first = self.user_first.unwrap_or_else(|| self.models.user_first(request));
         let mut rules = self.rules.clone().user_first(user_first);
         if planned {
@@ -346,7 +347,8 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
             .part_tokens(PartTokens::Beside(count.part(Role::User)))
             .documents(quotable.collect::<Result<_, _>>()?)
             .start_moved(moved)
-            .empty_result(NO_TOOL_OUTPUT);
+            .empty_result(NO_TOOL_OUTPUT)
+            .fixed_identity(fixed_identity);
         let unseen = messages.len() - positions.len();
         let source_frame_tokens = count.document(&source_document("").to_string());
         let rest = RigRest { call, messages, positions, documents, planned };

@@ -13,6 +13,15 @@ pub(super) fn is_result(part: &UserContent) -> bool {
     matches!(part, UserContent::ToolResult(_))
 }
 
+/// Returns true if a user says something in this content: words, or media.
+pub(super) fn speaks(content: &[UserContent]) -> bool {
+    content.iter().any(|part| match part {
+        UserContent::ToolResult(_) => false,
+        UserContent::Text(text) => !text.text.trim().is_empty(),
+        _ => true,
+    })
+}
+
 /// The results in a message.
 pub(super) fn of(message: &Message) -> impl Iterator<Item = &ToolResult> {
     let content = match message {
