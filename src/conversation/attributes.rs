@@ -1,4 +1,4 @@
-//! What the caller knows about a message besides its text.
+//! Hints of the caller about a message.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::model::{ContextItemBuilder, Fold};
 
-/// What a message is worth to the caller; everything is optional.
+/// Hints of the caller about a message: its priority, tags, date and more. All are optional.
 ///
 /// ```
 /// use cupel::conversation::Attributes;
@@ -19,7 +19,7 @@ use crate::model::{ContextItemBuilder, Fold};
 #[non_exhaustive]
 #[must_use]
 pub struct Attributes {
-    /// Whether the message is always sent. Overrides the conversation's own rules both ways.
+    /// True if the message is always sent, false if it competes with the others. Overrides the conversation's own rules both ways.
     pub pinned: Option<bool>,
     /// The priority; higher is more important.
     pub priority: Option<i64>,
@@ -27,7 +27,7 @@ pub struct Attributes {
     pub tags: Vec<String>,
     /// The relevance, conventionally in `[0.0, 1.0]`.
     pub relevance: Option<f64>,
-    /// When the message was really written.
+    /// Time at which the message was really written.
     pub timestamp: Option<DateTime<Utc>>,
     /// Key-value data for scorers that read it.
     pub metadata: BTreeMap<String, String>,

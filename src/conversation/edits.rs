@@ -1,4 +1,4 @@
-//! What an adapter writes into its request: the edits that a selection comes to.
+//! The edits that a selection comes to, which an adapter writes into its request.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
@@ -38,7 +38,7 @@ pub struct Edits {
     pub plan: Option<Planned>,
     /// Tokens beside the conversation: tools and formats.
     pub fixed_tokens: i64,
-    /// Whether the layer has sources.
+    /// True if the layer has sources.
     pub has_sources: bool,
     conversation: Option<Conversation>,
 }
@@ -82,13 +82,13 @@ impl Edits {
         self.messages().get(message).map(|message| message.role)
     }
 
-    /// Whether the plan cut the conversation, so that marks of a prompt cache are worth setting.
+    /// Returns true if the plan cut the conversation, so that marks of a prompt cache are worth setting.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| !plan.whole)
     }
 
-    /// Whether any message is dropped or changed.
+    /// Returns true if any message is dropped or changed.
     #[must_use]
     pub fn changes_messages(&self) -> bool {
         self.kept.len() < self.messages().len()
@@ -185,7 +185,7 @@ impl Planned {
         ContextBudget::trusted(budget.max_tokens(), target, budget.output_reserve())
     }
 
-    /// Whether a selected item is quoted.
+    /// Returns true if a selected item is quoted.
     pub(crate) fn is_recalled(&self, placed: &Placed) -> bool {
         match placed.origin {
             Origin::Request(unit) => self.parts.get(unit).is_none_or(|part| *part == Part::Earlier),

@@ -12,9 +12,9 @@ use super::Attributes;
 #[non_exhaustive]
 #[must_use]
 pub struct Message {
-    /// Who speaks.
+    /// Speaker of the message.
     pub role: Role,
-    /// What reports show.
+    /// Text that reports show.
     pub text: String,
     /// The tokens of all of it.
     pub tokens: i64,
@@ -22,13 +22,13 @@ pub struct Message {
     pub calls: Vec<String>,
     /// The tool calls it answers, by id.
     pub answers: Vec<String>,
-    /// Whether it is kept together with the message before it.
+    /// Keeps it together with the message before it.
     pub with_previous: bool,
-    /// Whether it is kept together with the message after it.
+    /// Keeps it together with the message after it.
     pub with_next: bool,
     /// The earlier message, by index, without which it is not sent. That one may be sent without it.
     pub needs: Option<usize>,
-    /// Whether it is sent whatever rules and attributes say.
+    /// Sends it whatever rules and attributes say.
     pub required: bool,
     /// The tokens of each tool's result in it whose text a [plan](super::plan) may replace by an
     /// excerpt.
@@ -41,8 +41,7 @@ pub struct Message {
     pub private: bool,
     /// Why the API would not take it.
     pub refused: Option<String>,
-    /// What the caller knows about it. Few messages have any, so they do not take their room in
-    /// each.
+    /// Hints of the caller about it. Few messages have any, so they are boxed.
     pub attributes: Option<Box<Attributes>>,
     /// Hash of what is sent of it and not in its text; see [`note_unseen`](Self::note_unseen).
     pub(super) unseen: u64,
@@ -50,7 +49,7 @@ pub struct Message {
     pub(super) blank: bool,
 }
 
-/// Who speaks.
+/// Speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
@@ -202,7 +201,7 @@ impl Message {
         self.attributes.as_ref().and_then(|attributes| attributes.pinned)
     }
 
-    /// Whether it is sent wherever the conversation is cut.
+    /// Returns true if it is sent wherever the conversation is cut.
     pub(super) fn stays(&self) -> bool {
         self.required || self.told_pinned().unwrap_or(self.role == Role::System)
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::message::{Message, Role};
 use super::rules::{Answers, Exchanges, Rules};
 
-/// Which messages are kept or dropped together, while that is found out.
+/// Search for messages that are kept or dropped together.
 pub(super) struct Pairing {
     /// A message of the same unit, nearer to the unit's first one; itself for the first.
     parent: Vec<usize>,
@@ -19,7 +19,7 @@ pub(super) struct Pairing {
 pub(super) struct Units {
     /// All messages, unit by unit.
     pub(super) members: Vec<usize>,
-    /// Where each unit ends in `members`.
+    /// End of each unit in `members`.
     pub(super) ends: Vec<usize>,
     /// Why a unit cannot be sent, by its number.
     pub(super) refused: BTreeMap<usize, String>,
@@ -200,7 +200,7 @@ impl Pairing {
         }
     }
 
-    /// Which messages are in a unit without a refused one.
+    /// For each message, true if no message of its unit is refused.
     fn sound(&mut self) -> Vec<bool> {
         let mut sound = vec![true; self.parent.len()];
         if self.refused.is_empty() {

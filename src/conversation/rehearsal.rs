@@ -64,7 +64,7 @@ pub struct DryRun {
     pub plan: Option<TurnReport>,
     /// The messages that are kept, the excerpts and the quotation.
     pub edits: Edits,
-    /// What the request would hold.
+    /// Items and tokens of the request.
     pub sent: Sent,
     /// The budget that the selection had: the one that was given, less the fixed tokens.
     pub budget: ContextBudget,
@@ -250,7 +250,7 @@ impl DryRun {
 }
 
 impl MessageView {
-    /// Whether the model sees anything of the message.
+    /// Returns true if the model sees anything of the message.
     #[must_use]
     pub fn is_in_view(self) -> bool {
         self != Self::Dropped

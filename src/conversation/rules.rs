@@ -1,10 +1,10 @@
-//! What differs between APIs and callers.
+//! Rules of an API and of a caller about messages.
 
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Where answers to tool calls stand, what is pinned, and how messages are dated.
+/// Rules about messages: the place of answers to tool calls, pins, and dates.
 ///
 /// ```
 /// use cupel::conversation::{Answers, Rules};
@@ -24,7 +24,7 @@ pub struct Rules {
     spacing: Duration,
 }
 
-/// Where the answers to a message's tool calls stand.
+/// Place of the answers to a message's tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Answers {
@@ -37,7 +37,7 @@ pub enum Answers {
     Later,
 }
 
-/// Which messages of an exchange that is over are one unit.
+/// Grouping of the messages of an exchange that is over.
 ///
 /// An exchange is a user's message and all that follows it up to the next one: calls, results, the
 /// answer. Selected one by one, an answer can be sent without its question, and two answers in a

@@ -10,15 +10,15 @@ use super::units::{Conversation, withdrawn};
 use crate::diagnostics::SelectionReport;
 use crate::model::Placed;
 
-/// What is in a request, counted when it was built. It is there without a report as well.
+/// Items and tokens of a request, counted when it was built. They are there without a report as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Sent {
-    /// How many items the request has.
+    /// Number of items in the request.
     pub items: usize,
     /// Their tokens, and those of the frame around what a plan quotes; the fixed tokens come on top.
     pub tokens: i64,
-    /// How many candidates it does not have: left out, refused, or selected and then withdrawn.
+    /// Number of candidates that are not in it: left out, refused, or selected and then withdrawn.
     pub left_out: usize,
 }
 

@@ -250,7 +250,7 @@ impl Sent {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(128),
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(64),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -87,16 +87,13 @@ impl Conversation {
 
         let [limits_then, limits_now] = [(then, &*before.units), (now, units)]
             .map(|(choice, units)| self.limits(choice, units));
-        let sent = |limits: &[Option<i64>]| -> Vec<(usize, i64)> {
-            let limits = limits.iter().enumerate();
-            limits.filter_map(|(index, limit)| Some((index, (*limit)?))).collect()
-        };
-        let (sent_then, sent_now) = (sent(&limits_then), sent(&limits_now));
+        let sent = |(index, limit): (usize, &Option<i64>)| Some((index, (*limit)?));
+        let sent_then = limits_then.iter().enumerate().filter_map(sent);
+        let mut sent_now = limits_now.iter().enumerate().filter_map(sent);
         let (asked_then, asked_now) =
             (self.question_of(&then.decision), self.question_of(&now.decision));
         let mut expected = Expected { cached_tokens: begun, ..Expected::default() };
         let mut aligned = true;
-        let mut sent_now = sent_now.into_iter();
         for (then_at, then_limit) in sent_then {
             let same = sent_now.next().filter(|(at, limit)| {
                 (*at == then_at || self.same_message(then_at, *at, texts))

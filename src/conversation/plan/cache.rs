@@ -1,7 +1,7 @@
 //! Tokens that a prompt cache may know of a request, and what newest-first trimming would cost.
 
-/// What is expected of a prompt cache, if the request before was this one without its newest
-/// messages and is still remembered.
+/// Expectation of a prompt cache, if the request before was this one without the model's newest response
+/// and what came after it, and is still remembered.
 ///
 /// An upper bound: providers match from a least number of tokens on and in steps, forget, and may
 /// not have seen that request.
@@ -13,7 +13,7 @@ pub struct Expected {
     pub cached_tokens: i64,
     /// Why the request does not begin as the one before did, up to what was recalled then.
     pub broke: Option<Broke>,
-    /// Whether what is recalled is what was recalled then.
+    /// True if the same quotation stood in the same message then: its tokens are cached as well.
     pub same_recall: bool,
     /// Tokens up to the last place where the cache may end, what is recalled not included; none
     /// where it takes up all of the request.
@@ -30,7 +30,7 @@ pub enum Broke {
     Outgrown,
     /// The cut has moved to the next line of the grid.
     CutMoved,
-    /// What is recalled, what the user replies to or steps of the exchange have given way.
+    /// Recalled messages, the message the user replies to or steps of the exchange have given way.
     GaveWay,
     /// The history begins elsewhere than it did: its older messages are no longer looked at.
     StartMoved,
@@ -71,12 +71,12 @@ impl std::fmt::Display for Broke {
 pub struct NewestFirst {
     /// Tokens of the whole request, fixed ones included.
     pub tokens: i64,
-    /// Of these, those that a prompt cache may know; an upper bound, as for a plan.
+    /// Tokens of these that a prompt cache may know; an upper bound, as for a plan.
     pub cached_tokens: i64,
 }
 
 impl NewestFirst {
-    /// What its input costs, in new tokens. Providers take up all that is new.
+    /// Cost of its input, in new tokens. Providers take up all that is new.
     #[must_use]
     pub fn cost(&self, prices: Prices) -> f64 {
         let new = self.tokens.saturating_sub(self.cached_tokens);
@@ -84,7 +84,7 @@ impl NewestFirst {
     }
 }
 
-/// What a token of the input costs beside a new one that is not taken up.
+/// Prices of input tokens, relative to a new token that the cache does not take up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prices {
     /// One that is read from the cache.

@@ -326,8 +326,8 @@ impl Conversation {
         earlier.any(|(number, _)| is_quoted(self.messages_of(number)))
     }
 
-    /// What was recalled, as the text before the user's last message, and the messages that it quotes;
-    /// none when nothing was.
+    /// Text of the quotation before the user's last message, and the messages that it quotes. None if
+    /// nothing is recalled.
     pub(in crate::conversation) fn quotation(
         &self,
         planned: &Planned,

@@ -1,15 +1,15 @@
-//! What gives way when room is short, and in which order.
+//! Decides which messages give way when room is short, and in which order.
 
 use std::collections::BTreeSet;
 
 use super::super::message::Message;
 
-/// What there is to plan with.
+/// Room and settings that a decision is made with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     /// Tokens for the conversation and what is recalled.
     pub(super) tokens: i64,
-    /// Of these, for what is recalled.
+    /// Share of these tokens for what is recalled.
     pub(super) share: i64,
     pub(super) has_sources: bool,
     /// The grid's width.
@@ -20,7 +20,7 @@ pub(super) struct Room {
     pub(super) excerpt: i64,
 }
 
-/// How far things have given way.
+/// Stage of giving way, from nothing to almost everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     /// Nothing has: it is sent as it came.
@@ -39,7 +39,7 @@ pub(super) enum Step {
     Newest,
 }
 
-/// Where the conversation is cut.
+/// Cut of a conversation: the units that are sent, and how long their results may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) step: Step,
@@ -52,12 +52,12 @@ pub(super) struct Decision {
     pub(super) share: i64,
     /// The longest result that is sent whole.
     pub(super) excerpt: i64,
-    /// What the newest unit may take, where shorter excerpts than that are needed.
+    /// Tokens for the newest unit, if its excerpts have to be shorter than the others.
     pub(super) squeeze: Option<i64>,
     pub(super) question: Option<usize>,
 }
 
-/// Whether a conversation may be cut at a unit.
+/// Permission to cut a conversation at a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Nowhere,
@@ -73,8 +73,8 @@ pub(super) struct Ladder<'a> {
     pub(super) room: Room,
 }
 
-/// What sources bring may take more while the conversation is short: their share, doubled as often as
-/// there is room. So it changes seldom while the conversation grows; and a quarter of what the question
+/// Doubles the share of sources as often as there is room: they may take more while the conversation is
+/// short. So it changes seldom while the conversation grows; and a quarter of what the question
 /// left is kept for what the model does about it, so that what was recalled stays in the meantime.
 fn doubled(share: i64, room_asked: i64, room_now: i64) -> i64 {
     let mut doubled = share;
@@ -209,7 +209,7 @@ impl Ladder<'_> {
         self.units.get(..unit)?.iter().rposition(|unit| !unit.stays)
     }
 
-    /// What is kept from `cut` on takes so many tokens.
+    /// Tokens of everything from `cut` on.
     fn size(&self, cut: usize, faded_to: usize) -> i64 {
         let end = self.units.len();
         run(&self.sums.faded, cut, faded_to).saturating_add(run(&self.sums.short, faded_to, end))
@@ -256,7 +256,7 @@ impl Ladder<'_> {
         self.sums.short.get(unit).copied().unwrap_or_default()
     }
 
-    /// Where the first line behind the start of a unit lies.
+    /// Place of the first line behind the start of a unit.
     fn line_after(&self, unit: usize) -> i64 {
         let lines = self.start_of(unit) / self.room.width;
         lines.saturating_add(1).saturating_mul(self.room.width)
@@ -379,7 +379,7 @@ pub(super) struct Sums {
     /// Also the grid's measure.
     pub(super) short: Vec<i64>,
     pub(super) faded: Vec<i64>,
-    /// Of those that stay.
+    /// Sums of the units that stay.
     pub(super) fixed: Vec<i64>,
 }
 

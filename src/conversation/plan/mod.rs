@@ -14,10 +14,14 @@
 //!    the user's last message;
 //! 4. that message and the exchange under way.
 //!
-//! Where an API wants the user first, the tail begins with a user's message. Where there is none between
+//! The user's last message is the last one with words, an image, a file or audio: a blank one asks
+//! nothing. If no user has asked anything, as in a tool loop that a system prompt began, the whole
+//! history is the exchange under way. Nothing is recalled then.
+//!
+//! If an API wants the user first, the tail begins with a user's message. If there is none between
 //! two lines of the grid, it begins inside an exchange, behind the message that opened it.
 //!
-//! When room is short the older tail gives way, then what is recalled, then the message the user
+//! If room is short the older tail gives way, then what is recalled, then the message the user
 //! replies to, then the oldest steps of the exchange. The question and the newest result are always
 //! there.
 //!

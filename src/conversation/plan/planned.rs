@@ -1,4 +1,4 @@
-//! What a plan has decided, and how it is put into a request.
+//! A planned turn: the part of each candidate, and the excerpts.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +17,23 @@ pub enum Part {
     Faded,
     /// The newest of what is over, without holes.
     Tail,
-    /// What the user replies to, kept beyond the cut.
+    /// The message the user replies to, kept beyond the cut.
     Replied,
-    /// What opens an exchange whose older steps are gone, kept because the API wants the user first;
-    /// and what the steps that are left need.
+    /// The opening of an exchange whose older steps are gone, kept because the API wants the user first,
+    /// or because the steps that are left need it.
     Opening,
     /// Before the cut: competes for a place among what is recalled.
     Earlier,
     /// The user's last message.
     Question,
-    /// What the model has done about it since.
+    /// The steps of the model since then; all of a history in which no user has asked anything.
     Exchange,
     /// Steps of the exchange that no longer fit.
     Dropped,
 }
 
 impl Part {
-    /// Whether what is in this part is sent as a message of its own.
+    /// Returns true if candidates in this part are sent as messages of their own.
     #[must_use]
     pub fn is_sent(self) -> bool {
         !matches!(self, Self::Earlier | Self::Dropped)
@@ -68,24 +68,24 @@ impl std::fmt::Display for Part {
 pub struct Planned {
     /// The part of each candidate, in their order: units of messages, then documents.
     pub parts: Vec<Part>,
-    /// What each of them takes in the request: as a message, or quoted.
+    /// Tokens of each of them in the request: as a message, or quoted.
     pub tokens: Vec<i64>,
-    /// Whether the conversation is sent as it came.
+    /// True if the conversation is sent as it came.
     pub whole: bool,
     /// Tokens kept for what is recalled, its frame included; 0 when nothing is.
     pub share: i64,
-    /// Of these, for the frame around it.
+    /// Tokens of the share for the frame around it.
     pub frame: i64,
     /// The user's last message, by its index: what is recalled becomes its first part.
     pub question: Option<usize>,
     /// Results that are sent as excerpts, by message and by their number in it.
     pub excerpts: BTreeMap<(usize, usize), Excerpt>,
-    /// What is expected of a prompt cache.
+    /// Expectation of a prompt cache.
     pub expected: Expected,
-    /// What newest-first trimming would have sent, where the plan is asked to
+    /// Newest-first trimming of the same request, where the plan is asked to
     /// [compare](crate::model::TurnPlan::compare).
     pub newest_first: Option<NewestFirst>,
-    /// How relevant each candidate before the cut is.
+    /// Relevance of each candidate before the cut.
     pub hints: Vec<Option<Hint>>,
     pub(super) verdict: SharedVerdict,
     /// The longest result that is quoted whole.
@@ -105,7 +105,7 @@ impl Planned {
         parts.map(|(part, tokens)| if part.is_sent() { *tokens } else { 0 })
     }
 
-    /// Whether a judge has said how relevant the messages before the cut are.
+    /// Returns true if a judge has said how relevant the messages before the cut are.
     pub(crate) fn is_judged(&self) -> bool {
         self.verdict.0.is_some()
     }

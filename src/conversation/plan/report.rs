@@ -8,27 +8,27 @@ use crate::model::ContextItem;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TurnReport {
-    /// Whether the conversation was sent as it came.
+    /// True if the conversation was sent as it came.
     pub whole: bool,
     /// Tokens kept for what is recalled; 0 when there was no room.
     pub share: i64,
     /// Tokens of what was recalled, with the frame around it.
     pub recalled_tokens: i64,
-    /// How many tool results were sent as excerpts.
+    /// Number of tool results that were sent as excerpts.
     pub excerpts: usize,
     /// Tokens expected to be read from a prompt cache, if the call before was this one without its
     /// newest messages and is still remembered: an upper bound.
     pub cached_tokens: i64,
     /// Tokens that are new to it: all others that are sent.
     pub new_tokens: i64,
-    /// Of the new ones, those that it is expected to take up for the next call. Some providers
-    /// charge more for these.
+    /// New tokens that it is expected to take up for the next call. Some providers charge more for
+    /// these.
     pub written_tokens: i64,
     /// Why the request does not begin as the one before did; none when it does.
     pub broke: Option<Broke>,
     /// The model's window.
     pub window: i64,
-    /// What newest-first trimming would have sent, where the plan is asked to
+    /// Newest-first trimming of the same request, where the plan is asked to
     /// [compare](crate::model::TurnPlan::compare).
     pub newest_first: Option<NewestFirst>,
     same_recall: bool,
@@ -123,8 +123,8 @@ impl TurnReport {
         self.written_tokens = written.clamp(0, self.new_tokens.max(0));
     }
 
-    /// What the input is expected to cost, in new tokens; [`NewestFirst::cost`] is what newest-first
-    /// trimming would have.
+    /// Expected cost of the input, in new tokens. [`NewestFirst::cost`] is the one of newest-first
+    /// trimming.
     #[must_use]
     pub fn cost(&self, prices: Prices) -> f64 {
         prices.cost(self.cached_tokens, self.written_tokens, self.new_tokens)

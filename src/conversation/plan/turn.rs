@@ -16,13 +16,13 @@ pub struct Turn<'a> {
     pub plan: &'a TurnPlan,
     /// The model's window, on which the grid, the shares and the lengths of excerpts depend.
     pub window: i64,
-    /// What of it the conversation and what is recalled may take.
+    /// Tokens of the window for the conversation and what is recalled.
     pub room: i64,
-    /// What is sent besides: tools and formats.
+    /// Tokens that are sent beside the conversation: tools and formats.
     pub fixed_tokens: i64,
-    /// Whether there are sources: what they bring needs room in any request.
+    /// True if there are sources: what they bring needs room in any request.
     pub has_sources: bool,
-    /// Whether the request stands for more than it holds, so that nothing is known of its prefix.
+    /// True if part of the conversation is on the server, so that nothing is known of its prefix.
     pub remote: bool,
 }
 

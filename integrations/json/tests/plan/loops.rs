@@ -78,3 +78,25 @@ fn a_loop_longer_than_the_window_keeps_its_newest_steps() {
         );
     }
 }
+
+#[test]
+fn a_loop_that_no_user_has_begun_is_planned_like_any_other() {
+    let mut messages = vec![system("Watch the queue.")];
+    for at in 0..60 {
+        let words = if at % 7 == 0 { 900 } else { 20 };
+        messages.extend(step(&format!("c{at}"), "x", &filler(&format!("r{at}x"), words)));
+    }
+    for known in (3..messages.len()).step_by(2) {
+        let sent = Settings::new(1_000).send(&messages[..known]).unwrap();
+        assert_eq!(problem(&sent.messages, 1_000), None);
+        let (newest, there) = (&messages[known - 1], sent.messages.last().unwrap());
+        assert_eq!(newest["tool_call_id"], there["tool_call_id"]);
+        // The newest steps, without holes.
+        let steps = (sent.messages.len() - 1) / 2;
+        assert!(steps == (known - 1) / 2 || steps >= 3, "{steps} of {known}");
+        assert_eq!(
+            sent.messages[1]["tool_calls"][0]["id"],
+            format!("c{}", (known - 1) / 2 - steps)
+        );
+    }
+}

@@ -96,3 +96,35 @@ fn the_other_api_gets_the_same_plan() {
     assert_eq!(sent.tokens, sent.messages.iter().map(tokens).sum::<i64>());
     assert!(!sent.plan.whole);
 }
+
+#[test]
+fn a_message_without_words_is_not_the_question_and_one_with_an_image_is() {
+    let asked = "Which order was it, INV-2041?";
+    let talk = long("My order is INV-2041, for the garden.", asked);
+    let last = |content: Value| -> Vec<Value> {
+        let mut messages = talk.clone();
+        messages.extend(step("c1", "x", "All is well."));
+        messages.push(json!({"role": "user", "content": content}));
+        messages
+    };
+    let holds_quotation = |message: &Value| text(message).starts_with("<recalled>");
+    let blank =
+        [json!(""), json!(" \n"), json!([]), json!([{"type": "text", "text": ""}]), json!(null)];
+    for content in blank {
+        for endpoint in [Endpoint::Chat, Endpoint::Responses] {
+            let messages = last(content.clone());
+            let settings = Settings::new(1_000);
+            let sent = match endpoint {
+                Endpoint::Chat => settings.send(&messages),
+                _ => crate::responses::send(&settings, &messages),
+            };
+            let sent = sent.unwrap();
+            let question = sent.messages.iter().find(|message| holds_quotation(message)).unwrap();
+            assert!(text(question).contains("INV-2041, for the garden"), "{content}");
+            assert!(text(question).ends_with(asked), "{content}");
+        }
+    }
+    let image = json!([{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]);
+    let sent = Settings::new(3_000).send(&last(image)).unwrap();
+    assert!(holds_quotation(sent.messages.last().unwrap()), "{:?}", sent.messages.last());
+}

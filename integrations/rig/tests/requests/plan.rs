@@ -110,6 +110,43 @@ async fn words_beside_a_result_are_the_question_and_results_stay_first() {
 }
 
 #[tokio::test]
+async fn a_message_without_words_is_not_the_question() {
+    let asked = "Which order, INV-2041?";
+    let talk = long(exchange("My order is INV-2041.", "Noted."), asked);
+    let steps = [calls(&["c"]), answers(&["c"], "All is well.")];
+    let Message::User { content: mut beside } = steps[1].clone() else { panic!("results") };
+    beside.push(UserContent::text(" "));
+    for last in [
+        vec![steps[0].clone(), steps[1].clone(), Message::user(" ")],
+        vec![steps[0].clone(), Message::User { content: beside }],
+    ] {
+        let history: Vec<Message> = talk.iter().cloned().chain(last).collect();
+        for adapter in [adapter(), adapter().horizon(100)] {
+            let (sent, _) = plan(&history, adapter, WINDOW).await;
+            let question = sent.iter().rfind(|message| texts(message).last() == Some(&asked));
+            assert!(question.is_some(), "{sent:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_loop_that_no_user_has_begun_is_planned_like_any_other() {
+    let mut history = vec![Message::system("Watch the queue.")];
+    for at in 0..40 {
+        let id = format!("c{at}");
+        history.extend([calls(&[&id]), answers(&[&id], &filler(if at == 39 { 900 } else { 40 }))]);
+    }
+    for user_first in [true, false] {
+        let (sent, turn) = plan(&history, adapter().user_first(user_first), WINDOW).await;
+        assert_eq!(sent[0], history[0]);
+        assert!(sent.len() > 9 && sent[1] == history[history.len() + 1 - sent.len()]);
+        assert_eq!(turn.excerpts, 1);
+        let parts: Vec<Part> = turn.parts().map(|(_, part)| part).collect();
+        assert_eq!((parts[1], parts.last()), (Part::Dropped, Some(&Part::Exchange)));
+    }
+}
+
+#[tokio::test]
 async fn the_report_says_which_part_everything_was_in() {
     let history = long(exchange("My order is INV-2041.", "Noted."), "Which order, INV-2041?");
     let planned = try_plan(request(history), adapter(), WINDOW, Vec::new()).await;
