@@ -32,23 +32,17 @@
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 
-mod attributes;
-mod edits;
+pub(crate) mod edits;
 mod message;
 mod pairing;
 pub mod plan;
 mod rehearsal;
 mod rules;
-mod texts;
 mod units;
 pub mod what_if;
-pub(crate) mod written;
 
-pub use attributes::Attributes;
-pub use edits::{Edits, QuotationEdit};
-pub use message::{Message, Role};
+pub use edits::{Edits, QuotationEdit, Sent};
+pub use message::{Attributes, Message, MessageTexts, Role, Texts};
 pub use rehearsal::{DryRun, MessageView, Rehearsal};
 pub use rules::{Answers, Exchanges, Rules};
-pub use texts::{MessageTexts, Texts};
 pub use units::{Arranged, Conversation, PartTokens, QuotableDocument};
-pub use written::Sent;

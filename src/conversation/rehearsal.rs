@@ -1,10 +1,9 @@
 //! Dry runs over messages: a turn as the layer would send it, without a service.
 
-use super::edits::Edits;
+use super::edits::{Edits, Sent, Written, withdraw};
+use super::message::{MessageTexts, Texts};
 use super::plan::{ReportedRequest, TurnFacts, TurnReport, recall_pipeline};
-use super::texts::{MessageTexts, Texts};
 use super::units::Conversation;
-use super::written::{Sent, Written, withdraw};
 use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
 use crate::error::CupelError;
 use crate::explain::Explanation;

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::message::{Message, Role};
+use super::message::{Message, Role, Texts};
 use super::pairing::{Pairing, note_blank, pin_needed, pins};
 use super::rules::{Rules, Timestamps};
-use super::texts::Texts;
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, ContextSource, Fold, Origin, Placed, Refused};
 use crate::relevance::Question;

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::caught::caught;
 use crate::conversation::Conversation;
+use crate::conversation::edits::Written;
 use crate::conversation::plan::{Planned, Quotation, ReportedRequest, TurnFacts};
-use crate::conversation::written::Written;
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
     Streaming, StreamingMode,

@@ -14,8 +14,8 @@ use super::call_log::CallLog;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, PolicyHandle, Selection, Split};
 use crate::conversation::Conversation;
+use crate::conversation::edits::withdraw;
 use crate::conversation::plan::{Quotation, TurnFacts};
-use crate::conversation::written::withdraw;
 use crate::gather::{Arrivals, Chosen};
 use crate::model::{ContextItem, Strategy};
 

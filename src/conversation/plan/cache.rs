@@ -1,110 +1,247 @@
-//! Tokens that a prompt cache may know of a request, and what newest-first trimming would cost.
+//! Compares a request with the one before it, to say what a prompt cache may know.
 
-/// Expectation of a prompt cache, if the request before was this one without the model's newest response
-/// and what came after it, and is still remembered.
-///
-/// An upper bound: providers match from a least number of tokens on and in steps, forget, and may
-/// not have seen that request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Expected {
-    /// Tokens that were in the request before, at the same place: fixed ones and instructions
-    /// included, what is recalled not.
-    pub cached_tokens: i64,
-    /// Why the request does not begin as the one before did, up to what was recalled then.
-    pub broke: Option<Broke>,
-    /// True if the same quotation stood in the same message then: its tokens are cached as well.
-    pub same_recall: bool,
-    /// Tokens up to the last place where the cache may end, what is recalled not included; none
-    /// where it takes up all of the request.
-    pub written_up_to: Option<i64>,
+use super::super::message::{Message, Role, Texts};
+use super::super::units::Conversation;
+use super::documents::DocumentRoom;
+use super::ladder::{Decision, Step, Sums, Unit, run};
+use super::planned::{Broke, Expected, NewestFirst, Planned};
+use super::turn::Turn;
+
+/// Decision about one request, and the facts that it was made with.
+pub(super) struct Choice<'a> {
+    pub(super) decision: Decision,
+    pub(super) documents: DocumentRoom,
+    /// The turn without what its documents take.
+    pub(super) turn: Turn<'a>,
+    /// Tokens of the frame around what is recalled.
+    pub(super) frame: i64,
+    /// True if there are sources beside the request's own documents.
+    pub(super) has_sources: bool,
 }
 
-/// Why a request does not begin as the one before did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Broke {
-    /// There was none before.
-    First,
-    /// The conversation has outgrown the window: from now on it is cut.
-    Outgrown,
-    /// The cut has moved to the next line of the grid.
-    CutMoved,
-    /// Recalled messages, the message the user replies to or steps of the exchange have given way.
-    GaveWay,
-    /// The history begins elsewhere than it did: its older messages are no longer looked at.
-    StartMoved,
-    /// The history is not the one of the call before with newer messages: it was edited, cut, or
-    /// goes on from an earlier place. A plan cannot see that; `TurnReport::following` can, which is
-    /// told of that call.
-    Edited,
-    /// Part of the conversation is on the server: nothing is known of it.
-    Unknown,
+/// The request before: this history without the model's newest response and what came after it.
+pub(super) struct Before<'a> {
+    /// Units of that request.
+    pub(super) units: Vec<Unit>,
+    /// None if that request was not planned.
+    choice: Option<Choice<'a>>,
 }
 
-impl Broke {
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Outgrown => "outgrown",
-            Self::CutMoved => "cut moved",
-            Self::GaveWay => "gave way",
-            Self::StartMoved => "start moved",
-            Self::Edited => "edited",
-            Self::Unknown => "unknown",
+impl<'a> Before<'a> {
+    /// The request before a conversation with these units. None if this is the first one.
+    pub(super) fn of(conversation: &Conversation, units: &[Unit], turn: &Turn<'a>) -> Option<Self> {
+        let by_model = |message: &Message| message.role == Role::Assistant;
+        let messages = &conversation.messages;
+        let newest = messages.iter().rposition(by_model)?;
+        // A response may be several messages.
+        let end = messages.get(..newest)?.iter().rposition(|message| !by_model(message))? + 1;
+        let begins_before = |members: &&[usize]| members.first().is_some_and(|first| *first < end);
+        let known = conversation.all_members().take_while(begins_before).count();
+        let mut units = units.get(..known)?.to_vec();
+        for (number, members) in conversation.all_members().take(known).enumerate() {
+            let needs = units.get(number).and_then(|unit| unit.needs);
+            let lacks = needs.is_some_and(|need| units.get(need).is_some_and(|unit| unit.absent));
+            if lacks || members.last().is_some_and(|last| *last >= end) {
+                let absent = Unit { absent: true, stays: true, ..Unit::default() };
+                units.get_mut(number).into_iter().for_each(|unit| *unit = absent.clone());
+            }
         }
+        let choice = conversation.choose(&units, turn);
+        Some(Self { units, choice })
     }
 }
 
-impl std::fmt::Display for Broke {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+impl Conversation {
+    /// Compares a request with the one before it, message by message.
+    pub(super) fn expect(
+        &self,
+        now: &Choice<'_>,
+        units: &[Unit],
+        before: Option<&Before<'_>>,
+        planned: &Planned,
+        texts: &dyn Texts,
+    ) -> Expected {
+        let Some(before) = before else {
+            return Expected { broke: Some(Broke::First), ..Expected::default() };
+        };
+        let fixed = now.turn.fixed_tokens;
+        let broken = |broke: Broke, cached_tokens: i64| Expected {
+            cached_tokens,
+            broke: Some(broke),
+            ..Expected::default()
+        };
+        let begun = fixed.saturating_add(now.documents.staying);
+        // Instructions at the beginning are there whatever was cut.
+        let head = self.messages.iter().take_while(|it| it.stays() && it.refused.is_none());
+        let head = head.map(|message| message.tokens).fold(begun, i64::saturating_add);
+        let Some(then) = &before.choice else { return broken(Broke::GaveWay, head) };
+        let reason = reason(then.decision.step, now.decision.step);
+        if !then.documents.is_same(&now.documents) {
+            return broken(reason, fixed);
+        }
+        if self.start_moved {
+            return broken(Broke::StartMoved, head);
+        }
+
+        let [limits_then, limits_now] = [(then, &*before.units), (now, units)]
+            .map(|(choice, units)| self.limits(choice, units));
+        let sent = |(index, limit): (usize, &Option<i64>)| Some((index, (*limit)?));
+        let sent_then = limits_then.iter().enumerate().filter_map(sent);
+        let mut sent_now = limits_now.iter().enumerate().filter_map(sent);
+        let (asked_then, asked_now) =
+            (self.question_of(&then.decision), self.question_of(&now.decision));
+        let mut expected = Expected { cached_tokens: begun, ..Expected::default() };
+        let mut aligned = true;
+        for (then_at, then_limit) in sent_then {
+            let same = sent_now.next().filter(|(at, limit)| {
+                (*at == then_at || self.same_message(then_at, *at, texts))
+                    && self.same_excerpts(*at, [then_limit, *limit], now, texts)
+            });
+            let Some((at, _)) = same else {
+                expected.broke = Some(reason);
+                return expected;
+            };
+            aligned &= at == then_at;
+            let (asked, asks) = (Some(then_at) == asked_then, Some(at) == asked_now);
+            if asked && asks && aligned && then.decision.share == now.decision.share {
+                // The same question, and the same texts to recall from.
+                expected.same_recall = true;
+            } else if asked && self.recalls(then, &before.units, texts)
+                || asks && self.recalls(now, units, texts)
+            {
+                // A quotation stands in the question alone, so a new question ends the old one's.
+                expected.broke = (asks || !asked).then_some(reason);
+                return expected;
+            }
+            let tokens = self.sent_tokens(at, &planned.excerpts);
+            expected.cached_tokens = expected.cached_tokens.saturating_add(tokens);
+        }
+        expected
+    }
+
+    /// Longest result that is sent whole in each message. None for messages that are not sent.
+    fn limits(&self, choice: &Choice<'_>, units: &[Unit]) -> Vec<Option<i64>> {
+        let mut limits = vec![None; self.messages.len()];
+        for (number, unit) in units.iter().enumerate().filter(|(_, unit)| !unit.absent) {
+            let limit = self.limit(choice, number, unit);
+            for index in self.messages_of(number) {
+                limits.get_mut(*index).into_iter().for_each(|slot| *slot = limit);
+            }
+        }
+        limits
+    }
+
+    /// Returns true if the results of a message are the same texts within two limits.
+    fn same_excerpts(
+        &self,
+        index: usize,
+        limits: [i64; 2],
+        choice: &Choice<'_>,
+        texts: &dyn Texts,
+    ) -> bool {
+        let [one, other] = limits;
+        let Some(message) = self.messages.get(index).filter(|_| one != other) else { return true };
+        let hash = choice.turn.plan.hash;
+        message.results.iter().enumerate().filter(|(_, it)| **it > one.min(other)).all(
+            |(number, tokens)| {
+                let Some(text) = texts.result(index, message, number) else { return true };
+                let [one, other] = limits.map(|limit| match *tokens > limit {
+                    true => self.excerpt(&text, limit, hash).text.into(),
+                    false => text.clone(),
+                });
+                one == other
+            },
+        )
+    }
+
+    /// Returns true if two messages are alike in everything.
+    fn same_message(&self, one: usize, other: usize, texts: &dyn Texts) -> bool {
+        self.identity(one, texts) == self.identity(other, texts)
+    }
+
+    /// Hash of everything that is sent of a message.
+    pub(in crate::conversation) fn identity(&self, index: usize, texts: &dyn Texts) -> u64 {
+        let message = self.messages.get(index);
+        message.map_or(0, |message| message.identity(&texts.message(index, message)))
     }
 }
 
-/// The longest run of newest messages that fits behind the instructions: what most people send who
-/// have no plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct NewestFirst {
-    /// Tokens of the whole request, fixed ones included.
-    pub tokens: i64,
-    /// Tokens of these that a prompt cache may know; an upper bound, as for a plan.
-    pub cached_tokens: i64,
-}
-
-impl NewestFirst {
-    /// Cost of its input, in new tokens. Providers take up all that is new.
-    #[must_use]
-    pub fn cost(&self, prices: Prices) -> f64 {
-        let new = self.tokens.saturating_sub(self.cached_tokens);
-        prices.cost(self.cached_tokens, new, new)
+/// Reason for a new beginning, by what gave way in the request before and in this one.
+fn reason(then: Step, now: Step) -> Broke {
+    match (then, now) {
+        // What sources bring has given way to the conversation.
+        (Step::Whole, Step::Whole) => Broke::GaveWay,
+        (Step::Whole, _) => Broke::Outgrown,
+        (_, Step::Tail | Step::Whole) => Broke::CutMoved,
+        (Step::Tail, _) => Broke::GaveWay,
+        (then, now) if then == now => Broke::CutMoved,
+        _ => Broke::GaveWay,
     }
 }
 
-/// Prices of input tokens, relative to a new token that the cache does not take up.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prices {
-    /// One that is read from the cache.
-    pub cached: f64,
-    /// A new one that the cache takes up.
-    pub written: f64,
+/// Newest-first trimming of these units; the request before had the first `known`.
+pub(super) fn newest_first(units: &[Unit], turn: &Turn<'_>, known: Option<usize>) -> NewestFirst {
+    let (sums, room, fixed_tokens) = (Sums::of(units), turn.room, turn.fixed_tokens);
+    let kept = |start: usize, end: usize| {
+        run(&sums.fixed, 0, end).saturating_add(run(&sums.whole, start, end))
+    };
+    // The sizes of ever shorter suffixes descend.
+    let start = |end: usize| {
+        let starts: Vec<usize> = (0..end).collect();
+        starts.partition_point(|start| kept(*start, end) > room)
+    };
+    let now = start(units.len());
+    let leading = units.iter().take_while(|unit| unit.stays).count();
+    let cached = match known {
+        None => 0,
+        Some(known) if start(known) == now => fixed_tokens.saturating_add(kept(now, known)),
+        Some(_) => fixed_tokens.saturating_add(run(&sums.fixed, 0, leading)),
+    };
+    let tokens = fixed_tokens.saturating_add(kept(now, units.len()));
+    NewestFirst { tokens, cached_tokens: cached.min(tokens) }
 }
 
-impl Prices {
-    /// A tenth for what is read, nothing more for what is written: OpenAI's models up to GPT-5.5,
-    /// DeepSeek's, Gemini's.
-    pub const FREE_WRITES: Self = Self { cached: 0.1, written: 1.0 };
-    /// A tenth for what is read, a quarter more for what is written: Anthropic's models, and OpenAI's
-    /// from GPT-5.6 on.
-    pub const PAID_WRITES: Self = Self { cached: 0.1, written: 1.25 };
+#[cfg(test)]
+mod tests {
+    use super::super::Prices;
+    use super::super::Turn;
+    use super::*;
+    use crate::conversation::{Conversation, Message, MessageTexts, Role, Rules};
+    use crate::model::TurnPlan;
 
-    /// The cost of an input, in new tokens; `written` of the new ones are taken up.
-    #[must_use]
-    pub fn cost(self, cached: i64, written: i64, new: i64) -> f64 {
-        let plain = new.saturating_sub(written);
-        cached as f64 * self.cached + written as f64 * self.written + plain as f64
+    /// Instructions of 50 tokens, then so many exchanges of 100 and 100, and a question of 10.
+    fn newest(exchanges: usize) -> Option<NewestFirst> {
+        let mut messages = vec![Message::new(Role::System, "Be brief.", 50)];
+        for turn in 0..exchanges {
+            messages.push(Message::new(Role::User, format!("Question {turn}?"), 100));
+            messages.push(Message::new(Role::Assistant, format!("Answer {turn}."), 100));
+        }
+        messages.push(Message::new(Role::User, "And now?", 10));
+        let conversation = Conversation::new(messages, &Rules::new()).unwrap();
+        let plan = TurnPlan::new().compare(true);
+        let turn = Turn::new(&plan, 1_000).fixed_tokens(7);
+        conversation.plan(&turn, None, &MessageTexts).unwrap().newest_first
+    }
+
+    #[test]
+    fn what_fits_is_cached_up_to_the_answer_before() {
+        // All of it: 7 + 50 + 4 * 200 + 10. The call before had all but the last answer and the
+        // question, 7 + 50 + 3 * 200 + 100.
+        assert_eq!(newest(4), Some(NewestFirst { tokens: 867, cached_tokens: 757 }));
+    }
+
+    #[test]
+    fn a_start_that_moves_leaves_only_the_instructions_in_the_cache() {
+        // Of 950 tokens 9 messages of 100 and the question fit: 7 + 50 + 900 + 10. The call before
+        // had 9 as well, one of them older.
+        assert_eq!(newest(20), Some(NewestFirst { tokens: 967, cached_tokens: 57 }));
+    }
+
+    #[test]
+    fn prices_are_those_of_a_new_token() {
+        let newest = NewestFirst { tokens: 1_000, cached_tokens: 600 };
+        assert_eq!(newest.cost(Prices::FREE_WRITES), 460.0);
+        assert_eq!(newest.cost(Prices::PAID_WRITES), 560.0);
+        assert_eq!(Prices::PAID_WRITES.cost(100, 40, 50), 10.0 + 50.0 + 10.0);
     }
 }

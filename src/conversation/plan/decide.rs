@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::super::message::Message;
-use super::super::texts::Texts;
+use super::super::message::{Message, Texts};
 use super::super::units::{Arranged, Conversation, PartTokens};
-use super::before::{Before, Choice, newest_first};
-use super::cache::{Broke, Expected};
+use super::cache::{Before, Choice, newest_first};
 use super::documents::{DocumentRoom, OWN};
 use super::excerpt::Excerpt;
 use super::ladder::{Decision, Ladder, Room, Step, Sums, Unit};
-use super::planned::{Part, Planned, SharedVerdict};
+use super::planned::{Broke, Expected, Part, Planned, SharedVerdict};
 use super::quote::{Quotation, message_tokens};
 use super::turn::Turn;
 use crate::relevance::{Hint, Judge, JudgeTask, Question, Verdict};

@@ -53,22 +53,19 @@
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 
-mod before;
 mod cache;
 mod decide;
 mod documents;
 mod excerpt;
-mod explain;
 mod ladder;
 mod planned;
 mod quote;
 mod report;
 mod turn;
 
-pub use cache::{Broke, Expected, NewestFirst, Prices};
 pub use decide::Draft;
 pub use excerpt::Excerpt;
-pub use planned::{Part, Planned};
+pub use planned::{Broke, Expected, NewestFirst, Part, Planned, Prices};
 pub use quote::Quotation;
 pub use report::TurnReport;
 pub(crate) use report::{ReportedRequest, SentMessage};

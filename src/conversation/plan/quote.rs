@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::super::message::Role;
-use super::super::texts::Texts;
+use super::super::message::{Role, Texts};
 use crate::model::{Origin, Placed};
 use crate::tokens::TokenCounter;
 
