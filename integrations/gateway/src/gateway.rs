@@ -1,18 +1,33 @@
-//! The gateway as a value: made from a configuration, then served on a listener.
+//! The gateway: made from a configuration, it accepts connections until it is stopped.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::answer::{Body, BoxError};
+use crate::client_stream::ClientStream;
 use crate::config::{Config, GatewayConfigError};
 use crate::gateway_state::GatewayState;
-use crate::guard::Hosts;
-use crate::{api, select, server};
+use crate::guard::{ConnectionEnds, Hosts};
+use crate::{api, select};
 
 /// Longest shutdown time: a clock can hold it.
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
@@ -20,6 +35,19 @@ const YEAR: Duration = Duration::from_secs(365 * 86_400);
 /// Time to write the archive after streams took all of the shutdown time.
 #[cfg(feature = "archive")]
 const ARCHIVE_TIME: Duration = Duration::from_secs(1);
+
+/// Time after which an idle connection is closed.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// Idle connections that are closed if the system refuses a new one, and the pause before the next attempt.
+const CLOSED: usize = 16;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Connections beyond the limit, for health checks only.
+const FOR_HEALTH: usize = 64;
+
+/// Buffer of a connection in each direction.
+const BUFFER: usize = 128 * 1024;
 
 /// Gateway that is ready to serve.
 ///
@@ -36,7 +64,7 @@ const ARCHIVE_TIME: Duration = Duration::from_secs(1);
 /// # }
 /// ```
 pub struct Gateway {
-    shared: GatewayState,
+    state: GatewayState,
 }
 
 impl Gateway {
@@ -46,7 +74,7 @@ impl Gateway {
     ///
     /// Returns everything that is wrong with the configuration.
     pub fn new(config: Config) -> Result<Self, GatewayConfigError> {
-        Ok(Self { shared: GatewayState::new(config)? })
+        Ok(Self { state: GatewayState::new(config)? })
     }
 
     /// Opens the archive, if there is one. [`serve`](Self::serve) does it too, and goes on without it
@@ -58,7 +86,7 @@ impl Gateway {
     #[cfg_attr(not(feature = "archive"), allow(clippy::unused_async))]
     pub async fn open_archive(&self) -> Result<(), String> {
         #[cfg(feature = "archive")]
-        if let Some(memory) = &self.shared.memory {
+        if let Some(memory) = &self.state.memory {
             return memory.open().await;
         }
         Ok(())
@@ -72,7 +100,7 @@ impl Gateway {
     #[cfg_attr(not(feature = "archive"), allow(clippy::unused_async))]
     pub async fn check_archive(&self) -> Result<(), String> {
         #[cfg(feature = "archive")]
-        if let Some(memory) = &self.shared.memory {
+        if let Some(memory) = &self.state.memory {
             return memory.check().await;
         }
         Ok(())
@@ -91,32 +119,39 @@ impl Gateway {
     ) -> io::Result<()> {
         // The system may have chosen the port, and callers may bind another address.
         let listen = listener.local_addr()?;
-        self.shared.config.listen = listen;
-        match self.shared.config.problems() {
+        self.state.config.listen = listen;
+        match self.state.config.problems() {
             problems if problems.is_empty() => {}
             problems => return Err(io::Error::other(GatewayConfigError(problems))),
         }
-        self.shared.hosts = Hosts::new(listen, &self.shared.config.hosts);
+        self.state.hosts = Hosts::new(listen, &self.state.config.hosts);
         #[cfg(feature = "archive")]
-        let _opening = match &self.shared.memory {
+        let _opening = match &self.state.memory {
             Some(memory) => memory.begin().await.map_err(io::Error::other)?,
-            None => tokio::task::JoinSet::new(),
+            None => JoinSet::new(),
         };
         // Otherwise the first call would wait for it.
         drop(tokio::task::spawn_blocking(select::load).await);
-        let shared = Arc::new(self.shared);
-        let answer = {
-            let shared = Arc::clone(&shared);
-            move |request, ends| api::answer(Arc::clone(&shared), request, ends)
-        };
-        let mut deadline = Instant::now();
-        let stopping = || {
-            shared.stopping.send_replace(true);
-            deadline = Instant::now() + shared.config.limits.shutdown_time.min(YEAR);
-        };
-        server::run(listener, &shared.config.limits, stop, stopping, answer).await;
+        let state = Arc::new(self.state);
+        let connections = Arc::new(Connections::default());
+        let mut tasks = JoinSet::new();
+        tokio::select! {
+            biased;
+            () = stop => {}
+            () = accept(&listener, &state, &connections, &mut tasks) => {}
+        }
+        drop(listener);
+        state.stopping.send_replace(true);
+        tracing::info!(connections = tasks.len(), "stopping");
+        connections.open().values().for_each(|slot| slot.close.notify_one());
+        let deadline = Instant::now() + state.config.limits.shutdown_time.min(YEAR);
+        let done = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout_at(deadline, done).await.is_err() {
+            tracing::warn!("calls were cut off at the end of the shutdown time");
+        }
+        tasks.shutdown().await;
         #[cfg(feature = "archive")]
-        if let Some(memory) = &shared.memory {
+        if let Some(memory) = &state.memory {
             memory.close(deadline.max(Instant::now() + ARCHIVE_TIME)).await;
         }
         Ok(())
@@ -125,6 +160,155 @@ impl Gateway {
 
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gateway").field("config", &self.shared.config).finish_non_exhaustive()
+        f.debug_struct("Gateway").field("config", &self.state.config).finish_non_exhaustive()
+    }
+}
+
+/// Accepts connections for ever.
+async fn accept(
+    listener: &TcpListener,
+    state: &Arc<GatewayState>,
+    connections: &Arc<Connections>,
+    tasks: &mut JoinSet<()>,
+) {
+    let most = state.config.limits.connections.min(Semaphore::MAX_PERMITS - FOR_HEALTH);
+    let room = Arc::new(Semaphore::new(most + FOR_HEALTH));
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let open = connections.open().len();
+                let is_for_health = open >= most && !connections.close_idle();
+                let slot = connections.add();
+                tasks.spawn(converse(Arc::clone(state), stream, slot, permit, is_for_health));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                // Most likely there are no file descriptors left, which upstreams need, too.
+                (0..CLOSED).take_while(|_| connections.close_idle()).for_each(drop);
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+        while tasks.try_join_next().is_some() {}
+    }
+}
+
+/// Serves a connection until one side closes it.
+async fn converse(
+    state: Arc<GatewayState>,
+    stream: TcpStream,
+    slot: Arc<ConnectionSlot>,
+    _permit: OwnedSemaphorePermit,
+    is_for_health: bool,
+) {
+    // Small pieces of a stream are sent at once.
+    drop(stream.set_nodelay(true));
+    let ends = ConnectionEnds {
+        reached: stream.local_addr().ok(),
+        client: stream.peer_addr().ok().map(|address| address.ip().to_canonical()),
+        is_for_health,
+    };
+    let stream = ClientStream::new(stream, state.config.limits.stall_time);
+    let service = service_fn(|request| answer(Arc::clone(&state), request, ends, slot.busy()));
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(IDLE)
+            .max_buf_size(BUFFER)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = slot.close.notified() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    slot.connections.open().remove(&slot.id);
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+async fn answer(
+    state: Arc<GatewayState>,
+    request: Request<Incoming>,
+    ends: ConnectionEnds,
+    busy: BusyGuard,
+) -> Result<Response<Body>, Infallible> {
+    // Only hyper sees where a chunked request ends, so no other may follow it.
+    let is_last = ends.is_for_health || request.headers().contains_key(TRANSFER_ENCODING);
+    let mut response = api::answer(state, request, ends).await;
+    if is_last {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    // The connection is busy as long as the body of the answer exists.
+    let busy = move |error: BoxError| {
+        let _busy = &busy;
+        error
+    };
+    Ok(response.map(|body| body.map_err(busy).boxed_unsync()))
+}
+
+/// Value of `idle_since` while an answer is sent.
+const BUSY: u64 = u64::MAX;
+
+/// Open connections. The clock counts changes, because only their order matters.
+#[derive(Debug, Default)]
+struct Connections {
+    open: Mutex<HashMap<u64, Arc<ConnectionSlot>>>,
+    changes: AtomicU64,
+}
+
+/// State of one connection.
+#[derive(Debug)]
+struct ConnectionSlot {
+    id: u64,
+    /// Clock value since which it is idle, or [`BUSY`].
+    idle_since: AtomicU64,
+    close: Notify,
+    connections: Arc<Connections>,
+}
+
+impl Connections {
+    /// Adds a connection, which is idle until its first request.
+    fn add(self: &Arc<Self>) -> Arc<ConnectionSlot> {
+        let id = self.changes.fetch_add(1, Ordering::Relaxed);
+        let idle_since = AtomicU64::new(id);
+        let connections = Arc::clone(self);
+        let slot = Arc::new(ConnectionSlot { id, idle_since, close: Notify::new(), connections });
+        self.open().insert(id, Arc::clone(&slot));
+        slot
+    }
+
+    /// Closes the connection that has been idle for the longest time, if there is one.
+    fn close_idle(&self) -> bool {
+        let mut open = self.open();
+        let idle = open.values().map(|slot| (slot.idle_since.load(Ordering::Relaxed), slot.id));
+        let longest = idle.filter(|(since, _)| *since != BUSY).min();
+        // It no longer counts, even before it is closed.
+        let closed = longest.and_then(|(_, id)| open.remove(&id));
+        closed.inspect(|slot| slot.close.notify_one()).is_some()
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<ConnectionSlot>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionSlot {
+    /// Marks the connection as busy until the guard is dropped.
+    fn busy(self: &Arc<Self>) -> BusyGuard {
+        self.idle_since.store(BUSY, Ordering::Relaxed);
+        BusyGuard(Arc::clone(self))
+    }
+}
+
+#[derive(Debug)]
+struct BusyGuard(Arc<ConnectionSlot>);
+
+impl Drop for BusyGuard {
+    fn drop(&mut self) {
+        let now = self.0.connections.changes.fetch_add(1, Ordering::Relaxed);
+        self.0.idle_since.store(now, Ordering::Relaxed);
     }
 }

@@ -10,6 +10,16 @@ use percent_encoding::percent_decode;
 use crate::answer::Refusal;
 use crate::credentials::{Secret, gateway_key};
 
+/// Addresses of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ConnectionEnds {
+    /// Address of this server that the client connected to, if it is known.
+    pub(crate) reached: Option<SocketAddr>,
+    pub(crate) client: Option<IpAddr>,
+    /// Set if the connection is beyond the limit, and only for health checks.
+    pub(crate) is_for_health: bool,
+}
+
 /// Refuses requests that are not for this server.
 ///
 /// `reached` is the address of this server that the client connected to, if it is known.

@@ -19,6 +19,7 @@
 mod answer;
 mod api;
 mod calls;
+mod client_stream;
 mod config;
 mod credentials;
 mod gateway;
@@ -30,7 +31,6 @@ mod page;
 mod proxy;
 mod retriever;
 mod select;
-mod server;
 
 pub use config::{
     Config, CountMethod, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, PageConfig,

@@ -19,9 +19,9 @@ use crate::answer::{Body, Refusal, full, json_response};
 use crate::calls::milliseconds;
 use crate::config::only_upstream;
 use crate::gateway_state::GatewayState;
+use crate::guard::{self, ConnectionEnds};
+use crate::page;
 use crate::proxy::{AnswerEnd, Tap};
-use crate::server::ConnectionEnds;
-use crate::{guard, page};
 use route::{ModelPlace, Route};
 
 /// Answers a request; `ends` are the two ends of its connection.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{ArgGroup, Parser};
 
 const ABOUT: &str =
     "Fits LLM requests to the model's window. A client changes only its base address.";
@@ -19,10 +19,10 @@ Logs never contain messages or keys.";
 
 #[derive(Debug, Parser)]
 #[command(name = "cupel-gateway", version, about = ABOUT, after_help = EXAMPLES)]
+#[command(group(ArgGroup::new("start").args(["upstream", "config", "demo"]).required(true).multiple(true)))]
 pub(super) struct GatewayArgs {
     /// API that requests are sent to. It gets the client's own key
     #[arg(long, value_name = "URL", conflicts_with = "config")]
-    #[arg(required_unless_present_any = ["config", "demo"])]
     pub(super) upstream: Option<String>,
     /// Configuration file in TOML, JSON or YAML; see the README
     #[arg(long, value_name = "FILE")]
@@ -68,7 +68,11 @@ mod tests {
         let args = parse(&["--upstream", "https://a/v1", "--at-most=9", "--check"]).unwrap();
         assert_eq!((args.upstream.as_deref(), args.at_most), (Some("https://a/v1"), Some(9)));
         assert!(args.check);
-        assert!(parse(&[]).unwrap_err().contains("--upstream"));
+        let none = parse(&[]).unwrap_err();
+        assert!(
+            ["--upstream", "--config", "--demo"].iter().all(|way| none.contains(way)),
+            "{none}"
+        );
         assert!(parse(&["--demo", "--once"]).is_ok() && parse(&["--once"]).is_err());
         let both = parse(&["--upstream", "a", "--config", "b"]).unwrap_err();
         assert!(both.contains("cannot be used with"), "{both}");
