@@ -5,4 +5,6 @@ mod connect;
 mod tap;
 
 pub(crate) use client::UpstreamClient;
-pub(crate) use tap::{AnswerEnd, EndReason, Stall, Tap, Usage};
+#[cfg(feature = "archive")]
+pub(crate) use tap::EndReason;
+pub(crate) use tap::{AnswerEnd, Stall, Tap, Usage};
