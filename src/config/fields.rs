@@ -41,6 +41,16 @@ pub trait FromTree: Sized {
     fn stand_in(path: &Path<'_>) -> Self;
 }
 
+/// Reports that a value is not one of `T`, and returns none.
+pub(crate) fn wrong<T: FromTree>(
+    tree: &Tree,
+    path: &Path<'_>,
+    report: &mut dyn Report,
+) -> Option<T> {
+    report.report(path, Found::Wrong { tree, expected: T::EXPECTED });
+    None
+}
+
 /// Finding at a path.
 #[derive(Debug, Clone, Copy)]
 pub enum Found<'a> {

@@ -21,6 +21,8 @@ mod tree;
 mod values;
 
 #[cfg(feature = "serde")]
+pub(crate) use fields::wrong;
+#[cfg(feature = "serde")]
 pub use fields::{Fields, Found, FromTree, Report, meant};
 #[cfg(feature = "config")]
 pub use format::{Format, read_file};

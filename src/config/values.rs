@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Found, FromTree, Path, Report, Tree, Value};
+use super::{Found, FromTree, Path, Report, Tree, Value, wrong};
 
 /// Makes a type readable by a function from a value to an option of it.
 macro_rules! plain {
@@ -17,12 +17,7 @@ macro_rules! plain {
                 report: &mut dyn $crate::config::Report,
             ) -> Option<Self> {
                 let read: fn(&$crate::config::Tree) -> Option<Self> = $read;
-                let value = read(&tree);
-                if value.is_none() {
-                    let expected = Self::EXPECTED;
-                    report.report(path, $crate::config::Found::Wrong { tree: &tree, expected });
-                }
-                value
+                read(&tree).or_else(|| $crate::config::wrong(&tree, path, report))
             }
 
             fn stand_in(_: &$crate::config::Path<'_>) -> Self {
@@ -76,10 +71,7 @@ impl<T: FromTree> FromTree for Vec<T> {
     const EXPECTED: &'static str = "a list";
 
     fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
-        let Value::List(items) = tree.value else {
-            report.report(path, Found::Wrong { tree: &tree, expected: Self::EXPECTED });
-            return None;
-        };
+        let Value::List(items) = tree.value else { return wrong(&tree, path, report) };
         // What cannot be read keeps its place, so that the others keep theirs.
         let read = (0..).zip(items).map(|(index, item)| {
             let path = path.index(index);
@@ -105,10 +97,7 @@ impl<K: Key, V: FromTree> FromTree for BTreeMap<K, V> {
     const EXPECTED: &'static str = "a table";
 
     fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
-        let Value::Table(entries) = tree.value else {
-            report.report(path, Found::Wrong { tree: &tree, expected: Self::EXPECTED });
-            return None;
-        };
+        let Value::Table(entries) = tree.value else { return wrong(&tree, path, report) };
         let mut map = Self::new();
         for (name, tree) in entries {
             let path = path.key(&name);

@@ -9,11 +9,9 @@
 //! its items. The items that share a tag with a group are the union of its tags' sets: 64 items a step,
 //! but a pass over all items for every tag of the group.
 
-use std::hash::BuildHasher;
 use std::ops::Range;
 
-use hashbrown::hash_table::Entry;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashMap;
 
 use crate::model::ContextItem;
 
@@ -26,45 +24,18 @@ pub(super) const MAX_TAGS: usize = 8;
 pub(super) struct TagGroups {
     /// The group of every item; none for items without tags.
     pub(super) group_of_item: Vec<Option<u32>>,
-    /// For every group, how many items it has.
-    pub(super) sizes: Vec<u32>,
+    /// For every group, the number of its items.
+    sizes: Vec<u32>,
     /// For every group, the tags it has in common with another one, the rarest first.
-    pub(super) tags: TagLists,
-    /// For every such tag, how many groups have it.
-    pub(super) groups_with: Vec<u32>,
-}
-
-/// A list of tag numbers for every group, all in one piece of memory.
-#[derive(Default)]
-pub(super) struct TagLists {
-    tags: Vec<u32>,
-    ends: Vec<usize>,
-}
-
-impl TagLists {
-    pub(super) fn get(&self, group: u32) -> &[u32] {
-        let group = group as usize;
-        let start = group.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
-        let end = self.ends.get(group).copied();
-        start.zip(end).and_then(|(start, end)| self.tags.get(start..end)).unwrap_or_default()
-    }
-
-    fn push(&mut self, tags: impl IntoIterator<Item = u32>) {
-        self.tags.extend(tags);
-        self.ends.push(self.tags.len());
-    }
-
-    pub(super) fn groups(&self) -> std::ops::Range<u32> {
-        0..self.ends.len() as u32
-    }
+    tags: Vec<Vec<u32>>,
+    /// Number of such tags.
+    tag_count: usize,
 }
 
 impl TagGroups {
     pub(super) fn of(items: &[ContextItem]) -> Self {
         let mut names = Interner::default();
-        let hasher = Hasher::default();
-        let mut known: HashTable<u32> = HashTable::new();
-        let mut lists = TagLists::default();
+        let mut groups: HashMap<Vec<u32>, u32, Hasher> = HashMap::default();
         let mut sizes: Vec<u32> = Vec::new();
         let mut set = Vec::new();
         let group_of_item = items
@@ -77,56 +48,53 @@ impl TagGroups {
                 }
                 set.sort_unstable();
                 set.dedup();
-                let group = match known.entry(
-                    hasher.hash_one(&*set),
-                    |&group| lists.get(group) == set,
-                    |&group| hasher.hash_one(lists.get(group)),
-                ) {
-                    Entry::Occupied(entry) => *entry.get(),
-                    Entry::Vacant(entry) => *entry.insert(sizes.len() as u32).get(),
-                };
-                if group as usize == sizes.len() {
-                    lists.push(set.iter().copied());
-                    sizes.push(0);
-                }
-                if let Some(size) = sizes.get_mut(group as usize) {
-                    *size += 1;
+                let group = *groups.entry_ref(set.as_slice()).or_insert(sizes.len() as u32);
+                match sizes.get_mut(group as usize) {
+                    Some(size) => *size += 1,
+                    None => sizes.push(1),
                 }
                 Some(group)
             })
             .collect();
-        let (tags, groups_with) = shared_tags(&lists, names.len());
-        Self { group_of_item, sizes, tags, groups_with }
+        let mut tags = vec![Vec::new(); sizes.len()];
+        for (set, group) in groups {
+            if let Some(slot) = tags.get_mut(group as usize) {
+                *slot = set;
+            }
+        }
+        let tag_count = renumber_by_rarity(&mut tags, names.len());
+        Self { group_of_item, sizes, tags, tag_count }
+    }
+
+    fn size(&self, group: u32) -> usize {
+        self.sizes.get(group as usize).map_or(0, |size| *size as usize)
     }
 }
 
-/// Leaves out the tags that only one group has, and renumbers the others from the rarest on.
-fn shared_tags(lists: &TagLists, count: usize) -> (TagLists, Vec<u32>) {
-    let mut groups_with = vec![0_u32; count];
-    for &tag in &lists.tags {
+/// Leaves out the tags that only one group has, and numbers the others from the rarest on. Returns how
+/// many they are.
+fn renumber_by_rarity(groups: &mut [Vec<u32>], tag_count: usize) -> usize {
+    let mut groups_with = vec![0_u32; tag_count];
+    for &tag in groups.iter().flatten() {
         if let Some(groups) = groups_with.get_mut(tag as usize) {
             *groups += 1;
         }
     }
     let mut by_rarity: Vec<(u32, u32)> =
-        groups_with.iter().copied().zip(0..).filter(|(groups, _)| *groups > 1).collect();
+        groups_with.into_iter().zip(0..).filter(|(groups, _)| *groups > 1).collect();
     by_rarity.sort_unstable();
-    let mut number_of = vec![None; count];
+    let mut number_of = vec![None; tag_count];
     for (number, (_, tag)) in (0_u32..).zip(&by_rarity) {
         if let Some(slot) = number_of.get_mut(*tag as usize) {
             *slot = Some(number);
         }
     }
-    let mut shared = TagLists::default();
-    let mut numbers: Vec<u32> = Vec::new();
-    for group in lists.groups() {
+    for tags in groups {
         let number = |tag: &u32| number_of.get(*tag as usize).copied().flatten();
-        numbers.clear();
-        numbers.extend(lists.get(group).iter().filter_map(number));
-        numbers.sort_unstable();
-        shared.push(numbers.iter().copied());
+        *tags = tags.iter().filter_map(number).collect();
+        tags.sort_unstable();
     }
-    (shared, by_rarity.into_iter().map(|(groups, _)| groups).collect())
+    by_rarity.len()
 }
 
 /// Numbers for tags, equal for tags that differ only in ASCII case.
@@ -162,12 +130,11 @@ impl Interner {
 pub(super) fn items_sharing_a_tag(groups: &TagGroups) -> Vec<i64> {
     let mut sharing: Vec<i64> = groups.sizes.iter().map(|size| i64::from(*size)).collect();
     // A group without common tags shares with nobody else.
-    let with_tags = groups.tags.groups().filter(|&group| !groups.tags.get(group).is_empty());
-    let (few, many): (Vec<u32>, Vec<u32>) =
-        with_tags.partition(|&group| groups.tags.get(group).len() <= MAX_TAGS);
-    let members: Vec<Member<'_>> =
-        few.iter().map(|&group| (group, groups.tags.get(group))).collect();
-    Subsets { sizes: &groups.sizes, sharing: &mut sharing }.visit_common_tags(&members, 1);
+    let with_tags = (0_u32..).zip(&groups.tags).filter(|(_, tags)| !tags.is_empty());
+    let (few, many): (Vec<Member<'_>>, Vec<Member<'_>>) = with_tags
+        .map(|(group, tags)| (group, tags.as_slice()))
+        .partition(|(_, tags)| tags.len() <= MAX_TAGS);
+    Subsets { groups, sharing: &mut sharing }.visit_common_tags(&few, 1);
     if !many.is_empty() {
         count_with_bits(groups, &few, &many, &mut sharing);
     }
@@ -179,7 +146,7 @@ type Member<'a> = (u32, &'a [u32]);
 
 /// Counts by inclusion and exclusion.
 struct Subsets<'a> {
-    sizes: &'a [u32],
+    groups: &'a TagGroups,
     sharing: &'a mut [i64],
 }
 
@@ -188,7 +155,7 @@ impl Subsets<'_> {
     const FEW_GROUPS: usize = 24;
 
     fn size(&self, group: u32) -> i64 {
-        self.sizes.get(group as usize).map_or(0, |size| i64::from(*size))
+        self.groups.size(group) as i64
     }
 
     fn add(&mut self, group: u32, items: i64) {
@@ -241,21 +208,21 @@ impl Subsets<'_> {
 
 /// Adds to `sharing`, for each of `many`, the items of all others that share a tag with it, and for each
 /// of `few` those of `many`.
-fn count_with_bits(all: &TagGroups, few: &[u32], many: &[u32], sharing: &mut [i64]) {
+fn count_with_bits(all: &TagGroups, few: &[Member<'_>], many: &[Member<'_>], sharing: &mut [i64]) {
     let bits = Bits::of(all, few, many);
     let mut union = vec![0_u64; bits.all_items.div_ceil(64)];
-    let mut add = |group: u32, items: usize| {
+    let mut add = |(group, tags): Member<'_>, items: usize| {
         let own = bits
             .items_of
             .get(group as usize)
             .map_or(0, |own| own.end.min(items).saturating_sub(own.start) as i64);
-        bits.unite(all.tags.get(group), items, &mut union);
+        bits.unite(tags, items, &mut union);
         if let Some(sharing) = sharing.get_mut(group as usize) {
             *sharing += ones(&union, items) - own;
         }
     };
-    many.iter().for_each(|&group| add(group, bits.all_items));
-    few.iter().for_each(|&group| add(group, bits.items_of_many));
+    many.iter().for_each(|&member| add(member, bits.all_items));
+    few.iter().for_each(|&member| add(member, bits.items_of_many));
 }
 
 /// Number of bits that are set among the first `items`.
@@ -283,15 +250,14 @@ enum TagItems {
 }
 
 impl Bits {
-    fn of(all: &TagGroups, few: &[u32], many: &[u32]) -> Self {
-        let size = |group: u32| all.sizes.get(group as usize).map_or(0, |size| *size as usize);
+    fn of(all: &TagGroups, few: &[Member<'_>], many: &[Member<'_>]) -> Self {
         let mut items_of = vec![0..0; all.sizes.len()];
-        let mut groups_of = vec![Vec::new(); all.groups_with.len()];
+        let mut groups_of = vec![Vec::new(); all.tag_count];
         let mut all_items = 0;
-        for &group in many.iter().chain(few) {
-            let items = all_items..all_items + size(group);
+        for &(group, tags) in many.iter().chain(few) {
+            let items = all_items..all_items + all.size(group);
             all_items = items.end;
-            for &tag in all.tags.get(group) {
+            for &tag in tags {
                 if let Some(groups) = groups_of.get_mut(tag as usize) {
                     groups.push(group);
                 }
@@ -300,11 +266,11 @@ impl Bits {
                 *slot = items;
             }
         }
-        let items_of_many = many.iter().map(|&group| size(group)).sum();
+        let items_of_many = many.iter().map(|(group, _)| all.size(*group)).sum();
         let mut bits = Self { items_of, items_of_many, all_items, tags: Vec::new() };
         let words = all_items.div_ceil(64);
         for groups in groups_of {
-            let items: usize = groups.iter().map(|&group| size(group)).sum();
+            let items: usize = groups.iter().map(|&group| all.size(group)).sum();
             bits.tags.push(if items >= words {
                 let mut set = vec![0; words];
                 bits.set_groups(&groups, usize::MAX, &mut set);

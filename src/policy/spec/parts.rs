@@ -1,6 +1,6 @@
 //! Declares specs: their types, how they are read, and how they are written, in one place.
 
-use crate::config::{Found, FromTree, Key, Path, Report, Tree, plain};
+use crate::config::{FromTree, Key, Path, Report, Tree, plain, wrong};
 use crate::model::{ContextKind, OverflowStrategy};
 use crate::relevance::Language;
 use crate::slicer::ScarcityBehavior;
@@ -116,10 +116,7 @@ impl FromTree for ContextKind {
 
     fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
         let kind = tree.text().and_then(|text| Self::new(text).ok());
-        if kind.is_none() {
-            report.report(path, Found::Wrong { tree: &tree, expected: Self::EXPECTED });
-        }
-        kind
+        kind.or_else(|| wrong(&tree, path, report))
     }
 
     /// A kind that nobody else has: two entries that cannot be read are not of the same kind.
