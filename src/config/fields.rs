@@ -60,7 +60,7 @@ pub enum Found<'a> {
     Wrong { tree: &'a Tree, expected: &'a str },
     /// No part has this name.
     NoSuchPart { name: &'a str, known: &'a [&'a str], file: &'a Arc<str> },
-    /// Nobody reads this key.
+    /// The key is unknown.
     Unknown { key: &'a str, tree: &'a Tree, known: &'a [&'a str] },
     /// The key was there already.
     Twice { tree: &'a Tree, note: &'a str },
@@ -149,7 +149,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The value of a key that must be there, or what stands in for it after reporting a problem.
+    /// The value of a required key, or a stand-in after a problem is reported.
     pub fn required<T: FromTree>(&mut self, key: &'a str) -> T {
         self.needed(key, T::EXPECTED).unwrap_or_else(|| T::stand_in(&self.path.key(key)))
     }
@@ -177,7 +177,7 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// Lets keys pass that are valid, and read by somebody else.
+    /// Accepts keys that are valid and read elsewhere.
     pub fn skip(&mut self, keys: &[&'a str]) {
         self.known.extend(keys);
         keys.iter().for_each(|key| {
@@ -185,14 +185,14 @@ impl<'a> Fields<'a> {
         });
     }
 
-    /// The entries that nobody has asked for, in their order.
+    /// Entries that were not read, in their order.
     pub fn rest(&mut self) -> Vec<(String, Tree)> {
         let mut rest: Vec<_> = self.entries.drain().collect();
         rest.sort_unstable_by_key(|(_, (position, _))| *position);
         rest.into_iter().map(|(key, (_, tree))| (key, tree)).collect()
     }
 
-    /// Reports the keys that nobody has asked for.
+    /// Reports the keys that were not read as unknown.
     pub fn close(mut self) {
         for (key, tree) in &self.rest() {
             let found = Found::Unknown { key, tree, known: &self.known };

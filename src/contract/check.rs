@@ -77,7 +77,7 @@ impl BudgetContract {
         self
     }
 
-    /// The model's name, if the files tell it: what to count by.
+    /// The model's name, if `config.json` has it. Use it to choose the token counter.
     pub fn model_name(&self) -> Option<&str> {
         self.model_name.as_deref()
     }
@@ -253,7 +253,7 @@ impl LimitReader<'_> {
         fallback: Result<Option<i64>, ReportedProblem>,
     ) -> Result<i64, ReportedProblem> {
         let key = |key: &str| Path::Root.key("steps").key(&step.name).key(key).to_string();
-        // A value that is not used must still be valid: somebody meant something by it.
+        // A value that is not used must still be valid.
         let own = self.optional(&key("max_output_tokens"), step.max_output_tokens, 1);
         let short = self.optional(&key("max_tokens"), step.max_tokens, 1);
         if let Some(tokens) = own?.or(short?) {

@@ -326,7 +326,7 @@ impl TraceEvent {
 /// The selection exceeded its target, or what the output reserve leaves of the window, and went
 /// on, as [`OverflowStrategy::Proceed`](crate::OverflowStrategy::Proceed) asks.
 ///
-/// Items that exceed the window without the output reserve are left out all the same.
+/// Items that exceed the window without the output reserve are still left out.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OverflowEvent {

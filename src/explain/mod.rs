@@ -25,8 +25,7 @@
 //! The call before shows what moved ([`Difference`]): what is still there, what is new, what was
 //! dropped, and how much of the beginning is the same, which is what prompt caches go by.
 //!
-//! Whoever shows a selection to people who must not read it leaves the texts out, with
-//! [`Text::without_texts`] and [`Page::without_texts`].
+//! Use [`Text::without_texts`] and [`Page::without_texts`] to show a selection without its content.
 
 mod difference;
 mod explanation;

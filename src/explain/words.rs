@@ -76,7 +76,7 @@ impl Texts {
     }
 }
 
-/// Meaning of an exclusion reason, for somebody who meets it for the first time.
+/// Meaning of an exclusion reason, in plain words.
 pub(super) fn meaning(reason: &ExclusionReason) -> &'static str {
     match reason {
         ExclusionReason::BudgetExceeded { .. } => "no room beside what was selected",

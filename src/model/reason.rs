@@ -147,8 +147,8 @@ macro_rules! named {
 reasons!(named);
 
 impl ExclusionReason {
-    /// The reason as telemetry may show it: its name, or `Unknown` when this version does not know
-    /// it, for then the name is somebody's text.
+    /// The reason as telemetry may show it: its name, or `Unknown` if this version does not know the
+    /// name, which may then quote content.
     ///
     /// ```
     /// use cupel::ExclusionReason;

@@ -119,7 +119,7 @@ impl<'c> Observer<'c> {
         self.leave_with(running, items_out, None);
     }
 
-    /// As [`leave`](Self::leave), with something to tell about the stage.
+    /// As [`leave`](Self::leave), with a message about the stage.
     pub(super) fn leave_with(
         &mut self,
         mut running: StageRun,
@@ -143,7 +143,7 @@ impl<'c> Observer<'c> {
         }
     }
 
-    /// Returns `true` if somebody wants the parts of scores.
+    /// Returns `true` if the collector wants the parts of scores.
     pub(super) fn wants_score_parts(&self) -> bool {
         self.score_parts.is_some()
     }

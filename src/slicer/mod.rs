@@ -172,7 +172,7 @@ pub struct SlicerFacts {
     /// `true` if the slicer goes through the items once in [`order`](Self::order) and takes
     /// whatever still fits.
     ///
-    /// A [`StreamSlice`] then stands in for it while items arrive, and [`Slicer::slice`] is not
+    /// A [`StreamSlice`] then replaces it while items arrive, and [`Slicer::slice`] is not
     /// called. The smallest budget that selects an item is computed instead of tried.
     pub streams: bool,
     /// Step of the target, in tokens, at which the selection may change. It may also change from

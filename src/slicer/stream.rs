@@ -42,8 +42,8 @@
 //! | b    | 5      | 5            | yes  | max(4, 0) = 4   | 5           | yes      |
 //! | c    | 4      | 4            | yes  | max(3, 0) = 3   | 0           | no       |
 //!
-//! *a* is out for good, and *b*, which was not selected before, is selected now. Whoever had kept
-//! only the selection *a*, *c* would now have *e*, *c* and one token to spare.
+//! *a* is out for good, and *b*, which was not selected before, is selected now. Keeping only the
+//! selection *a*, *c* would now give *e*, *c* and one token to spare.
 //!
 //! ```
 //! use cupel::slicer::{Sequence, StreamItem, StreamPush, StreamSlice};
@@ -151,7 +151,7 @@ impl<P> StreamSlice<P> {
         let arrived = self.clear();
         self.kept = KeptItems::new(order);
         for item in arrived {
-            // Nothing is lost that could have been selected: whoever sets an order sets it first.
+            // The order is set before items arrive, so nothing is lost that could have been selected.
             let _ = self.push(item);
         }
         self
@@ -188,7 +188,7 @@ impl<P> StreamSlice<P> {
 
     /// As [`deduplicating`](Self::deduplicating), for items whose copies may differ in tokens.
     ///
-    /// The selection is that of a batch all the same. A better copy of another size can make room
+    /// The selection is still that of a batch. A better copy of another size can make room
     /// for any item again, so every item is kept, and memory is for all of them.
     pub fn deduplicating_any_size(budget: i64) -> Self
     where

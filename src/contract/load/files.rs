@@ -165,7 +165,7 @@ impl Report for Findings {
     }
 }
 
-/// A number with the file it stands in: not always the pipeline's own.
+/// A number of tokens, and the file that has it, which may be an ancestor of the pipeline's.
 #[derive(Debug, Default)]
 pub(super) struct Tokens(pub(super) i64, pub(super) Arc<str>);
 

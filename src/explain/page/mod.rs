@@ -22,8 +22,8 @@ pub const SCRIPT_HASH: &str = "sha256-/koAUPyPtwwHJ1DV/1/a44lYYq/azrrCptqg3gGJGb
 
 /// The HTML form of an [`Explanation`], made by [`Explanation::page`] and written with `{}`.
 ///
-/// One file with nothing from outside: it asks nobody for anything, and a content security policy
-/// in it lets no script run but its own. All content is text in it, whatever it looks like.
+/// One file that loads nothing else. Its content security policy allows no script but its own, and all
+/// content is escaped.
 ///
 /// ```
 /// use cupel::explain::Explanation;
@@ -130,8 +130,8 @@ impl<'a> Page<'a> {
         escape_json(&serde_json::to_string(&data).unwrap_or_default())
     }
 
-    /// The part of the page that stands in its body, with the data: for a page of the caller's own
-    /// that has [`STYLE`] and [`SCRIPT`].
+    /// Body of the page, with the data: for a page of the caller's own that has [`STYLE`] and
+    /// [`SCRIPT`].
     pub fn fragment(&self) -> String {
         let text = self.explanation.text().previous(self.previous);
         let text = if self.texts.0 { text } else { text.without_texts() };

@@ -150,7 +150,7 @@ impl<'a> Text<'a> {
         self
     }
 
-    /// Colours if standard output is a terminal, and nobody asked for none (`NO_COLOR`).
+    /// Uses colours if standard output is a terminal and the variable `NO_COLOR` is not set.
     pub fn for_stdout(self) -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         self.colour(std::io::stdout().is_terminal() && !refused)

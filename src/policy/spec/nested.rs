@@ -24,7 +24,7 @@ use crate::config::{FromTree, Path, Report, Tree};
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Nested<T> {
-    /// A part that stands in for one that is too deep.
+    /// The part, or a stand-in for one that is too deep.
     part: Box<T>,
     /// Levels of tables and lists.
     depth: usize,

@@ -18,7 +18,7 @@ macro_rules! setting {
     };
 }
 
-/// Declares an enum whose variants a file names by their `type`. `else` stands in for a part that
+/// Declares an enum whose variants a file names by their `type`. The part behind `else` replaces one that
 /// cannot be read, and must be valid.
 macro_rules! parts {
     (
@@ -119,7 +119,7 @@ impl FromTree for ContextKind {
         kind.or_else(|| wrong(&tree, path, report))
     }
 
-    /// A kind that nobody else has: two entries that cannot be read are not of the same kind.
+    /// A unique kind, so that two entries that cannot be read are not of the same kind.
     fn stand_in(path: &Path<'_>) -> Self {
         Self::new(path.to_string()).unwrap_or_default()
     }

@@ -29,7 +29,7 @@ impl PlacerSpec {
         }
     }
 
-    /// The spec of a placer, or one that stands in for it after noting that there is none.
+    /// The spec of a placer, or a stand-in after recording that it has none.
     pub(super) fn describe(
         placer: &dyn Placer,
         path: &Path<'_>,

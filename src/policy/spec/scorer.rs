@@ -170,7 +170,7 @@ impl ScorerSpec {
         Self::Kind { weights: default_kinds() }
     }
 
-    /// The scorer, or one that stands in for it after noting what is wrong.
+    /// The scorer, or a stand-in after a problem is recorded.
     pub(super) fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Arc<dyn Scorer> {
         self.checked(path, convert).unwrap_or_else(|| Arc::new(ReflexiveScorer))
     }
@@ -226,7 +226,7 @@ impl ScorerSpec {
         })
     }
 
-    /// The spec of a scorer, or one that stands in for it after noting that there is none.
+    /// The spec of a scorer, or a stand-in after recording that it has none.
     pub(super) fn describe(
         scorer: &dyn Scorer,
         path: &Path<'_>,

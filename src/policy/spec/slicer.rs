@@ -150,7 +150,7 @@ fn build_inner(
 }
 
 impl SlicerSpec {
-    /// The slicer, or one that stands in for it after noting what is wrong.
+    /// The slicer, or a stand-in after a problem is recorded.
     pub(super) fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Arc<dyn Slicer> {
         self.checked(path, convert).unwrap_or_else(|| Arc::new(GreedySlice))
     }
@@ -192,7 +192,7 @@ impl SlicerSpec {
         })
     }
 
-    /// The spec of a slicer, or one that stands in for it after noting that there is none.
+    /// The spec of a slicer, or a stand-in after recording that it has none.
     pub(super) fn describe(
         slicer: &dyn Slicer,
         path: &Path<'_>,
