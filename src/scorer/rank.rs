@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, Utc};
-
 use super::frequency::Copies;
 use super::{ScoreParts, Scorer, leaves};
 use crate::model::{ContextItem, ages};
@@ -47,24 +45,10 @@ pub struct RecencyScorer;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PriorityScorer;
 
-/// A number whose order is the field's order, with the low 32 bits free for an index.
-type RankKey = u128;
-
-/// Orders timestamps as chrono does, by second and then by the fraction of it.
-fn timestamp_key(timestamp: DateTime<Utc>) -> RankKey {
-    let nanos = u128::from(timestamp.timestamp_subsec_nanos());
-    ordered(timestamp.timestamp()) | (nanos << 32)
-}
-
-fn ordered(value: i64) -> RankKey {
-    // Flipping the sign bit makes the unsigned order the signed one.
-    u128::from((value as u64) ^ (1 << 63)) << 64
-}
-
-fn score_one(
+fn score_one<K: Ord>(
     item: &ContextItem,
     all: &[ContextItem],
-    key: impl Fn(&ContextItem) -> Option<RankKey>,
+    key: impl Fn(&ContextItem) -> Option<K>,
 ) -> f64 {
     let Some(own) = key(item) else {
         return 0.0;
@@ -84,45 +68,33 @@ fn rank_score(below: usize, count: usize) -> f64 {
     below as f64 / (count - 1) as f64
 }
 
-/// Sorts the keys once, then reads every rank off the sorted list.
-fn score_many(
-    items: &[ContextItem],
-    scores: &mut [f64],
-    key: impl Fn(&ContextItem) -> Option<RankKey>,
-) {
+/// Scores all items by the rank of their keys; items without a key score 0.0.
+fn score_many<K: Ord>(keys: impl Iterator<Item = Option<K>>, scores: &mut [f64]) {
     scores.fill(0.0);
-    let mut ranked: Vec<u128> = (0_u32..)
-        .zip(items)
-        .filter_map(|(index, item)| key(item).map(|key| key | u128::from(index)))
-        .collect();
+    let mut ranked: Vec<(K, u32)> =
+        keys.zip(0_u32..).filter_map(|(key, index)| Some((key?, index))).collect();
     // Conversations usually arrive in order already; then there is nothing to sort.
     if !ranked.is_sorted() {
         ranked.sort_unstable();
     }
-    write_ranks(ranked.into_iter().map(|ranked| (ranked >> 32, ranked as u32)), scores);
-}
-
-/// Writes the scores of all items of a sorted list of keys and positions.
-fn write_ranks<K: PartialEq>(ranked: impl ExactSizeIterator<Item = (K, u32)>, scores: &mut [f64]) {
-    let count = ranked.len();
-    let (mut previous, mut below) = (None, 0);
-    for (rank, (key, position)) in ranked.enumerate() {
-        if previous.as_ref() != Some(&key) {
-            (previous, below) = (Some(key), rank);
+    let (count, mut below) = (ranked.len(), 0);
+    for run in ranked.chunk_by(|(a, _), (b, _)| a == b) {
+        for (_, position) in run {
+            if let Some(score) = scores.get_mut(*position as usize) {
+                *score = rank_score(below, count);
+            }
         }
-        if let Some(score) = scores.get_mut(position as usize) {
-            *score = rank_score(below, count);
-        }
+        below += run.len();
     }
 }
 
 impl Scorer for RecencyScorer {
     fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
-        score_one(item, all, |item| item.timestamp().map(timestamp_key))
+        score_one(item, all, ContextItem::timestamp)
     }
 
     fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
-        score_many(items, scores, |item| item.timestamp().map(timestamp_key));
+        score_many(items.iter().map(ContextItem::timestamp), scores);
     }
 
     fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
@@ -134,11 +106,11 @@ impl Scorer for RecencyScorer {
 
 impl Scorer for PriorityScorer {
     fn score(&self, item: &ContextItem, all: &[ContextItem]) -> f64 {
-        score_one(item, all, |item| item.priority().map(ordered))
+        score_one(item, all, ContextItem::priority)
     }
 
     fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
-        score_many(items, scores, |item| item.priority().map(ordered));
+        score_many(items.iter().map(ContextItem::priority), scores);
     }
 
     fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
@@ -196,15 +168,7 @@ impl Scorer for AgeScorer {
     }
 
     fn score_all(&self, items: &[ContextItem], scores: &mut [f64]) {
-        scores.fill(0.0);
-        let ages = ages(items.iter());
-        let mut ranked: Vec<_> =
-            ages.into_iter().zip(0_u32..).filter_map(|(age, index)| Some((age?, index))).collect();
-        // Conversations usually arrive in order already; then there is nothing to sort.
-        if !ranked.is_sorted() {
-            ranked.sort_unstable();
-        }
-        write_ranks(ranked.into_iter(), scores);
+        score_many(ages(items.iter()).into_iter(), scores);
         if !Copies::of(items).is_empty() {
             let mut last = HashMap::new();
             for (item, score) in items.iter().zip(scores).rev() {

@@ -34,7 +34,15 @@ pub(super) struct TagGroups {
 
 impl TagGroups {
     pub(super) fn of(items: &[ContextItem]) -> Self {
-        let mut names = Interner::default();
+        // Tags that differ only in ASCII case are one tag.
+        let mut numbers: HashMap<String, u32, Hasher> = HashMap::default();
+        let mut folded = String::new();
+        let mut number = |tag: &String| {
+            folded.clone_from(tag);
+            folded.make_ascii_lowercase();
+            let next = numbers.len() as u32;
+            *numbers.entry_ref(folded.as_str()).or_insert(next)
+        };
         let mut groups: HashMap<Vec<u32>, u32, Hasher> = HashMap::default();
         let mut sizes: Vec<u32> = Vec::new();
         let mut set = Vec::new();
@@ -42,7 +50,7 @@ impl TagGroups {
             .iter()
             .map(|item| {
                 set.clear();
-                set.extend(item.tags().iter().map(|tag| names.id(tag)));
+                set.extend(item.tags().iter().map(&mut number));
                 if set.is_empty() {
                     return None;
                 }
@@ -62,7 +70,7 @@ impl TagGroups {
                 *slot = set;
             }
         }
-        let tag_count = renumber_by_rarity(&mut tags, names.len());
+        let tag_count = renumber_by_rarity(&mut tags, numbers.len());
         Self { group_of_item, sizes, tags, tag_count }
     }
 
@@ -95,35 +103,6 @@ fn renumber_by_rarity(groups: &mut [Vec<u32>], tag_count: usize) -> usize {
         tags.sort_unstable();
     }
     by_rarity.len()
-}
-
-/// Numbers for tags, equal for tags that differ only in ASCII case.
-#[derive(Default)]
-struct Interner {
-    /// Tags of up to 15 bytes: with their length they fit a number, and need no second look at
-    /// another item's memory.
-    short: HashMap<u128, u32, Hasher>,
-    long: HashMap<String, u32, Hasher>,
-}
-
-impl Interner {
-    fn len(&self) -> usize {
-        self.short.len() + self.long.len()
-    }
-
-    fn id(&mut self, tag: &str) -> u32 {
-        let next = self.len() as u32;
-        let mut folded = [0_u8; 16];
-        match folded.get_mut(..15).and_then(|room| room.get_mut(..tag.len())) {
-            Some(room) => {
-                room.copy_from_slice(tag.as_bytes());
-                folded.make_ascii_lowercase();
-                let length = (tag.len() as u128) << 120;
-                *self.short.entry(u128::from_le_bytes(folded) | length).or_insert(next)
-            }
-            None => *self.long.entry(tag.to_ascii_lowercase()).or_insert(next),
-        }
-    }
 }
 
 /// For every group, the number of items (its own included) that share a tag with it.

@@ -3,7 +3,6 @@
 use super::{Monotonicity, PreparedSlice, Sliced, Slicer, SlicerFacts, StreamOrder};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
-use crate::order::Ranking;
 
 /// Fills the budget with the items that give most score per token, in one pass.
 ///
@@ -51,7 +50,7 @@ macro_rules! one_pass {
                 items: &[ScoredItem<'_>],
                 budget: &ContextBudget,
             ) -> Result<Sliced, CupelError> {
-                Ok(fill(items, budget, $order))
+                prepare_fill(items, $order)(budget)
             }
 
             fn prepare<'s>(&'s self, items: &'s [ScoredItem<'s>]) -> PreparedSlice<'s> {
@@ -71,104 +70,32 @@ macro_rules! one_pass {
 one_pass!(GreedySlice, StreamOrder::Density);
 one_pass!(BestFirstSlice, StreamOrder::Score);
 
-/// Takes whatever fits in this order.
-fn fill(items: &[ScoredItem<'_>], budget: &ContextBudget, order: StreamOrder) -> Sliced {
-    if items.is_empty() || budget.target_tokens() <= 0 {
-        return Sliced::default();
-    }
-    let left = ItemTotals::count(items);
-    let mut ranking = Ranking::new(order.values(items));
-    let mut filling = BudgetFill::new(items, budget, left);
-    let mut count = left.likely_selected(filling.remaining);
-    while let Some(best) = ranking.next_best(count) {
-        best.into_iter().for_each(|position| filling.take(position));
-        if filling.is_full() {
-            break;
-        }
-        count = count.saturating_mul(2);
-    }
-    Sliced::from(filling.selected)
-}
-
 /// Takes whatever fits in this order, for one budget after another.
 fn prepare_fill<'s>(items: &'s [ScoredItem<'s>], order: StreamOrder) -> PreparedSlice<'s> {
     let order = order.positions(items);
-    let left = ItemTotals::count(items);
+    let tokens = || items.iter().map(ScoredItem::tokens);
+    let free_items = tokens().filter(|tokens| *tokens == 0).count();
+    let smallest = tokens().filter(|tokens| *tokens > 0).min().unwrap_or(i64::MAX);
     Box::new(move |budget| {
-        let mut filling = BudgetFill::new(items, budget, left);
-        if filling.remaining > 0 {
-            let _ = order.iter().all(|&position| {
-                filling.take(position);
-                !filling.is_full()
-            });
+        let (mut remaining, mut free_items) = (budget.target_tokens(), free_items);
+        let mut selected = Vec::new();
+        if remaining <= 0 {
+            return Ok(Sliced::default());
         }
-        Ok(Sliced::from(filling.selected))
-    })
-}
-
-/// A budget being filled.
-struct BudgetFill<'s> {
-    items: &'s [ScoredItem<'s>],
-    left: ItemTotals,
-    remaining: i64,
-    selected: Vec<usize>,
-}
-
-impl<'s> BudgetFill<'s> {
-    fn new(items: &'s [ScoredItem<'s>], budget: &ContextBudget, left: ItemTotals) -> Self {
-        Self { items, left, remaining: budget.target_tokens(), selected: Vec::new() }
-    }
-
-    /// Takes the item at a position if it fits.
-    fn take(&mut self, position: u32) {
-        let position = position as usize;
-        let tokens = self.items.get(position).map_or(-1, ScoredItem::tokens);
-        // Negative counts never reach a slicer through the pipeline; called directly, they are
-        // left out rather than allowed to enlarge the budget.
-        if (0..=self.remaining).contains(&tokens) {
-            self.selected.push(position);
-            self.remaining -= tokens;
-            self.left.free -= usize::from(tokens == 0);
-        }
-    }
-
-    /// Returns `true` if nothing that is left can fit.
-    fn is_full(&self) -> bool {
-        self.left.free == 0 && self.remaining < self.left.smallest
-    }
-}
-
-/// Totals of the items that are left. They tell when the order of the rest no longer matters.
-#[derive(Clone, Copy)]
-struct ItemTotals {
-    /// Items without tokens that are not selected yet.
-    free: usize,
-    /// All items with tokens, and their tokens.
-    paid: usize,
-    paid_tokens: i64,
-    smallest: i64,
-}
-
-impl ItemTotals {
-    fn count(items: &[ScoredItem<'_>]) -> Self {
-        let mut left = Self { free: 0, paid: 0, paid_tokens: 0, smallest: i64::MAX };
-        for scored in items {
-            match scored.tokens() {
-                0 => left.free += 1,
-                tokens if tokens > 0 => {
-                    left.paid += 1;
-                    left.paid_tokens = left.paid_tokens.saturating_add(tokens);
-                    left.smallest = left.smallest.min(tokens);
-                }
-                _ => {}
+        for position in order.iter().map(|position| *position as usize) {
+            // Nothing that is left can fit.
+            if free_items == 0 && remaining < smallest {
+                break;
+            }
+            let tokens = items.get(position).map_or(-1, ScoredItem::tokens);
+            // Negative counts never reach a slicer through the pipeline; called directly, they are
+            // left out rather than allowed to enlarge the budget.
+            if (0..=remaining).contains(&tokens) {
+                selected.push(position);
+                remaining -= tokens;
+                free_items -= usize::from(tokens == 0);
             }
         }
-        left
-    }
-
-    /// Somewhat more items than the budget holds of average size.
-    fn likely_selected(&self, remaining: i64) -> usize {
-        let share = remaining as f64 / self.paid_tokens.max(1) as f64;
-        self.free + (self.paid as f64 * share * 1.25) as usize + 32
-    }
+        Ok(Sliced::from(selected))
+    })
 }
