@@ -1,43 +1,107 @@
-//! Chooses what goes into a language model's context window, and explains the choice.
+//! Fits the requests of a language model to its token window, and says what was left out and why.
 //!
-//! An agent's candidates for context (chat history, retrieved documents, tool outputs, memories)
-//! never fit the model's window. This library selects what does, with the deterministic six-stage
-//! Cupel pipeline, and puts that selection where the model is called: in a Tower layer that
-//! gathers candidates from async sources under deadlines and forwards the trimmed request.
-//!
-//! - Start with [`Pipeline`] and [`Policy`] to select from a list you have.
-//! - Use [`CupelLayer`] to select in front of a service, and [`Source`] to bring in candidates.
-//! - Read a [`SelectionReport`] to learn why an item was included or left out, or look at it with
-//!   [`explain`].
-//! - Ask [`analytics`] what another budget or policy would have selected.
+//! An agent has more context than its model has window: history, documents, tool results, memories. This library
+//! is a [Tower](tower) layer in front of the model call. It gathers candidates from async sources under
+//! deadlines, selects what fits the budget, sends the smaller request, and reports every decision.
 //!
 //! ```
-//! use cupel::{ContextBudget, ContextItem, Policy};
+//! use std::time::Duration;
 //!
-//! let items = [
-//!     ContextItem::builder("a close match", 40).future_relevance_hint(0.9).build()?,
-//!     ContextItem::builder("a distant match", 40).future_relevance_hint(0.2).build()?,
-//! ];
-//! let report = Policy::rag().dry_run(&items, &ContextBudget::builder(50).build()?)?;
-//! assert_eq!(report.included[0].item.content(), "a close match");
-//! assert_eq!(report.excluded[0].reason.name(), "BudgetExceeded");
-//! # Ok::<(), cupel::CupelError>(())
+//! use cupel::{
+//!     ContextBudget, ContextItem, ContextRequest, ContextRequestAdapter, CupelLayer, Policy, Source,
+//! };
+//! use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), BoxError> {
+//!     let layer = CupelLayer::builder()
+//!         .adapter(ContextRequestAdapter) // reads the request, and writes the selection back
+//!         .policy(Policy::rag()) // scores candidates and orders the selection
+//!         .budget(ContextBudget::builder(8_192).output_reserve(1_024).build()?)
+//!         .source(
+//!             Source::list("manual", |request: &ContextRequest<String>| {
+//!                 search(request.payload.clone())
+//!             })
+//!             .deadline(Duration::from_millis(150)), // items that arrived by then are used
+//!         )
+//!         .build()?;
+//!     let mut model = ServiceBuilder::new().layer(layer).service(service_fn(call_the_model));
+//!
+//!     let question = ContextItem::builder("Why was my card charged twice?", 8).pinned(true).build()?;
+//!     let request = ContextRequest::new("double charge".to_owned()).item(question);
+//!     let answer = model.ready().await?.call(request).await?;
+//!     assert_eq!(answer, "Why was my card charged twice?\nA passage about the double charge.");
+//!     Ok(())
+//! }
+//!
+//! /// Stands for a retriever.
+//! async fn search(query: String) -> Result<Vec<ContextItem>, BoxError> {
+//!     let passage = format!("A passage about the {query}.");
+//!     Ok(vec![ContextItem::builder(passage, 6).future_relevance_hint(0.9).build()?])
+//! }
+//!
+//! /// Stands for a client. It gets the selected items in their final order.
+//! async fn call_the_model(request: ContextRequest<String>) -> Result<String, BoxError> {
+//!     Ok(request.items().map(ContextItem::content).collect::<Vec<_>>().join("\n"))
+//! }
 //! ```
+//!
+//! The [`guide`] has a chapter per question. For a chat, take one of the integrations: they read the requests of
+//! model APIs, and plan each turn so that the provider's prompt cache keeps its prefix.
+//!
+//! # Modules
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`layer`] | [`CupelLayer`], [`Selector`], request adapters, hooks, the [`Selection`] of a call |
+//! | [`gather`] | async sources with deadlines, async judges |
+//! | [`policy`] | [`Policy`] with its presets, and policies in files |
+//! | [`conversation`] | chat messages, the plan of a turn, dry runs of a turn |
+//! | [`relevance`] | judges: how close is a text to the question |
+//! | [`scorer`], [`slicer`], [`placer`] | score items, fill the budget, order the selection |
+//! | [`pipeline`] | the six stages, without async code |
+//! | [`model`] | items, budgets, kinds, settings of a plan |
+//! | [`tokens`] | exact and estimated token counts |
+//! | [`contract`] | a check at start-up that every step fits its model |
+//! | [`diagnostics`] | the [`SelectionReport`], trace collectors, `tracing` spans |
+//! | [`explain`] | a selection as text and as an HTML page |
+//! | [`analytics`] | selections under other budgets and policies |
+//! | [`testing`] | assertions over a report |
+//! | [`guide`] | the guide |
+//!
+//! # Integrations
+//!
+//! | package | for |
+//! | --- | --- |
+//! | [`tower-cupel-json`](https://docs.rs/tower-cupel-json) | JSON bodies of Chat Completions, Responses and Anthropic's Messages |
+//! | [`tower-cupel-async-openai`](https://docs.rs/tower-cupel-async-openai) | the client `async-openai` |
+//! | [`tower-cupel-rig`](https://docs.rs/tower-cupel-rig) | rig agents, with vector indexes, memories and embedding models |
+//! | [`tower-cupel-gateway`](https://docs.rs/tower-cupel-gateway) | an HTTP gateway for clients in any language |
+//! | [`tower-cupel-archive`](https://docs.rs/tower-cupel-archive) | conversations in SQLite or PostgreSQL |
+//! | [`tower-cupel-model2vec`](https://docs.rs/tower-cupel-model2vec) | a judge that compares meanings |
+//! | [`tower-cupel-otel`](https://docs.rs/tower-cupel-otel) | OpenTelemetry spans and metrics |
 //!
 //! # Features
 //!
-//! - `layer` (default): [`gather`] and [`layer`], on tokio and tower.
-//! - `serde`: reading and writing items, budgets, reports and policies.
-//! - `config`: policies in JSON, TOML and YAML files, and budget contracts in folders.
-//! - `tiktoken`: exact token counts for OpenAI's encodings.
-//! - `tools`: what definitions of tools cost, by OpenAI's published rule.
-//! - `testing`: assertions over a report.
+//! | feature | adds |
+//! | --- | --- |
+//! | `layer` (default) | [`gather`] and [`layer`], on tokio and tower |
+//! | `serde` | serde for items, budgets, reports and policies; the HTML page of [`explain`] |
+//! | `config` | policies in JSON, TOML and YAML files, and contracts in folders |
+//! | `tiktoken` | exact token counts for OpenAI's encodings; 47 MB in the binary |
+//! | `tools` | token counts of tool definitions, by OpenAI's published rule |
+//! | `testing` | assertions over a report |
+//! | `full` | all of these |
 
 // The published pages say which feature brings an item.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Without the layer, the core's entrances for it are not used, and links to it lead nowhere; the
-// published pages have all features.
-#![cfg_attr(not(feature = "layer"), allow(dead_code, rustdoc::broken_intra_doc_links))]
+// Without the layer some functions for it are unused. The published pages have all features, so links to items
+// of other features are broken only in local builds without them.
+#![cfg_attr(not(feature = "layer"), allow(dead_code))]
+#![cfg_attr(
+    not(all(feature = "config", feature = "layer", feature = "testing")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 // Types that are built step by step are `#[must_use]`. A getter whose value is not used does no harm.
 #![allow(clippy::must_use_candidate)]
 
@@ -56,6 +120,8 @@ pub mod diagnostics;
 pub mod explain;
 #[cfg(feature = "layer")]
 pub mod gather;
+#[cfg(all(feature = "config", feature = "layer", feature = "testing"))]
+pub mod guide;
 #[cfg(feature = "layer")]
 pub mod layer;
 pub mod model;
@@ -104,8 +170,3 @@ pub use slicer::{
     GreedySlice, KnapsackSlice, QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced,
     Slicer, SlicerFacts,
 };
-
-/// The README's examples are tests too.
-#[cfg(all(doctest, feature = "config", feature = "layer"))]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -14,7 +14,7 @@ use cycles::Files;
 use uses::Uses;
 
 /// The rooms, from the ground up. A room may use every room of the steps before its own.
-const STEPS: [&[&str]; 9] = [
+const STEPS: [&[&str]; 10] = [
     &["error", "order", "names", "caught", "text_cache", "config"],
     &["model"],
     &["scorer", "slicer", "placer", "relevance", "tokens", "standing"],
@@ -24,13 +24,14 @@ const STEPS: [&[&str]; 9] = [
     &["conversation"],
     &["gather"],
     &["layer"],
+    &["guide"],
 ];
 
-/// What a room may use of its own step, or, for `error`, which is one room with `model`, above it.
+/// Rooms of the same step that a room may use; `error` and `model` may use each other.
 const NEIGHBOURS: [(&str, &str); 4] =
     [("error", "model"), ("config", "error"), ("analytics", "policy"), ("testing", "analytics")];
 
-/// Where async code may live, and what it is written with.
+/// Rooms with async code, and its crates.
 const ASYNC_ROOMS: [&str; 2] = ["gather", "layer"];
 const ASYNC_CRATES: [&str; 6] =
     ["async_trait", "futures", "pin_project", "pin_project_lite", "tokio", "tower"];
@@ -43,7 +44,7 @@ fn may_use(room: &str, other: &str) -> bool {
     room == other || step(other) < step(room) || NEIGHBOURS.contains(&(room, other))
 }
 
-/// What is wrong with a source file, by its path below `src`.
+/// Violations in a source file, by its path below `src`.
 fn violations(path: &Path, text: &str) -> Vec<String> {
     let room = room(path);
     let room = room.as_str();
