@@ -36,6 +36,7 @@
 mod adapter;
 mod breakpoints;
 mod count;
+pub mod guide;
 mod marks;
 mod messages;
 mod models;
