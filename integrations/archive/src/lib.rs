@@ -34,6 +34,7 @@ mod conversation;
 mod digest;
 mod erase;
 mod error;
+pub mod guide;
 mod index;
 mod message;
 mod names;
