@@ -25,6 +25,7 @@ mod credentials;
 mod gateway;
 mod gateway_state;
 mod guard;
+pub mod guide;
 #[cfg(feature = "archive")]
 mod memory;
 mod page;

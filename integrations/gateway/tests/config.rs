@@ -238,3 +238,20 @@ fn routes_are_paths() {
         assert!(routes(wrong).unwrap_err().starts_with("routes[0]: "), "{wrong}");
     }
 }
+
+#[cfg(feature = "archive")]
+#[test]
+fn the_configurations_of_the_guide_are_valid() {
+    let chapters =
+        [include_str!("../docs/run-the-gateway.md"), include_str!("../docs/local-models.md")];
+    let blocks = chapters.iter().flat_map(|chapter| chapter.split("```toml\n").skip(1));
+    let blocks: Vec<&str> = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(blocks.len(), 4);
+    for block in blocks {
+        let read = Config::from_toml(block, &|name| match name {
+            "ARCHIVE_URL" => Some("postgres://cupel@127.0.0.1/cupel".to_owned()),
+            name => Some(format!("value of {name}")),
+        });
+        assert_eq!(read.unwrap().problems(), [""; 0], "{block}");
+    }
+}
