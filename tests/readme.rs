@@ -1,5 +1,5 @@
-//! The README's first example builds as it is displayed: with the dependencies it shows, no more. Those
-//! of the integrations show all that their examples use.
+//! The programs of the README build as they are displayed. The READMEs of the integrations show all
+//! dependencies of their programs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
@@ -10,21 +10,24 @@ use std::process::Command;
 const README: &str = include_str!("../README.md");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The first fenced block of a language, as a reader would copy it.
-fn first_block(language: &str) -> &'static str {
-    let (_, rest) = README.split_once(&format!("```{language}\n")).expect("no such block");
-    rest.split_once("```\n").expect("an open block").0
-}
+/// Most lines of a program of the README.
+const MOST_LINES: usize = 15;
 
 /// Builds a program outside the workspace, with these dependencies and the project's own packages.
 fn build(name: &str, dependencies: &str, program: &str) {
-    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let lines = program.lines().filter(|line| !line.is_empty()).count();
+    assert!(lines <= MOST_LINES, "{name}: {lines} lines");
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let package = folder.join(name);
     fs::create_dir_all(package.join("src")).unwrap();
-    let json = Path::new(ROOT).join("integrations/json");
+    let integrations = Path::new(ROOT).join("integrations");
+    let (json, openai) = (integrations.join("json"), integrations.join("async-openai"));
     let manifest = format!(
         "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n{dependencies}\n\
          [patch.crates-io]\ntower-cupel = {{ path = {ROOT:?} }}\n\
-         tower-cupel-json = {{ path = {json:?} }}\n\n[workspace]\n",
+         tower-cupel-json = {{ path = {json:?} }}\n\
+         tower-cupel-async-openai = {{ path = {openai:?} }}\n\n[workspace]\n",
     );
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
     fs::write(package.join("src/main.rs"), program).unwrap();
@@ -33,31 +36,32 @@ fn build(name: &str, dependencies: &str, program: &str) {
 
     let built = Command::new(env!("CARGO"))
         .args(["check", "--offline", "--target-dir"])
-        .arg(package.join("target"))
+        .arg(folder.join("readme-target"))
         .current_dir(&package)
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&built.stderr);
     assert!(built.status.success(), "{errors}");
     let warnings = errors.lines().filter(|line| line.starts_with("warning"));
-    // The first example does without the package that the second one needs.
+    // A program may use fewer packages than there are patches.
     let own = warnings.filter(|line| !line.contains("was not used in the crate graph"));
     assert_eq!(own.count(), 0, "{errors}");
 }
 
 #[test]
-fn the_first_example_builds_as_it_is_displayed() {
-    build("first-example", first_block("toml"), first_block("rust"));
+fn the_program_with_async_openai_builds_as_it_is_displayed() {
+    let dependencies = blocks(README, "toml")[0];
+    // The default is TLS, whose packages are not among those of the workspace.
+    let without_tls = dependencies.replace("\"0.43\", ", "\"0.43\", default-features = false, ");
+    assert_ne!(without_tls, dependencies);
+    build("async-openai-chat", &without_tls, blocks(README, "rs")[0]);
 }
 
 #[test]
-fn the_program_that_trims_a_chat_request_builds_as_it_is_displayed_in_15_lines() {
-    let program = first_block("rs");
-    let lines = program.lines().filter(|line| !line.is_empty()).count();
-    assert!(lines <= 15, "{lines} lines");
+fn the_program_that_trims_a_chat_request_builds_as_it_is_displayed() {
     let dependencies = "[dependencies]\ntower-cupel = \"0.1\"\ntower-cupel-json = \"0.1\"\n\
         tokio = { version = \"1\", features = [\"macros\", \"rt\"] }\n";
-    build("trim-chat", dependencies, program);
+    build("trim-chat", dependencies, blocks(README, "rs")[1]);
 }
 
 /// The blocks of a language in a README.
