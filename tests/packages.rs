@@ -1,5 +1,5 @@
-//! What every package of the workspace that is published brings along: licences, a README, and
-//! documentation with all features.
+//! Contents of every published package of the workspace: licences, a README, and documentation with
+//! all features.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! What a stream selects, beside what a batch selects from the same items.
+//! Compares the selections of a stream with those of a batch of the same items.
 //!
 //! 50,000 random cases for each promise, or a part of them; `PROPTEST_CASES=<number>` sets
 //! another number for all.

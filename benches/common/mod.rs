@@ -1,4 +1,4 @@
-//! What the benchmarks share: how long to measure, the same numbers for everybody, the table.
+//! Shared code of the benchmarks: duration of a measurement, random numbers, the table.
 
 // Each benchmark uses its own part.
 #![allow(dead_code)]
@@ -6,7 +6,7 @@
 pub(crate) mod random;
 pub(crate) mod table;
 
-/// How long to measure.
+/// Duration of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Once: `cargo test --benches` asks a bench to run as a test, to see that it works.

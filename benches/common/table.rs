@@ -1,6 +1,6 @@
 //! The table, for people and as JSON.
 
-/// What a row has to reach.
+/// Goal of a row.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
     /// Ours at least this many times faster.

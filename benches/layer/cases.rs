@@ -67,7 +67,7 @@ fn wrapped(
     layer.build().unwrap().layer(Model)
 }
 
-/// Makes one call. What is waited for here is there at the next poll.
+/// Makes one call. A pending value is ready at the next poll.
 fn call<S: Service<Request, Response = usize>>(service: &mut S, request: Request) -> usize {
     let mut context = Context::from_waker(futures::task::noop_waker_ref());
     assert!(service.poll_ready(&mut context).is_ready());

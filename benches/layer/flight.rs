@@ -1,4 +1,4 @@
-//! How much memory a call needs while it waits.
+//! Memory of a call while it waits.
 
 use std::convert::Infallible;
 use std::future::{Future, ready};

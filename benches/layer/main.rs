@@ -1,4 +1,4 @@
-//! What the layer costs beside the selection and the call it wraps.
+//! Cost of the layer, compared with the selection and the wrapped call.
 //!
 //! `cargo bench --bench layer` prints one table and writes it to `layer.json` in the target
 //! folder. Every row is measured in the same run: the contestants take turns, and the table holds

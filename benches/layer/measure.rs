@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Effort, median};
 
-/// How long a sample lasts, about: long beside a look at the clock, short beside a time slice.
+/// Approximate duration of a sample: long compared with reading the clock, short compared with a
+/// time slice.
 const SAMPLE: Duration = Duration::from_micros(20);
 
 /// Something to time: does its work this many times, and says how long that took.

@@ -1,4 +1,4 @@
-//! What judging by the question costs.
+//! Cost of judging by the question.
 //!
 //! `cargo bench --bench relevance` prints one table; rows are measured in one run, in alternating
 //! rounds, and hold medians. `-- --quick` takes fewer rounds. A *first turn* is one of texts that the

@@ -71,7 +71,7 @@ pub(crate) fn batch_pipeline(
     pipeline.run(&collected, &ContextBudget::builder(budget).build().unwrap()).unwrap()
 }
 
-/// Whether two selections have the same items, in whatever order.
+/// Returns true if two selections have the same items, in any order.
 pub(crate) fn same_items(a: &[ContextItem], b: &[ContextItem]) -> bool {
     let among = |item: &ContextItem| b.iter().any(|other| ContextItem::same(item, other));
     a.len() == b.len() && a.iter().all(among)

@@ -8,7 +8,7 @@ use std::time::Instant;
 use cupel::contract::{ContractCache, ContractFolder};
 use cupel::tokens::{BpeCounter, CachedCounter, Encoding, HeuristicCounter, TokenCounter};
 
-/// How much faster the second turn must be.
+/// Required speed-up of the second turn.
 const REQUIRED: f64 = 50.0;
 
 /// Texts of several kinds, from which messages are cut.
@@ -122,7 +122,7 @@ fn medians<const N: usize>(rounds: usize, mut round: impl FnMut() -> [f64; N]) -
     })
 }
 
-/// How many milliseconds `work` takes.
+/// Duration of `work` in milliseconds.
 fn timed<T>(work: impl FnOnce() -> T) -> f64 {
     let start = Instant::now();
     black_box(work());

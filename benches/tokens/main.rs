@@ -1,4 +1,4 @@
-//! What the caches save: counting the messages of a second turn, and checking a contract again.
+//! Savings of the caches: counting the messages of a second turn, and checking a contract again.
 //!
 //! `cargo bench --features config,tiktoken --bench tokens` prints one table; every ratio in it is
 //! measured in the same run, by medians of alternating rounds. It fails if the second turn over the

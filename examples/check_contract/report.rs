@@ -45,7 +45,7 @@ impl Report {
         }
     }
 
-    /// Whether the pipeline holds.
+    /// Checks one pipeline, and returns true if it fits.
     fn pipeline(&mut self, folder: &ContractFolder, name: &str) -> bool {
         self.line(name);
         let checked = self.load_and_check(folder, name);

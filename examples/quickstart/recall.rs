@@ -14,7 +14,7 @@ use cupel::{
 /// A house is renovated, over two hundred messages; written for this example.
 const CONVERSATION: &str = include_str!("../recall/conversation.json");
 
-/// Of some nine thousand tokens.
+/// Tokens of the window; the conversation has about nine thousand.
 const BUDGET: i64 = 600;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -79,10 +79,10 @@ fn recall(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one way sends.
+/// Messages that one way sends.
 struct Column {
     lines: Vec<String>,
-    /// How many messages with the answer are among it.
+    /// Number of sent messages with the answer.
     found: usize,
 }
 

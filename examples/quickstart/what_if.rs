@@ -76,7 +76,7 @@ fn shares() -> Result<QuotaSet, CupelError> {
 
 /// One column of the plot.
 const STEP: i64 = 250;
-/// How many budgets the plot shows: enough for every candidate.
+/// Number of budgets in the plot: enough for every candidate.
 const COLUMNS: i64 = 84;
 /// Lines of the plot.
 const HEIGHT: usize = 12;
@@ -98,13 +98,13 @@ impl WhatIf {
         vec![String::new(), self.paint.heading(title, note), String::new()]
     }
 
-    /// What another selection would change, as the library explains it.
+    /// Changes of another selection, as the library explains them.
     fn instead(&self, now: &Explanation, then: &Explanation) -> String {
         let text = then.text().previous(now).sections(&[Section::Changes]).rows(SHOWN).for_stdout();
         text.to_string().trim_end().to_owned()
     }
 
-    /// What the last 500 tokens of a larger budget buy.
+    /// Prints the items that 500 more tokens add.
     fn more_tokens(&self) -> Result<Vec<String>, CupelError> {
         let today = &self.scenario.budget;
         let larger = ContextBudget::builder(today.max_tokens() + 500)
@@ -150,7 +150,7 @@ impl WhatIf {
         Ok(lines)
     }
 
-    /// What shares for kinds change.
+    /// Prints the changes by shares for kinds.
     fn other_policy(&self) -> Result<Vec<String>, CupelError> {
         let Scenario { items: candidates, budget, .. } = &self.scenario;
         let variants = [("per token", &self.per_token), ("by kind", &self.by_kind)];
@@ -230,7 +230,7 @@ impl WhatIf {
         Ok(lines)
     }
 
-    /// What one more percent of the score costs, from stretch to stretch.
+    /// Price of one more percent of the score, from stretch to stretch.
     fn prices(&self, curve: &[BudgetPoint], parts: &[f64]) -> Vec<String> {
         let (mut before, mut stretches) = ((0.0, 0), Vec::new());
         for goal in [0.5, 0.75, 0.9, 0.95, 0.99, 1.0] {

@@ -45,11 +45,11 @@ use tower::{Service, ServiceBuilder, ServiceExt};
 
 /// A real window would take hours to fill.
 const WINDOW: i64 = 4_000;
-/// Of it, kept free for the answer.
+/// Tokens of the window that stay free for the answer.
 const OUTPUT: i64 = 300;
 /// A model that still has no answer after this many calls never will.
 const CALLS_PER_TURN: usize = 6;
-/// How many passages the index offers for a question.
+/// Number of passages that the index offers for a question.
 const HITS: usize = 8;
 /// Far more than a search takes. A tight deadline is what `streaming_rag` shows; here the same
 /// passages must arrive on every machine.
@@ -132,7 +132,7 @@ async fn run(mut view: View<impl Write>) -> Result<bool, BoxError> {
     Ok(frame::verdict(&mut view, &audit.verdict(&turns))?)
 }
 
-/// What the agent noted down in an earlier session.
+/// Notes of the agent from an earlier session.
 fn memory() -> Result<ConversationStore<&'static str>, CupelError> {
     let store = ConversationStore::new();
     for note in MEMORY {

@@ -33,7 +33,7 @@ const QUESTION: &str = "What happens to a call when a source fails or misses its
 /// The deadlines of the two calls.
 const DEADLINES: [Duration; 2] = [ms(300), ms(900)];
 
-/// Who is asked, and what its network does.
+/// Retrievers, and the behaviour of their networks.
 const REMOTES: [Remote; 4] = [
     Remote { name: "guides", part: "md", first: ms(20), next: ms(10), ..Remote::DEFAULT },
     Remote { name: "api", part: "src/", first: ms(80), next: ms(60), ..Remote::DEFAULT },

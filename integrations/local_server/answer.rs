@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Asked, problem, tokens};
 
-/// What the model answers.
+/// Answer of the model.
 pub enum Reply {
     /// A text; word by word if the request asks for a stream.
     Text(String),

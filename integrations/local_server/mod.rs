@@ -31,7 +31,7 @@ use answer::Reply;
 pub struct Asked {
     pub path: String,
     pub json: Value,
-    /// How many requests came before it.
+    /// Number of requests before this one.
     pub earlier: usize,
 }
 

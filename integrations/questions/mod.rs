@@ -1,5 +1,5 @@
-//! What the tests of all adapters share: a judge that notes down what it is asked, and a long
-//! conversation whose beginning has the answer.
+//! Shared code of the tests of all adapters: a judge that records its questions, and a long
+//! conversation with the answer at its beginning.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,12 +7,12 @@ use cupel::Policy;
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Question, Verdict};
 
-/// What a judge was asked.
+/// Question that a judge got.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Heard {
     /// The user's words.
     pub(crate) text: String,
-    /// What was done about them since.
+    /// Steps since the question.
     pub(crate) work: Option<String>,
     /// The texts it was to judge.
     pub(crate) candidates: Vec<String>,
@@ -28,7 +28,7 @@ impl Listener {
         policy.with_relevance(Relevance::new(self.clone()))
     }
 
-    /// What it was asked since the last look.
+    /// Takes the questions since the last call.
     pub(crate) fn take(&self) -> Vec<Heard> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }

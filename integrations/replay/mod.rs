@@ -1,5 +1,5 @@
-//! What the examples `replay` of the integrations share: recorded runs, a strict server that counts
-//! on its own, and the tally of what came of them.
+//! Shared code of the examples `replay`: recorded runs, a strict server with its own counts, and
+//! the tally of outcomes.
 
 #[path = "../local_server/mod.rs"]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "shared with tests")]
@@ -15,7 +15,7 @@ use cupel::layer::Selection;
 /// The windows at which the runs are replayed.
 pub const WINDOWS: [i64; 4] = [2_600, 3_200, 4_500, 12_000];
 
-/// What each request keeps for the answer.
+/// Tokens that each request reserves for the answer.
 pub const ANSWER: u32 = 256;
 
 /// The server's name for a model with this window.
@@ -23,7 +23,7 @@ pub fn model(window: i64) -> String {
     format!("test-{window}")
 }
 
-/// How many tokens the last selection counted for its whole request.
+/// Tokens that the last selection counted for its whole request.
 #[derive(Debug, Clone, Default)]
 pub struct Counted(Arc<AtomicI64>);
 

@@ -81,7 +81,7 @@ pub fn joined(runs: &[Run]) -> Vec<Value> {
 }
 
 impl Run {
-    /// What was sent at each turn: all that came before each of the model's messages.
+    /// Request of each turn: everything before each message of the model.
     pub fn turns(&self) -> impl Iterator<Item = &[Value]> {
         let of_model = |message: &Value| message.get("role").is_some_and(|r| r == "assistant");
         let ends =

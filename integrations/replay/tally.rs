@@ -1,19 +1,19 @@
-//! What came of the replayed calls.
+//! Outcomes of the replayed calls.
 
 use std::fmt;
 use std::process::ExitCode;
 
 use super::local_server::{Arrived, LocalServer, messages, tokens};
 
-/// How the APIs word it that a request exceeds the window.
+/// Messages of the APIs for a request that exceeds the window.
 const OVER: [&str; 3] = ["maximum context length", "exceed context limit", "prompt is too long"];
 
-/// What came of one call.
+/// Outcome of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The server took it.
     Taken,
-    /// What is always sent alone exceeds the window, so nothing was sent.
+    /// The parts that are always sent exceed the window, so nothing was sent.
     NoRoom,
     /// The server did not take it, for this reason.
     Refused(String),
@@ -27,13 +27,13 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What came of the call that arrived last, for which so many tokens were counted before it was
-    /// sent; none when nothing arrived.
+    /// Outcome of the call that arrived last, with the tokens counted before it was sent; none if
+    /// nothing arrived.
     pub fn of_last(server: &LocalServer, counted: i64) -> Option<Self> {
         Some(Self::of_arrived(&server.take_arrived().pop()?, counted))
     }
 
-    /// What came of a call for which so many tokens were counted before it was sent.
+    /// Outcome of a call, with the tokens counted before it was sent.
     pub fn of_arrived(arrived: &Arrived, counted: i64) -> Self {
         let outcome = Self::of(arrived.refused.clone());
         let tokens = tokens(arrived);

@@ -61,7 +61,7 @@ pub(crate) struct View<'d> {
 }
 
 impl<'d> View<'d> {
-    /// Whether the key is there. Asking does not count as reading.
+    /// Returns true if the key exists. This does not count as reading.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
@@ -135,7 +135,7 @@ impl<'d> View<'d> {
         self.table.keys().map(String::as_str)
     }
 
-    /// What a required key is missing from, for messages.
+    /// Returns a required value, or an error with the key.
     pub(crate) fn required<T>(&self, key: &str, value: Option<T>) -> Result<T, String> {
         value.ok_or_else(|| format!("{} is missing", join(&self.path, key)))
     }

@@ -6,7 +6,7 @@ use super::build::Failure;
 use super::document::{Document, View};
 use super::{pipeline, placing, scoring, slicing};
 
-/// What to do about keys that are not known.
+/// Treatment of unknown keys.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum UnknownKeys {
     /// Warn and go on: later versions of the format may add keys.
@@ -67,7 +67,7 @@ impl<'d> Test<'d> {
         })
     }
 
-    /// What was built, or nothing when the vector wanted building to fail and it did.
+    /// Returns the built value, or none if the vector wanted building to fail and it did.
     pub(crate) fn built<T>(&self, built: Result<T, Failure>) -> Result<Option<T>, String> {
         match (built, self.expect_construction_error) {
             (Ok(_), true) => Err("expected a construction error, but it was built".to_owned()),

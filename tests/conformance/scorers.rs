@@ -12,7 +12,7 @@ use cupel::{
 use super::build::Failure;
 use super::document::View;
 
-/// Where a scorer's settings are: in its own table or else in `[config]`.
+/// Location of a scorer's settings: its own table, or else `[config]`.
 #[derive(Clone)]
 pub(crate) struct Settings<'d> {
     own: Option<View<'d>>,

@@ -100,5 +100,5 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Where the vector with an unknown key stands.
+/// Position of the vector with an unknown key.
 const UNKNOWN_KEY: usize = 3;

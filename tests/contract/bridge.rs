@@ -112,7 +112,7 @@ fn pipeline(slicer: usize, strategy: OverflowStrategy) -> Pipeline {
     .unwrap()
 }
 
-/// What one call looks like: limits, prompt, history, candidates, and how it selects.
+/// One call: limits, prompt, history, candidates and policy.
 #[derive(Debug, Clone)]
 struct Call {
     window: i64,

@@ -35,7 +35,7 @@ impl<C: TokenCounter> Cached<C> {
         self.cache.get("chat").unwrap()
     }
 
-    /// Whether the contract is checked anew after `change`.
+    /// Returns true if the contract is checked again after `change`.
     fn rechecked(&self, change: impl FnOnce(&Folder)) -> bool {
         let before = self.get();
         let counted = self.counted.load(Ordering::Relaxed);

@@ -6,7 +6,7 @@ fn pipeline(text: impl AsRef<[u8]>) -> String {
     Folder::good().with("pipelines/chat.yaml", text).failure()
 }
 
-/// What a folder fails with, in a thread of its own: one that hangs fails the test, not the suite.
+/// Error of a folder, read in a separate thread: a hang fails the test and not the suite.
 #[cfg(unix)]
 fn failure_at_once(folder: Folder) -> String {
     let (send, receive) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! What is joined of an exchange that is over.
+//! Units of a finished exchange.
 
 use cupel::ContextItem;
 use cupel::conversation::{Attributes, Conversation, Exchanges, Message, Role, Rules};

@@ -1,4 +1,4 @@
-//! What is kept or dropped together, and what no API would take.
+//! Units that are kept or dropped together, and messages that no API accepts.
 
 use cupel::conversation::{Answers, Conversation, Message, Role, Rules};
 use cupel::{ContextKind, ContextSource};

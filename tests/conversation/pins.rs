@@ -1,4 +1,4 @@
-//! What is always sent.
+//! Messages that are always sent.
 
 use cupel::conversation::{Attributes, Conversation, Rules};
 

@@ -1,4 +1,4 @@
-//! Where the published implementation breaks a rule of the text: one small case each.
+//! Rules that the published implementation breaks: one small case each.
 //!
 //! Each test holds the library to the rule and shows the departure, so that it is noticed when the
 //! published implementation changes.

@@ -1,4 +1,4 @@
-//! What the specification says a whole run must answer, stage after stage.
+//! Result of a whole run by the specification, stage after stage.
 
 use crate::items::Blueprint;
 use crate::pipelines::{Overflow, PipelineCase};
@@ -8,7 +8,7 @@ use crate::support::stages;
 /// An item, its score, and the reason with its numbers as one text.
 pub(crate) type Line = (i64, f64, String);
 
-/// Whose rules a run follows.
+/// Implementation whose rules a run follows.
 ///
 /// Every place that looks at this is a rule the published implementation has in another way; apart
 /// from those, and from items with equal content, the cases of this test cannot tell them apart.
@@ -20,7 +20,7 @@ pub(crate) enum Reading {
     Published,
 }
 
-/// How a run ends when it does not select.
+/// Reason why a run does not select.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Refusal {
     PinnedExceedsBudget { pinned: i64, available: i64 },

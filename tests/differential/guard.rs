@@ -1,4 +1,4 @@
-//! Where exactly both implementations refuse a knapsack table.
+//! Exact limit at which both implementations refuse a knapsack table.
 
 use cupel::Slicer as _;
 use published::Slicer as _;

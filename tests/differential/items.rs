@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::runner::Rng;
 
-/// What an item is made of.
+/// Fields of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Blueprint {
     /// Tells items apart, also those with equal content: both implementations carry

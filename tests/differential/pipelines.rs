@@ -116,7 +116,7 @@ impl PipelineCase {
             .unwrap()
     }
 
-    /// What the library answers, by the run and by its report, which must tell the same.
+    /// Result of the library, by the run and by its report, which must agree.
     pub(crate) fn ours(&self) -> Result<Run, Refusal> {
         let (pipeline, items) = (self.our_pipeline(), items::ours(&self.items));
         let budget = items::budget(self.budget);
@@ -145,7 +145,7 @@ impl PipelineCase {
     }
 }
 
-/// Whether two scoreable items have equal content and both stay candidates.
+/// Returns true if two scoreable items have equal content and both stay candidates.
 fn has_live_duplicates(case: &PipelineCase) -> bool {
     let scoreable = || case.items.iter().filter(|item| item.tokens >= 0 && !item.pinned);
     let count = |content: &str| scoreable().filter(|item| item.content == content).count();

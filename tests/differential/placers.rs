@@ -29,7 +29,7 @@ impl Plan {
         }
     }
 
-    /// What the text says about these items.
+    /// Order of these items by the specification.
     pub(crate) fn expected(self, items: &[(&Blueprint, f64)]) -> Vec<usize> {
         match self {
             Self::Chronological => {

@@ -18,11 +18,11 @@ pub(crate) enum Plan {
     CountKnapsack(Vec<(&'static str, usize, usize)>, i64, bool),
 }
 
-/// What a slicer decided, with items by position.
+/// Decision of a slicer, with items by position.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Expected {
     pub(crate) taken: Vec<usize>,
-    /// How many of them were required by count, and so taken first.
+    /// Number of them that were required by count, and so taken first.
     committed: usize,
     pub(crate) over_cap: Vec<usize>,
     pub(crate) shortfalls: Vec<(String, usize, usize)>,
@@ -118,7 +118,7 @@ impl Plan {
         }
     }
 
-    /// What must come of these rows.
+    /// Expected decision for these rows.
     pub(crate) fn expected(&self, rows: &[Row], target: i64, reading: Reading) -> Expected {
         let mut expected = self.text(rows, target, reading);
         if reading == Reading::Published {
@@ -138,7 +138,7 @@ impl Plan {
         expected
     }
 
-    /// Whether as many items of a kind are taken as its entry allows.
+    /// Returns true if as many items of a kind are taken as its entry allows.
     pub(crate) fn kind_is_full(&self, rows: &[Row], taken: &[usize], kind: &str) -> bool {
         let (Self::CountQuota(counts, _) | Self::CountKnapsack(counts, ..)) = self else {
             return false;

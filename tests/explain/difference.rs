@@ -1,4 +1,4 @@
-//! What is kept, new and dropped from one call to the next.
+//! Kept, new and dropped items from one call to the next.
 
 use cupel::explain::{Difference, Explanation};
 use cupel::{ContextItem, ContextKind, IncludedItem, InclusionReason, SelectionReport};

@@ -1,4 +1,4 @@
-//! What the layer has to explain, with and without the parts of scores.
+//! Explanations of the layer, with and without the parts of scores.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What the question matched is shown with the items, and left out with the texts.
+//! Matched words are shown with the items, and left out with the texts.
 
 use cupel::explain::{Explanation, Section};
 use cupel::relevance::Question;

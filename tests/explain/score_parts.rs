@@ -1,4 +1,4 @@
-//! How scores came about: a tree for each item, when asked for.
+//! Parts of scores: a tree for each item, on request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -247,13 +247,14 @@ fn defined(keyword: &str, rest: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// Whether the tokens before a group make it a macro's: `name! {`, `macro_rules! name {`, `=> {`.
+/// Returns true if the tokens before a group belong to a macro: `name! {`, `macro_rules! name {`,
+/// `=> {`.
 fn is_of_macro(before: &[TokenTree]) -> bool {
     let nth_last = |n: usize| before.len().checked_sub(n).and_then(|at| before.get(at));
     is_punct(nth_last(1), '!') || is_punct(nth_last(2), '!') || is_punct(nth_last(1), '>')
 }
 
-/// Whether the tokens before a `use` make it a re-export.
+/// Returns true if the tokens before a `use` make it a re-export.
 fn is_public(before: &[TokenTree]) -> bool {
     let visible = match before {
         [.., keyword, TokenTree::Group(_)] | [.., keyword] => ident(Some(keyword)),
@@ -262,7 +263,7 @@ fn is_public(before: &[TokenTree]) -> bool {
     visible.as_deref() == Some("pub")
 }
 
-/// Whether the tokens before a name begin its path.
+/// Returns true if the tokens before a name begin its path.
 fn continues_path(before: &[TokenTree]) -> bool {
     before.split_last_chunk::<2>().is_some_and(|(first, sep)| {
         let continues = ident(first.last()).is_some() || is_punct(first.last(), '>');

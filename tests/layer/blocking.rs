@@ -54,7 +54,7 @@ fn selecting(
     layer().pipeline(pipeline.unwrap())
 }
 
-/// Where a selection of this many steps runs, on a runtime whose only thread is this one.
+/// Returns true if a selection of this many steps runs on this thread, the only one of the runtime.
 async fn ran_here(steps: u64, threshold: Option<u64>) -> bool {
     let threads = Threads::default();
     let mut builder = selecting(ReflexiveScorer, Steps { steps, threads: Arc::clone(&threads) });
@@ -103,7 +103,7 @@ async fn a_big_knapsack_runs_off_the_executor_and_a_small_one_does_not() {
     }
 }
 
-/// Whether everything that was noted happened on this thread.
+/// Returns true if everything that was noted happened on this thread.
 fn all_here(threads: &Threads) -> bool {
     let here = thread::current().id();
     std::mem::take(&mut *threads.lock().unwrap()).iter().all(|id| *id == here)

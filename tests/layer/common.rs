@@ -113,7 +113,7 @@ pub(crate) fn contents(request: &Request) -> Vec<String> {
     request.items().map(|item| item.content().to_owned()).collect()
 }
 
-/// What a call through the layer gives, with the report.
+/// Result of a call through the layer, with the report.
 pub(crate) type Reported = Result<(Vec<String>, Selection), Error<Infallible>>;
 
 /// One call over an [`Echo`], with the report.

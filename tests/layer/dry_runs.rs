@@ -71,7 +71,7 @@ fn timeless(mut report: SelectionReport) -> SelectionReport {
     report
 }
 
-/// What of the edits an adapter writes.
+/// Parts of the edits that an adapter writes.
 fn parts(edits: &Edits) -> impl PartialEq + std::fmt::Debug {
     let excerpts: BTreeMap<_, _> = edits.excerpts.clone();
     let numbers = (edits.fixed_tokens, edits.has_sources, edits.placed.clone());

@@ -77,7 +77,7 @@ async fn a_failing_model_is_no_failure_to_select() {
     assert!(hook.failures.lock().unwrap().is_empty());
 }
 
-/// What happened, in order.
+/// Events in order.
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
 #[tokio::test]

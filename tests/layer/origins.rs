@@ -34,7 +34,7 @@ impl ContextAdapter<Traced> for Tracing {
     }
 }
 
-/// What is sent of these candidates, with a budget of 100 tokens.
+/// Sends these candidates with a budget of 100 tokens, and returns the placed ones.
 async fn placed(
     deduplication: bool,
     candidates: Vec<ContextItem>,

@@ -20,7 +20,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::common::{Echo, Recorder, Request, budget, call, context_error, item, layer, request};
 
-/// Which part panics: the first word of a request's items, if it is one of the parts.
+/// Returns true if this part panics: the first word of a request's items names it.
 fn panics(request: &Request, part: &str) -> bool {
     request.items().any(|item| item.content() == part)
 }
@@ -181,7 +181,7 @@ async fn the_worker_of_a_buffer_survives_a_panic() {
 #[derive(Clone, Default)]
 struct Nervous {
     asked: Arc<AtomicUsize>,
-    /// Whether it gets as far as having an observer.
+    /// True if the call reaches the observer.
     observes: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What an adapter says beside its candidates: what it refuses, cannot count, or writes around
-//! the items of sources.
+//! Answers of an adapter beside its candidates: refused parts, uncounted parts, and text around the
+//! items of sources.
 
 use std::convert::Infallible;
 use std::future::ready;

@@ -27,7 +27,7 @@ fn slow_layer(ready_after_gathering: bool) -> CupelLayer<Request, ContextRequest
     layer_with([slow_source()]).ready_after_gathering(ready_after_gathering).build().unwrap()
 }
 
-/// When each of four calls ends, behind a model that takes one at a time for 10 ms.
+/// End times of four calls to a model that takes one at a time for 10 ms.
 async fn four_calls(ready_after_gathering: bool) -> Vec<Duration> {
     let model = service_fn(|_: Request| async {
         sleep(ms(10)).await;

@@ -12,7 +12,7 @@ enum Step {
     Index(usize),
 }
 
-/// How errors spell a path, written down independently of the library.
+/// Spelling of a path in errors, written independently of the library.
 fn spelled(steps: &[Step]) -> String {
     let mut text = String::new();
     for step in steps {
@@ -53,7 +53,7 @@ fn at<'v>(value: &'v mut Value, steps: &[Step]) -> &'v mut Value {
     })
 }
 
-/// Whether any key may stand in this table: the kinds and tags of `weights`.
+/// Returns true if any key may be in this table: the kinds and tags of `weights`.
 fn has_free_keys(steps: &[Step]) -> bool {
     matches!(steps.last(), Some(Step::Key(key)) if key == "weights")
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::arbitrary::{items, spec};
 use crate::{Brevity, registry, samples};
 
-/// What a policy decides about the items, with scores and reasons.
+/// Decisions of a policy about the items, with scores and reasons.
 fn decisions(policy: &Policy, items: &[ContextItem], budget: &ContextBudget) -> String {
     match policy.dry_run(items, budget) {
         Ok(report) => format!(

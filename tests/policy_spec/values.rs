@@ -7,13 +7,13 @@ use cupel::policy::spec::{DecayCurveSpec, PlacerSpec, ScorerSpec, SlicerSpec, We
 use cupel::{Policy, PolicySpec, ScorerRegistry, SystemTimeProvider};
 use serde_json::{Value, json};
 
-/// What is wrong with a policy of this scorer.
+/// Problem of a policy with this scorer.
 fn scorer_problem(scorer: &Value) -> String {
     let spec = json!({ "scorer": scorer, "slicer": "greedy", "placer": "u_shaped" });
     PolicySpec::from_json_str(&spec.to_string()).unwrap_err().to_string()
 }
 
-/// What is wrong with a policy of this slicer.
+/// Problem of a policy with this slicer.
 fn slicer_problem(slicer: &Value) -> String {
     let spec = json!({ "scorer": "recency", "slicer": slicer, "placer": "u_shaped" });
     PolicySpec::from_json_str(&spec.to_string()).unwrap_err().to_string()

@@ -30,7 +30,7 @@ fn kinds(items: &Scored) -> Vec<&ContextKind> {
     kinds
 }
 
-/// What both count slicers promise of their answer.
+/// Checks the promises that both count slicers make.
 fn counts_hold(
     items: &Scored,
     entries: &[CountQuotaEntry],

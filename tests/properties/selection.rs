@@ -1,4 +1,5 @@
-//! What a selection is: some of the candidates, the pinned ones among them, within the budget.
+//! Properties of a selection: it is a part of the candidates, has the pinned ones, and fits the
+//! budget.
 
 use cupel::{
     ContextBudget, ContextItem, CupelError, GreedySlice, OverflowStrategy, ScoredItem, Slicer,

@@ -290,7 +290,7 @@ pub(crate) fn age_scorer() -> impl Strategy<Value = Arc<dyn Scorer>> {
     })
 }
 
-/// How often an item is in a list, by identity.
+/// Counts an item in a list, by identity.
 pub(crate) fn count_same<'a>(
     items: impl IntoIterator<Item = &'a ContextItem>,
     item: &ContextItem,

@@ -1,4 +1,4 @@
-//! What is written as JSON or MessagePack reads back as the same thing.
+//! Values written as JSON or MessagePack read back as the same values.
 
 use chrono::DateTime;
 use cupel::{

@@ -27,7 +27,7 @@ fn layer(policy: Policy, budget: i64) -> Builder {
         .budget(ContextBudget::builder(budget).build().unwrap())
 }
 
-/// What is sent, and the report.
+/// Sends a request, and returns the sent items and the report.
 async fn send(layer: Builder, request: Request) -> (Vec<String>, SelectionReport) {
     let seen = Arc::new(Mutex::new(None));
     let note = Arc::clone(&seen);

@@ -1,4 +1,4 @@
-//! What the judges say, and what becomes of it.
+//! Verdicts of the judges, and their effects.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 

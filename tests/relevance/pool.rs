@@ -131,7 +131,7 @@ impl Judge for Told {
     }
 }
 
-/// What matters stands in front.
+/// Judges the first candidate as the best.
 fn first_is_best(candidates: &[Candidate<'_>]) -> Option<Verdict> {
     let hint = |at: usize| Hint::new(if at == 0 { 1.0 } else { 0.0 });
     Some(Verdict::new((0..candidates.len()).map(hint).collect(), |_| Hint::new(0.0)))

@@ -21,7 +21,7 @@ use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 type Request = ContextRequest<()>;
 type Builder = CupelLayerBuilder<Request, ContextRequestAdapter>;
 
-/// What a judge does when it is asked.
+/// Behaviour of a judge.
 #[derive(Clone, Copy)]
 enum Does {
     Answers,
@@ -153,7 +153,7 @@ fn talk() -> Request {
     request.item(question.build().unwrap())
 }
 
-/// What is sent, and how it was selected.
+/// Sends a request, and returns the sent items and the selection.
 async fn send(layer: Builder, request: Request) -> (Vec<String>, Selection) {
     let model = service_fn(|request: Request| async move {
         let texts = request.items().map(|item| item.content().to_owned());

@@ -1,9 +1,9 @@
-//! Which words match which.
+//! Matches between words.
 
 use super::{hints, words};
 use cupel::relevance::{Candidate, Judge, Language, Lexical, Question};
 
-/// Whether a text has something of a question, and nothing else does.
+/// Returns true if a text matches a question.
 fn matches(question: &str, text: &str) -> bool {
     let found = hints(question, &[text, "entirely other things"]);
     assert_eq!(found[1].value(), 0.0, "{question}");

@@ -1,4 +1,4 @@
-//! What the stages hand to each other, seen by components that record it.
+//! Values that the stages pass to each other, seen by components that record them.
 
 use std::sync::{Arc, Mutex};
 

@@ -36,7 +36,7 @@ fn sorted(candidates: &[Candidate]) -> Vec<&Candidate> {
     sorted
 }
 
-/// What a batch selects from these candidates for each budget, in its order.
+/// Selections of a batch from these candidates for each budget, in its order.
 pub(crate) fn batch_for(
     candidates: &[Candidate],
     budgets: impl IntoIterator<Item = i64>,
@@ -53,7 +53,7 @@ pub(crate) fn batch_for(
     budgets.into_iter().map(select).collect()
 }
 
-/// What a batch selects from these candidates, in its order.
+/// Selection of a batch from these candidates, in its order.
 pub(crate) fn batch(candidates: &[Candidate], budget: i64) -> Vec<Sequence> {
     let sorted = sorted(candidates);
     let scored: Vec<ScoredItem<'_>> =
@@ -63,7 +63,7 @@ pub(crate) fn batch(candidates: &[Candidate], budget: i64) -> Vec<Sequence> {
     indices.into_iter().map(|index| sorted[index].sequence).collect()
 }
 
-/// What a stream selects now, in its order.
+/// Current selection of a stream, in its order.
 pub(crate) fn selected<P>(slice: &StreamSlice<P>) -> Vec<Sequence> {
     slice.selection().map(|item| item.sequence).collect()
 }

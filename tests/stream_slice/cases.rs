@@ -17,7 +17,7 @@ pub(crate) fn one_in(divisor: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// What arrives next.
+/// Next arrival.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Item(Candidate),

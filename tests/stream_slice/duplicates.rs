@@ -1,4 +1,4 @@
-//! Of equal contents a stream keeps the one a pipeline keeps, whichever arrives first.
+//! A stream keeps the same item of equal contents as a pipeline, in any order of arrival.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::batch::{Candidate, batch, by_score, selected};
 use crate::cases::{Step, config, one_in, steps};
 
-/// Of each content the best candidate, and of equal ones the earliest.
+/// Best candidate of each content, and the earliest of equal ones.
 fn unique(arrived: &[Candidate]) -> Vec<Candidate> {
     let mut in_order: Vec<&Candidate> = arrived.iter().collect();
     in_order.sort_by_key(|candidate| candidate.sequence);
@@ -70,7 +70,7 @@ impl Placer for AsGiven {
     }
 }
 
-/// What a whole pipeline slices from these candidates and pins, in its slicer's order.
+/// Slice of a whole pipeline from these candidates and pins, in its slicer's order.
 fn pipeline(arrived: &[Candidate], pins: &[ContextItem], budget: i64) -> Option<Vec<Sequence>> {
     let mut in_order = arrived.to_vec();
     in_order.sort_by_key(|candidate| candidate.sequence);

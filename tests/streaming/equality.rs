@@ -18,7 +18,7 @@ struct Case {
     reserve: i64,
     margin: f64,
     deduplication: bool,
-    /// What the adapter adds to the tokens of a source's item.
+    /// Tokens that the adapter adds to a source's item.
     overhead: i64,
 }
 

@@ -6,7 +6,7 @@ use cupel::{ContextBudget, ContextItem, Policy};
 
 use crate::support::{Recounting, Request, item, send, timetable};
 
-/// What is sent, by a batch and while items arrive.
+/// Sends a request in a batch and while items arrive.
 async fn both(
     overhead: i64,
     budget: i64,

@@ -1,4 +1,4 @@
-//! What a streaming layer refuses when it is built, and what it says.
+//! Settings that a streaming layer refuses when it is built, and its messages.
 
 use std::time::Duration;
 

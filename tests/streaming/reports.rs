@@ -1,4 +1,4 @@
-//! What is told about a streaming selection: counts, a sample, progress, and one clock.
+//! Reports of a streaming selection: counts, a sample, progress, and one clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};

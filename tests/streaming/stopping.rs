@@ -1,4 +1,4 @@
-//! When a streaming call leaves: all ended, the deadline, or nothing more could matter.
+//! Reasons why a streaming call ends: all ended, the deadline, or a settled selection.
 
 use std::time::Duration;
 

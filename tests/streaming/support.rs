@@ -35,7 +35,7 @@ pub(crate) fn work(time: Duration) {
     let _ = std::future::Future::poll(advance.as_mut(), &mut context);
 }
 
-/// Counts what sources give in its own way, so that copies of one text may differ in size.
+/// Counts items of sources in its own way, so that copies of one text may differ in size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recounting(pub(crate) i64);
 
@@ -84,7 +84,7 @@ pub(crate) fn layer(budget: i64) -> Builder {
         .budget(ContextBudget::builder(budget).build().unwrap())
 }
 
-/// What was sent, and the selection behind it.
+/// Sends a request, and returns the sent items and the selection.
 pub(crate) async fn send<A: ContextAdapter<Request> + 'static>(
     builder: CupelLayerBuilder<Request, A>,
     request: Request,

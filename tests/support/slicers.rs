@@ -1,6 +1,6 @@
 //! The specification's pseudocode for slicers, transcribed line by line and without any cleverness.
 
-/// What a slicer sees of an item.
+/// View of an item by a slicer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) tokens: i64,
@@ -9,7 +9,7 @@ pub(crate) struct Row {
     pub(crate) kind: String,
 }
 
-/// Which items of a list a slicer takes at a target, in the order it takes them.
+/// Items of a list that a slicer takes at a target, in the order in which it takes them.
 pub(crate) type Take<'a> = &'a dyn Fn(&[Row], i64) -> Vec<usize>;
 
 /// Positions by score, highest first, equal scores by position.
@@ -162,7 +162,7 @@ pub(crate) fn quota(rows: &[Row], target: i64, shares: &[Share], inner: Take<'_>
     selected
 }
 
-/// How many items of a kind must and may be taken.
+/// Least and most items of a kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Count {
     pub(crate) kind: String,
@@ -170,7 +170,7 @@ pub(crate) struct Count {
     pub(crate) cap: usize,
 }
 
-/// What a count slicer decides.
+/// Decision of a count slicer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Counted {
     pub(crate) committed: Vec<usize>,
@@ -180,7 +180,7 @@ pub(crate) struct Counted {
     pub(crate) shortfalls: Vec<(String, usize, usize)>,
 }
 
-/// Whether and how phase 2's answer is sorted by score.
+/// Order of the result of phase 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Resort {
     /// COUNT-QUOTA-SLICE does not.

@@ -1,4 +1,4 @@
-//! How full the budget is.
+//! Utilization of the budget.
 
 use cupel::{ContextBudget, ContextItem, IncludedItem, InclusionReason, SelectionReport};
 

@@ -15,7 +15,7 @@ fn budget() -> ContextBudget {
     ContextBudget::builder(200).build().unwrap()
 }
 
-/// What a pipeline selects of a pinned prompt, a question, its duplicate, and a log that is too
+/// Selection of a pipeline from a pinned prompt, a question, its duplicate, and a log that is too
 /// large.
 fn selection() -> SelectionReport {
     let pipeline = Pipeline::builder()

@@ -1,4 +1,4 @@
-//! How many kinds were selected.
+//! Number of selected kinds.
 
 use cupel::ContextKind;
 

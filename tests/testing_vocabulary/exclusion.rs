@@ -1,4 +1,4 @@
-//! What was left out, and why.
+//! Excluded items and their reasons.
 
 use cupel::testing::ReasonKind;
 

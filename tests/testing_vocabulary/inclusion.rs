@@ -1,4 +1,4 @@
-//! What was selected.
+//! Selected items.
 
 use cupel::{ContextKind, InclusionReason};
 

@@ -16,7 +16,7 @@ struct Panic {
 }
 
 thread_local! {
-    /// What to fill in when this thread expects to panic.
+    /// Message and line of the panic that this thread expects.
     static EXPECTED: RefCell<Option<(String, u32)>> = const { RefCell::new(None) };
 }
 

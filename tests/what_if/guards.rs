@@ -1,4 +1,4 @@
-//! What budget simulation refuses, word by word.
+//! Refusals of budget simulation, with their messages.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn budget(tokens: i64) -> ContextBudget {
     ContextBudget::builder(tokens).build().unwrap()
 }
 
-/// What both questions answer: the marginal items, and the smallest budget.
+/// Answers to both questions: the marginal items, and the smallest budget.
 fn ask(slicer: impl Slicer + 'static) -> (Result<usize, String>, Result<Option<i64>, String>) {
     let (pipeline, items) = (pipeline(slicer), items());
     let marginal = pipeline.get_marginal_items(&items, &budget(100), 10);

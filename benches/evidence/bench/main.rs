@@ -1,4 +1,4 @@
-//! How much of the evidence for an answer a budget keeps, by way of selecting.
+//! Share of the evidence for an answer that a budget keeps, for each way of selecting.
 //!
 //! `cargo bench --bench evidence` reads the conversations in `benches/evidence/data`, and with
 //! `CUPEL_EVIDENCE_DIR=<folder>` every `*.jsonl` in that folder as well. It prints one line for each

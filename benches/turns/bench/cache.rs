@@ -11,9 +11,9 @@ use crate::session::tokens_of;
 /// A request as a provider's cache sees it.
 pub struct Rendered {
     pub bytes: String,
-    /// Where each message ends in the bytes, and its tokens.
+    /// End of each message in the bytes, and its tokens.
     ends: Vec<(usize, i64)>,
-    /// Which messages carry a marker.
+    /// Flags of the messages that carry a marker.
     marked: Vec<bool>,
 }
 
@@ -43,7 +43,7 @@ impl Rendered {
         self.ends.iter().map(|(_, tokens)| tokens).sum()
     }
 
-    /// How many bytes at the start are those of another request.
+    /// Number of bytes at the start that are the same as in another request.
     pub fn common_bytes(&self, other: &Self) -> usize {
         let both = self.bytes.as_bytes().iter().zip(other.bytes.as_bytes());
         both.take_while(|(a, b)| a == b).count()

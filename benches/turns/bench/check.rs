@@ -1,5 +1,5 @@
-//! Whether a request keeps the API's rules and its window: a checker that shares no code with the
-//! adapter, and counts with another tokenizer.
+//! Checks that a request keeps the rules of the API and its window. The checker shares no code with
+//! the adapter, and counts with another tokenizer.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -26,7 +26,7 @@ fn tokens(text: &str) -> i64 {
     })
 }
 
-/// What is wrong with a request of the first `known` messages; nothing when it is valid.
+/// Finds the problem of a request of the first `known` messages; none if it is valid.
 pub fn problem(
     session: &Session,
     known: usize,
@@ -65,7 +65,7 @@ pub fn problem(
     self::places(session, known, places).or_else(|| side_by_side(session, known, places))
 }
 
-/// Whether what must be there is, and in its order.
+/// Checks that the required messages are there, in their order.
 pub fn places(session: &Session, known: usize, places: &[usize]) -> Option<String> {
     if places.windows(2).any(|pair| pair[0] >= pair[1]) {
         return Some("messages are not in their order".to_owned());

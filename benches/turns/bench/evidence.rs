@@ -1,4 +1,4 @@
-//! How much of the evidence for a question is in what is sent.
+//! Share of the evidence for a question in the request.
 
 use cupel::model::TurnPlan;
 use cupel::relevance::{Candidate, Judge, Lexical, Question};

@@ -1,4 +1,4 @@
-//! What is measured over the calls of a session that had to be trimmed.
+//! Measurements over the calls of a session that had to be trimmed.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ pub struct Follow {
     before: Option<Rendered>,
     breakpoints: Breakpoints,
     anthropic: messages::cache::Cache,
-    /// What was wrong with the first invalid requests.
+    /// Problems of the first invalid requests.
     pub problems: Vec<String>,
 }
 
@@ -168,7 +168,7 @@ fn is_trimmed(session: &Session, known: usize, window: i64) -> bool {
     sum(session, 0..known) + ANSWER > window
 }
 
-/// Whether head, question and the smallest excerpt fit.
+/// Returns true if head, question and the smallest excerpt fit.
 fn is_possible(session: &Session, known: usize, window: i64) -> bool {
     const SMALLEST: i64 = 24;
     let question = session.question(known).unwrap_or_default();

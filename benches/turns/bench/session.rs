@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 use cupel::tokens::{Encoding, TokenCounter, counter_fn, shared_counter};
 use serde_json::Value;
 
-/// How texts are counted: four characters to a token, as the tables of the data do, so that results
-/// do not depend on a vocabulary; or exactly, with `CUPEL_TOKENS=bpe`.
+/// Counter for texts: four characters per token, as in the tables of the data, so that results do
+/// not depend on a vocabulary; or exact counts with `CUPEL_TOKENS=bpe`.
 pub fn counter() -> Arc<dyn TokenCounter> {
     static COUNTER: LazyLock<Arc<dyn TokenCounter>> =
         LazyLock::new(|| match std::env::var("CUPEL_TOKENS").as_deref() {
@@ -89,7 +89,7 @@ pub fn tokens_of(message: &Value) -> i64 {
 /// A conversation from its first message to its last.
 pub struct Session {
     pub messages: Vec<Message>,
-    /// How many of them are the head.
+    /// Number of messages in the head.
     pub head: usize,
     /// Tokens of the head that are in no message: tools.
     pub aside: i64,

@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::messages;
 use crate::session::{Session, counter};
 
-/// What one call sent.
+/// Request of one call.
 #[derive(Default)]
 pub struct Sent {
     pub messages: Vec<Value>,
-    /// Which message of the session each of them was.
+    /// Positions of these messages in the session.
     pub places: Vec<usize>,
     /// Tokens kept for what is recalled and not used.
     pub unused: i64,
@@ -45,7 +45,7 @@ pub fn newest(protocol: Protocol, session: &Session, known: usize, window: i64) 
     Sent { messages, places, ..Sent::default() }
 }
 
-/// What the API adds to prime the answer.
+/// Tokens that the API adds for the beginning of the answer.
 pub const ANSWER: i64 = 3;
 
 /// The APIs whose requests are fitted.

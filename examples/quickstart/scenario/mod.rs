@@ -13,7 +13,7 @@ use std::error::Error;
 use chrono::{DateTime, NaiveDateTime, Utc};
 use cupel::{ContextBudget, ContextItem, ContextItemBuilder, ContextKind, ContextSource};
 
-/// What one call to the model has to choose from, and what it may spend.
+/// Candidates and budget of one call to the model.
 pub(crate) struct Scenario {
     pub(crate) items: Vec<ContextItem>,
     pub(crate) budget: ContextBudget,
@@ -21,7 +21,7 @@ pub(crate) struct Scenario {
     pub(crate) now: DateTime<Utc>,
 }
 
-/// Where the candidates come from, with the kind and source of those that name none.
+/// Files of the candidates, with the default kind and source of each file.
 const FILES: [(&str, &str, &str); 6] = [
     (include_str!("data/system.txt"), "SystemPrompt", "Chat"),
     (include_str!("data/conversation.txt"), "Message", "Chat"),
@@ -55,7 +55,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// What the engineer asks.
+    /// Question of the engineer.
     pub(crate) fn question(&self) -> &str {
         let asked = |item: &&ContextItem| item.pinned() && *item.kind() == ContextKind::message();
         self.items.iter().find(asked).map_or("", ContextItem::content)

@@ -11,9 +11,9 @@ use super::script::Turn;
 use super::sight::{field, words};
 use super::tools::Call;
 
-/// What was seen, claim by claim.
+/// Results of the checks, claim by claim.
 pub(crate) struct Audit {
-    /// What a request may use: the window less the answer's reserve.
+    /// Most tokens of a request: the window less the reserve for the answer.
     limit: i64,
     largest: i64,
     pub(crate) requests: usize,
@@ -23,13 +23,13 @@ pub(crate) struct Audit {
     made: Vec<Call>,
     /// Why requests began anew.
     broke: Vec<Broke>,
-    /// What was sent, and what newest-first trimming would have sent.
+    /// Cost of the requests that were sent, and of newest-first trimming.
     pub(crate) planned: Bill,
     pub(crate) trimmed: Bill,
     broken: Vec<(Claim, usize)>,
 }
 
-/// What the example claims of every turn.
+/// Claims of the example about every turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Claim {
     Answered,
@@ -118,7 +118,7 @@ impl Audit {
         }
     }
 
-    /// How often a request began anew for this reason.
+    /// Number of requests whose prefix broke for this reason.
     pub(crate) fn times(&self, why: Broke) -> usize {
         self.broke.iter().filter(|broke| **broke == why).count()
     }

@@ -1,4 +1,5 @@
-//! What requests cost with a prompt cache: a tenth for what the one before began with as well.
+//! Cost of requests with a prompt cache: tokens of the same prefix as the previous request cost a
+//! tenth.
 
 use cupel::tokens::{FormatOverhead, counter_fn};
 use serde_json::Value;
@@ -6,7 +7,7 @@ use serde_json::Value;
 use super::sight::{calls_of, field, words};
 use crate::docs_index::estimate_tokens;
 
-/// What providers charge for a token that they have seen, as a share of one that is new.
+/// Price of a cached token, as a share of a new one.
 const CACHED_PRICE: f64 = 0.1;
 
 /// The sums over all requests of one way to fit them.
@@ -29,8 +30,8 @@ impl Bill {
         self.last = messages.to_vec();
     }
 
-    /// Whether a request begins as the one before it: with all of it in the same turn, otherwise up
-    /// to its question, since what was recalled for that is gone.
+    /// Returns true if a request begins like the one before it: with all of it in the same turn,
+    /// otherwise up to its question, because the texts recalled for that question are gone.
     pub(crate) fn continues(&self, messages: &[Value], same_turn: bool) -> bool {
         let asked = self.last.iter().rposition(|message| field(message, "role") == "user");
         let end = asked.filter(|_| !same_turn).unwrap_or(self.last.len());

@@ -1,10 +1,10 @@
-//! Whether what was sent is a conversation that an API takes, and one without holes.
+//! Checks that a request is a valid conversation without gaps.
 
 use serde_json::Value;
 
 use super::sight::{calls_of, field, words};
 
-/// Whether each call is followed by its result, and each result follows its call.
+/// Returns true if each call is followed by its result, and each result follows its call.
 pub(super) fn pairs_are_whole(sent: &[Value]) -> bool {
     let mut open: Vec<&str> = Vec::new();
     for message in sent {
@@ -20,8 +20,8 @@ pub(super) fn pairs_are_whole(sent: &[Value]) -> bool {
     open.is_empty()
 }
 
-/// Whether a request is the instructions and the newest messages: all from one on. Results may be
-/// excerpts, and the user's last message has quotations before its words.
+/// Returns true if a request is the instructions and the newest messages without gaps. Results may
+/// be excerpts, and the user's last message may begin with quotations.
 pub(super) fn has_no_holes(history: &[Value], sent: &[Value]) -> bool {
     let same = |(sent, own): (&Value, &Value)| {
         let same = |name| sent.get(name) == own.get(name);

@@ -1,4 +1,4 @@
-//! What is printed before the first turn and after the last: what there is, the sums, the claims.
+//! Prints the setting before the first turn, and the sums and claims after the last one.
 
 use std::io::{self, Write};
 use std::time::Duration;

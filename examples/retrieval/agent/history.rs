@@ -1,4 +1,4 @@
-//! What has been said so far, and the request for the model that comes of it.
+//! History of the conversation, and the request for the model.
 
 use cupel_json::{Endpoint, JsonBody};
 use serde_json::{Value, json};

@@ -14,14 +14,14 @@ use super::sight::Sight;
 use super::tools::{Call, Tool};
 use super::words::words;
 
-/// What the model was sent, and what it replies.
+/// Request that the model got, and its reply.
 pub(crate) struct Heard {
     pub(crate) messages: Vec<Value>,
     pub(crate) sight: Sight,
     pub(crate) reply: Reply,
 }
 
-/// What the model replies.
+/// Reply of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
     pub(crate) says: Says,
@@ -58,7 +58,7 @@ impl Service<JsonBody> for Model {
     }
 }
 
-/// What stands in the way of an answer.
+/// Reason why there is no answer yet.
 enum Gap {
     /// A tool may know.
     Ask(Call),
@@ -138,7 +138,7 @@ fn sentence(reading: &Reading<'_>, words: &[String]) -> Result<Sentence, Gap> {
     Ok((format!("\"{}\" [{}]", fact.said, fact.cite), vec![fact.entry]))
 }
 
-/// What the context says about a name; or the search for it, if that has not been tried.
+/// Returns the fact about a name in the context, or the search for it if it has not been tried.
 fn look_up<'a>(
     reading: &Reading<'a>,
     name: &str,
@@ -152,7 +152,7 @@ fn look_up<'a>(
     Err(Gap::Unknown(text, Some(entry)))
 }
 
-/// How many passages a search has found, and what the first says.
+/// Returns the number of passages that a search found, and the first one.
 fn search(reading: &Reading<'_>, about: &str) -> Result<Sentence, Gap> {
     let (output, entry) = searched(reading, about)?;
     let Some(first) = reading.passage(entry) else {
@@ -170,7 +170,7 @@ fn searched<'a>(reading: &Reading<'a>, words: &str) -> Result<(&'a str, usize), 
     reading.output(&call).ok_or(Gap::Ask(call))
 }
 
-/// Whether there were others before it, nothing in the request says.
+/// Answers with the first question in the request. Earlier ones may have been left out.
 fn first_question(reading: &Reading<'_>) -> Sentence {
     match reading.first_question() {
         None => ("I see no question before this one.".to_owned(), Vec::new()),

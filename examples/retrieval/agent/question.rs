@@ -28,14 +28,14 @@ pub(crate) enum Piece {
     Named(String),
 }
 
-/// How people say operators.
+/// Spoken forms of the operators.
 const SPOKEN: [(&str, &str); 4] =
     [(" divided by ", " / "), (" plus ", " + "), (" minus ", " - "), (" times ", " * ")];
 
-/// How somebody asks for a value.
+/// Beginning of a question about a value.
 const WHAT_IS: &str = "what is ";
 
-/// How somebody asks for passages.
+/// Beginning of a request for passages.
 const TELL: &str = "Tell me about ";
 
 /// All that a user's message wants to know, in its order.

@@ -1,4 +1,4 @@
-//! What the entries of a request say, sentence by sentence.
+//! Sentences of the entries of a request.
 
 use super::sight::{Entry, Sight, Who};
 use super::tools::{Call, Tool};
@@ -17,7 +17,7 @@ struct Said<'a> {
     /// With the path, whose words say what a passage is about.
     whole: &'a str,
     text: &'a str,
-    /// Who says so: `path:line` for a passage.
+    /// Origin of the sentence: `path:line` for a passage.
     cite: &'a str,
     entry: usize,
 }
@@ -84,7 +84,8 @@ impl<'a> Reading<'a> {
         Some(found.fact(sentences(found.text).next()?.to_owned()))
     }
 
-    /// What a tool has answered to this call, if that is in sight, or in an answer that tells it.
+    /// Returns the output of a tool for this call, from its result or from an answer that repeats
+    /// it.
     pub(crate) fn output(&self, call: &Call) -> Option<(&'a str, usize)> {
         let entries = || self.entries.iter().enumerate();
         let told = |entry: &'a Entry| {

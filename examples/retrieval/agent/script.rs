@@ -1,4 +1,4 @@
-//! What the user says, turn by turn, and what the agent knows from before.
+//! Words of the user, turn by turn, and facts that the agent knows from before.
 
 use cupel::gather::Source;
 use cupel::slicer::KnapsackSlice;
@@ -15,9 +15,9 @@ pub(crate) const MEMORY: [&str; 3] = [
 /// One thing the user says.
 pub(crate) struct Turn {
     pub(crate) says: &'static str,
-    /// What the answer must have in it; nothing where only the documentation could say.
+    /// Text that the answer must contain; empty if only the documentation has it.
     pub(crate) expects: String,
-    /// Whether the answer was said before the cut, and nowhere else.
+    /// True if the answer was said before the cut and nowhere else.
     pub(crate) from_long_ago: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What stands in a request: all that the model knows.
+//! Contents of a request: everything that the model knows.
 //!
 //! Messages of Chat Completions, one after the other. Before the user's last words stands what the
 //! layer has recalled and retrieved, quoted, with a label in front of each entry.
@@ -14,7 +14,7 @@ pub(crate) struct Sight {
     pub(crate) question: String,
     /// All else, in its order.
     pub(crate) entries: Vec<Entry>,
-    /// How many of these stand before the user's last words.
+    /// Number of entries before the user's last words.
     pub(crate) before: usize,
 }
 
@@ -25,11 +25,11 @@ pub(crate) struct Entry {
     pub(crate) text: String,
     /// The call whose output it is.
     pub(crate) answers: Option<Call>,
-    /// Whether it is quoted, and no message of its own.
+    /// True if the entry is quoted and is not a message.
     pub(crate) recalled: bool,
 }
 
-/// Where an entry comes from.
+/// Origin of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     User,

@@ -8,7 +8,7 @@ use super::calculator;
 use super::words::{has_all, words};
 use crate::docs_index::Passage;
 
-/// What a provider is told about the tools with every request.
+/// Definitions of the tools, sent with every request.
 pub(crate) fn definitions() -> Value {
     let tool = |tool: Tool, description: &str| {
         let parameters =
@@ -22,9 +22,9 @@ pub(crate) fn definitions() -> Value {
     ])
 }
 
-/// How many passages a search shows.
+/// Number of passages that a search shows.
 const SHOWN: usize = 4;
-/// What is shorter, in characters, is hardly a sentence.
+/// Shortest sentence, in characters.
 const SENTENCE: usize = 160;
 
 /// The tools by name.
@@ -74,7 +74,7 @@ impl Call {
         Self::read(name, rest.strip_suffix(')')?)
     }
 
-    /// What [`read`](Self::read) reads.
+    /// Arguments in the form that [`read`](Self::read) reads.
     pub(crate) fn arguments(&self) -> String {
         json!({self.tool.takes(): self.argument}).to_string()
     }
@@ -86,7 +86,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// What the tools work on.
+/// Data for the tools.
 pub(crate) struct Toolbox {
     pub(crate) passages: Vec<Passage>,
 }

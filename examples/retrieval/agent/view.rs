@@ -11,16 +11,16 @@ use super::model::{Reply, Says};
 use super::tools::Call;
 use crate::table::{Paint, WIDTH, clip, thousands, wrap};
 
-/// Where the text of a labelled line begins.
+/// Column at which the text of a labelled line begins.
 const INDENT: usize = 12;
-/// How many recalled items are listed, the most relevant first.
+/// Number of recalled items that are listed, the most relevant first.
 const LISTED: usize = 3;
 
 /// Writes to a terminal or a pipe.
 pub(crate) struct View<W> {
     pub(crate) out: W,
     pub(crate) paint: Paint,
-    /// What was recalled in the call before.
+    /// Texts recalled in the previous call.
     pub(crate) last: Vec<String>,
 }
 
@@ -47,7 +47,8 @@ impl<W: Write> View<W> {
         self.line(label, &clip(text, WIDTH - INDENT))
     }
 
-    /// What the plan of a call did: what moved, what a cache may know, what was recalled and why.
+    /// Prints the plan of a call: the moves of the cut, cached tokens, and recalled texts with
+    /// their reasons.
     pub(crate) fn call(
         &mut self,
         number: usize,
@@ -128,7 +129,7 @@ impl<W: Write> View<W> {
     }
 }
 
-/// What a recalled item says, and the words of the question that are in it.
+/// Text of a recalled item, and the words of the question in it.
 fn matched_line(item: &ContextItem) -> String {
     let words = item.matched_words().collect::<Vec<_>>().join(", ");
     let who = if *item.kind() == ContextKind::memory() { "memory: " } else { "" };
@@ -136,7 +137,7 @@ fn matched_line(item: &ContextItem) -> String {
     format!("{who}{} ({words})", clip(item.content(), room.max(30)))
 }
 
-/// How many candidates are in each part of the plan, in the order of the conversation.
+/// Number of candidates in each part of the plan, in the order of the conversation.
 fn parts(plan: &TurnReport) -> String {
     if plan.whole {
         return "the conversation is sent as it is".to_owned();

@@ -1,4 +1,4 @@
-//! What counts as a word, and as the same word.
+//! Rules for words, and for equal words.
 
 /// Words that say how something is asked, not what about.
 const COMMON: [&str; 37] = [
@@ -21,7 +21,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a text has all the given words.
+/// Returns true if a text has all the given words.
 pub(crate) fn has_all(text: &str, wanted: &[String]) -> bool {
     let there = words(text);
     !wanted.is_empty() && wanted.iter().all(|word| there.contains(word))

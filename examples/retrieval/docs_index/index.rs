@@ -25,7 +25,7 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// order of hits is kept, and a poor best hit stays poor instead of becoming 1.
 const HALF: f32 = 10.0;
 
-/// What the writer may hold in memory: the least it accepts, and more than enough here.
+/// Memory of the index writer in bytes: the minimum, and more than enough here.
 const WRITER_BYTES: usize = 15_000_000;
 
 /// A passage that was found, as `path:line: text`, and its BM25 score.

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The guides; the doc comments of every file under `src` come on top.
+/// The guides, besides the chapters of `docs` and the doc comments below `src`.
 const GUIDES: [&str; 4] = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "conformance/README.md"];
 
 /// A paragraph of the documentation, and where it stands.
@@ -32,22 +32,23 @@ impl Passage {
 pub(crate) fn load() -> io::Result<Vec<Passage>> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut passages = Vec::new();
-    for path in GUIDES {
+    let chapters = files(root, "docs", ".md").unwrap_or_default();
+    for path in GUIDES.iter().copied().chain(chapters.iter().map(String::as_str)) {
         // A guide that is not part of this checkout is not searched.
         match fs::read_to_string(root.join(path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             text => passages.extend(passages::of_markdown(path, &text?)),
         }
     }
-    for path in rust_files(root, "src")? {
+    for path in files(root, "src", ".rs")? {
         let text = fs::read_to_string(root.join(&path))?;
         passages.extend(passages::of_rust(&path, &text));
     }
     Ok(passages)
 }
 
-/// The Rust files below a folder, sorted: a directory lists them in any order.
-fn rust_files(root: &Path, folder: &str) -> io::Result<Vec<String>> {
+/// The files below a folder with an ending, sorted: a directory lists them in any order.
+fn files(root: &Path, folder: &str, ending: &str) -> io::Result<Vec<String>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(root.join(folder))? {
         let entry = entry?;
@@ -58,8 +59,8 @@ fn rust_files(root: &Path, folder: &str) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
     for (path, is_folder) in entries {
         if is_folder {
-            files.extend(rust_files(root, &path)?);
-        } else if path.ends_with(".rs") {
+            files.extend(self::files(root, &path, ending)?);
+        } else if path.ends_with(ending) {
             files.push(path);
         }
     }

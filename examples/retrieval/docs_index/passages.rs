@@ -72,7 +72,7 @@ pub(crate) fn of_rust(path: &str, text: &str) -> Vec<Passage> {
 struct Comment {
     paragraphs: Vec<(u64, String)>,
     fence: Fence,
-    /// Whether the next line begins a paragraph.
+    /// True if the next line begins a paragraph.
     is_new: bool,
 }
 

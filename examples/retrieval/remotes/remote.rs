@@ -19,21 +19,21 @@ pub(crate) struct Remote {
     pub(crate) name: &'static str,
     /// Only passages whose file's path contains this.
     pub(crate) part: &'static str,
-    /// How long until the first passage is there, and from one to the next.
+    /// Delay before the first passage, and between passages.
     pub(crate) first: Duration,
     pub(crate) next: Duration,
-    /// How many passages it sends.
+    /// Number of passages that it sends.
     pub(crate) hits: usize,
     /// Only passages of at least this many tokens.
     pub(crate) at_least: i64,
-    /// What its relevance counts: less than 1 for material that is out of date.
+    /// Weight of its relevance: less than 1 for old material.
     pub(crate) weight: f64,
     pub(crate) fault: Fault,
     /// Its own deadline, beside that of the whole call.
     pub(crate) deadline: Option<Duration>,
 }
 
-/// What goes wrong.
+/// Kinds of failure.
 #[derive(Clone, Copy)]
 pub(crate) enum Fault {
     None,
@@ -50,7 +50,7 @@ pub(crate) struct Search {
     pub(crate) log: Arc<Log>,
 }
 
-/// When each passage of a call arrived.
+/// Times at which the passages of a call arrived.
 pub(crate) struct Log {
     started: Instant,
     arrivals: Mutex<Vec<(&'static str, Duration)>>,
@@ -143,7 +143,7 @@ impl Remote {
         Ok(Policy::rag().to_pipeline().scorer().score(&best, &[]))
     }
 
-    /// What happens on the way to a passage.
+    /// Simulates the network on the way to a passage.
     async fn network(self, number: usize) -> Result<(), BoxError> {
         if matches!(self.fault, Fault::Hangs) {
             return future::pending().await;

@@ -8,7 +8,7 @@ use super::view::{Outcome, View, millis};
 use crate::table::items;
 
 impl Outcome {
-    /// What was sent, in order.
+    /// Contents that were sent, in order.
     pub(crate) fn contents(&self) -> Vec<&str> {
         self.selection.report.included.iter().map(|included| included.item.content()).collect()
     }

@@ -12,11 +12,11 @@ use crate::table::{Paint, WIDTH, items};
 /// Cells of a timeline.
 const CELLS: usize = 50;
 
-/// What came of one call.
+/// Outcome of one call.
 pub(crate) struct Outcome {
     pub(crate) deadline: Duration,
     pub(crate) elapsed: Duration,
-    /// How many items reached the model.
+    /// Number of items that reached the model.
     pub(crate) sent: usize,
     pub(crate) arrivals: Vec<(&'static str, Duration)>,
     pub(crate) selection: Selection,
@@ -112,7 +112,7 @@ impl<W: Write> View<'_, W> {
         format!("{}{blank}", self.paint.fill(&lane.into_iter().collect::<String>()))
     }
 
-    /// What each source offered, and what was selected of it.
+    /// Prints the items that each source offered, and those that were selected.
     fn selected(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
         for outcome in outcomes {
             let title = format!("SELECTED BY {}", millis(outcome.deadline));

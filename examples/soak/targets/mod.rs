@@ -1,5 +1,5 @@
-//! What is attacked, one random case for every seed; the suite runs some of them, the example as
-//! many as the time allows.
+//! Targets of random tests, one case for every seed. The test suite runs some of them, the example
+//! as many as the time allows.
 
 mod calls;
 mod conversations;

@@ -89,7 +89,7 @@ fn within_the_budget(
     ensure(total <= target, || format!("{total} tokens, target {target}"))
 }
 
-/// Where the selected items stand; of an item that was given twice, the first places.
+/// Positions of the selected items; for an item that was given twice, the first ones.
 fn positions(items: &[ContextItem], selected: &[ContextItem]) -> Vec<usize> {
     let mut used = vec![false; items.len()];
     let mut position = |item: &ContextItem| {

@@ -39,7 +39,7 @@ fn remembering(server: &LocalServer, archive: &str) -> Config {
     config
 }
 
-/// What the upstream is sent.
+/// Sends a request through the gateway, and returns what the upstream got.
 async fn ask(
     server: &LocalServer,
     gateway: &Running,
@@ -118,7 +118,7 @@ async fn a_gateway_stops_in_time_while_its_archive_hangs() {
     tokio::time::timeout(Duration::from_secs(20), gateway.stop()).await.unwrap().unwrap();
 }
 
-/// What only the model has said, in every API, whole and streamed.
+/// Recalls texts that only the model has said, in every API, whole and streamed.
 #[tokio::test]
 async fn an_answer_is_remembered_without_a_request_that_follows_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -206,7 +206,7 @@ async fn who_shows_no_key_is_remembered_only_if_the_configuration_says_so() {
     }
 }
 
-/// What readiness says of the archive.
+/// State of the archive in the answer of readiness.
 async fn archive_status(gateway: &Running) -> Value {
     let answer = http().get(gateway.url("/health/readiness")).send().await.unwrap();
     assert_eq!(answer.status(), 200);
@@ -285,7 +285,7 @@ async fn a_database_that_hangs_is_counted_and_holds_up_no_end() {
     tokio::time::timeout(support::PATIENCE, gateway.stop()).await.unwrap().unwrap();
 }
 
-/// What `--check` says of an archive that cannot be opened.
+/// `--check` reports an archive that cannot be opened.
 #[test]
 fn an_archive_that_cannot_be_opened_is_found_by_a_check() {
     let folder = tempfile::tempdir().unwrap();

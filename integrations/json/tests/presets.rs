@@ -30,7 +30,7 @@ fn requests() -> Vec<JsonBody> {
     requests.collect()
 }
 
-/// What a preset sends for each of them.
+/// Requests that a preset sends for each of them.
 fn sent(policy: Policy, requests: &[JsonBody]) -> Vec<String> {
     let layer = CupelLayer::builder()
         .adapter(OpenAiAdapter::new().counter(HeuristicCounter))

@@ -14,7 +14,7 @@ const MOST: usize = 4;
 /// A block of the prompt, in the order in which it is cached: tools, instructions, messages.
 struct Block {
     hash: u64,
-    /// Of everything up to its end.
+    /// Tokens up to its end.
     tokens: i64,
     mark: Option<Value>,
 }
@@ -102,13 +102,13 @@ fn prompt(request: &Value) -> Vec<Block> {
     listed.into_iter().enumerate().map(block).collect()
 }
 
-/// What was written to the cache.
+/// Entries of the cache.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     written: HashSet<u64>,
 }
 
-/// What a request read from the cache, wrote to it, and paid in full, in tokens.
+/// Tokens that a request read from the cache, wrote to it, and paid in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     pub read: i64,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{blocks, kind, messages, models};
 
-/// What a message, a block, a tool and the prompt that tools bring cost beside their text.
+/// Tokens of a message, a block, a tool and the tool prompt beside their texts.
 const MESSAGE: i64 = 4;
 const BLOCK: i64 = 2;
 const TOOLS: i64 = 346;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Refused;
 
-/// What the stand-in knows of a model.
+/// Facts about a model in the stand-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
     pub window: i64,
@@ -52,7 +52,7 @@ pub fn of(request: &Value) -> Result<Served, Refused> {
     }
 }
 
-/// Whether blocks of unknown types pass.
+/// Returns true if blocks of unknown types pass.
 pub fn is_open(request: &Value) -> bool {
     request["model"].as_str().is_some_and(|model| model.starts_with("other-"))
 }

@@ -33,7 +33,7 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// What stands before a message, without thoughts and marks of the cache.
+/// Text before a message, without thoughts and cache marks.
 fn prefix(request: &Value, message: usize) -> String {
     let before = messages(request).iter().take(message);
     let mut said = String::new();

@@ -1,4 +1,4 @@
-//! Who may speak when, and which result answers which call.
+//! Rules about the order of roles, and about results and their calls.
 
 use std::collections::HashSet;
 

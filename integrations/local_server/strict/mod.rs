@@ -1,4 +1,4 @@
-//! What the APIs refuse, and in about their words.
+//! Refusals of the APIs, with similar messages.
 
 mod chat;
 mod parts;

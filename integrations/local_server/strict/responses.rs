@@ -68,7 +68,7 @@ fn one(item: &Value, place: &str, is_open: bool) -> Result<(), String> {
     }
 }
 
-/// Thoughts need what came of them.
+/// Thoughts need their outcome.
 fn reasoning(items: &[Value]) -> Result<(), String> {
     for (index, item) in items.iter().enumerate().filter(|(_, item)| kind(item) == "reasoning") {
         let follows = items.get(index + 1).is_some_and(|next| {
@@ -85,7 +85,7 @@ fn reasoning(items: &[Value]) -> Result<(), String> {
             ));
         }
     }
-    // And what came of them needs the thoughts: the item says whose it is.
+    // And their outcome needs the thoughts: the item names its owner.
     let thoughts: HashSet<&str> = items
         .iter()
         .filter(|item| kind(item) == "reasoning")

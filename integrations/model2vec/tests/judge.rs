@@ -1,4 +1,4 @@
-//! What a judge over static embeddings says, with a model that the tests write themselves.
+//! Verdicts of a judge over static embeddings, with a model that the tests write.
 
 #![allow(
     clippy::unwrap_used,

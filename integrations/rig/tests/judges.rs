@@ -25,7 +25,7 @@ use rig_core::operation::{Embedding as EmbeddingOp, Rerank, RerankRequest};
 use rig_core::rerank::{RerankResponse, RerankResult};
 use rig_core::wire::Capabilities;
 
-/// What the provider was asked, and how many requests were under way at once.
+/// Requests to the provider, and most requests in flight at once.
 #[derive(Default)]
 struct Seen {
     batches: Mutex<Vec<Vec<String>>>,

@@ -1,4 +1,4 @@
-//! How long the page takes in a browser: opening, filtering, searching, sorting.
+//! Duration of work in the browser's page: opening, filtering, searching, sorting.
 //!
 //! Run it with `cargo bench -p cupel-browser --bench page`. Opening is from the start of loading to
 //! the last script; the others are from the input to the next frame. Medians of five.
@@ -26,7 +26,7 @@ fn timed(input: &str) -> String {
     )
 }
 
-/// What a person does, and how to undo it.
+/// Inputs of a person, each with the input that undoes it.
 const INPUTS: [(&str, &str); 4] = [
     (
         "filter by kind",

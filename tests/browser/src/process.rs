@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::Error;
 
-/// Where Debian and others put it.
+/// Names of the program on Debian and other systems.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// A busy machine takes its time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a browser needs to be alone: no window, no sandbox (which root cannot have), and nothing
-/// that it does by itself on the network.
+/// Arguments for an isolated browser: no window, no sandbox (root cannot have one), and no network
+/// activity of its own.
 const ARGUMENTS: [&str; 14] = [
     "--headless",
     "--no-sandbox",
@@ -38,7 +38,7 @@ const ARGUMENTS: [&str; 14] = [
 pub(super) struct Process {
     child: Child,
     pub(super) folder: PathBuf,
-    /// Where the debugging protocol is spoken.
+    /// Address of the debugging protocol.
     pub(super) address: String,
 }
 

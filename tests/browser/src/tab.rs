@@ -111,7 +111,7 @@ impl<'b> Tab<'b> {
         Ok(words.join(" "))
     }
 
-    /// How many elements a selector finds.
+    /// Counts the elements that a selector finds.
     ///
     /// # Errors
     ///
@@ -234,8 +234,8 @@ impl<'b> Tab<'b> {
         text(&printed, "data")
     }
 
-    /// What the page complained about: exceptions, errors and warnings of the console, and what its
-    /// content security policy refused.
+    /// Complaints of the page: exceptions, errors and warnings of the console, and violations of
+    /// its content security policy.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use super::Error;
 pub(super) struct Wire {
     socket: WebSocket<TcpStream>,
     last: u64,
-    /// What happened and nobody has looked at.
+    /// Events that nobody has read.
     pub(super) events: Vec<Value>,
 }
 
@@ -71,7 +71,7 @@ impl Wire {
     }
 }
 
-/// Whether this is what happened, in this tab.
+/// Returns true if the event has this method and belongs to this tab.
 pub(super) fn is(event: &Value, session: &str, method: &str) -> bool {
     let text = |key| event.get(key).and_then(Value::as_str);
     text("method") == Some(method) && text("sessionId") == Some(session)

@@ -88,7 +88,7 @@ pub(crate) struct Span {
     pub(crate) parent: Option<usize>,
     pub(crate) fields: Fields,
     pub(crate) closed: bool,
-    /// How often it is entered just now.
+    /// Number of times that it is entered now.
     entered: i64,
 }
 

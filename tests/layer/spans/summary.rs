@@ -1,5 +1,5 @@
 //! The lines that a selection leaves in a log: one at INFO, a warning for each failed source, and more
-//! for whoever wants more.
+//! for readers who want more.
 
 use std::convert::Infallible;
 

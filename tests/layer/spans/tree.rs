@@ -139,7 +139,7 @@ fn source(name: &str, items: i64, tokens: i64, outcome: &str) -> Fields {
     fields
 }
 
-/// What a span has on top when its work failed.
+/// Fields that a span has if its work failed.
 fn failure(name: &str) -> Fields {
     fields([("error.type", name.into()), ("otel.status_code", "ERROR".into())])
 }

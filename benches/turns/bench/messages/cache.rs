@@ -1,4 +1,4 @@
-//! What a request costs by the rules of Anthropic's prompt cache.
+//! Cost of a request by the rules of Anthropic's prompt cache.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +20,7 @@ pub struct Blocks {
 }
 
 struct Block {
-    /// Where it ends in the bytes.
+    /// End of the block in the bytes.
     end: usize,
     tokens: i64,
     marked: bool,

@@ -1,11 +1,11 @@
-//! Whether a request keeps the rules of Anthropic's API and its window: a checker that shares no code
-//! with the adapter.
+//! Checks that a request keeps the rules of Anthropic's API and its window. The checker shares no
+//! code with the adapter.
 
 use serde_json::Value;
 
 use super::cache::Blocks;
 
-/// What is wrong with the body of a request; nothing when it is valid.
+/// Finds the problem of the body of a request; none if it is valid.
 pub fn problem(body: &Value, window: i64) -> Option<String> {
     let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let mut open: Vec<&str> = Vec::new();

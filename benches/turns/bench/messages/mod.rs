@@ -13,7 +13,7 @@ use crate::ways::Sent;
 /// A model with a cache from 1,024 tokens on.
 pub const MODEL: &str = "claude-sonnet-4-5";
 
-/// What a message, a block and the prompt that tools bring cost beside their texts.
+/// Tokens of a message, a block and the tool prompt beside their texts.
 pub const MESSAGE: i64 = 4;
 pub const BLOCK: i64 = 2;
 const TOOLS: i64 = 346;
@@ -121,7 +121,7 @@ pub fn block_tokens(block: &Value) -> i64 {
         }
 }
 
-/// What was sent, as the other measures read it: recorded messages in their own format.
+/// Converts a request for the other measurements: recorded messages in their own format.
 pub fn sent(body: Value, unused: i64) -> Sent {
     let mut messages: Vec<Value> = Vec::new();
     let mut places: Vec<usize> = Vec::new();

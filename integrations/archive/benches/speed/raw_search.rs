@@ -6,7 +6,7 @@ use cupel::relevance::{Candidate, Hint, Judge as _, Lexical, Question};
 
 use crate::raw::{Message, PgMessage, Raw};
 
-/// How many of the messages that an index finds are read, and how many are wanted.
+/// Number of messages that are read from an index, and number that is wanted.
 const READ: usize = 300;
 const WANTED: usize = 10;
 

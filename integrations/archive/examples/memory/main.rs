@@ -23,8 +23,8 @@ use std::process::Command;
 use cupel::gather::BoxError;
 use cupel_archive::Archive;
 
-/// Where the archive is. The two processes are told by it, too: arguments are seen by everybody on
-/// the machine, and an address may have a password.
+/// Variable with the address of the archive. Both processes read it, because arguments are visible
+/// to everybody on the machine and an address may have a password.
 const ADDRESS: &str = "CUPEL_ARCHIVE";
 
 #[tokio::main(flavor = "current_thread")]

@@ -3,7 +3,7 @@
 pub(crate) const TENANT: &str = "example";
 pub(crate) const THREAD: &str = "household";
 
-/// What the user says, and what the assistant answers.
+/// Words of the user, and answers of the assistant.
 pub(crate) const TURNS: [(&str, &str); 8] = [
     ("Our boiler is a Vesta 20, installed in 2019.", "Noted: a Vesta 20 from 2019."),
     ("The plumber is called Ines, her number ends in 77.", "I will remember Ines."),

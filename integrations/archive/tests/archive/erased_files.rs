@@ -1,4 +1,4 @@
-//! What is erased is not in the files either.
+//! Erased messages are not in the files.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,8 @@ use crate::support::{Database, postgres};
 /// Words that stand nowhere else. The index holds them folded, and they are their own stems.
 const WORDS: [&str; 4] = ["xyloqar", "vundrik", "key-of-zamboro", "thread-of-plimquat"];
 
-/// Whether a file below a folder holds a word. `grep` reads a database's files faster than we would.
+/// Returns true if a file below a folder holds a word. `grep` reads a database's files faster than
+/// we would.
 fn holds(folder: &Path, word: &str) -> bool {
     let grep = Command::new("grep").args(["-r", "-a", "-i", "-q", "-F", word]).arg(folder).status();
     grep.unwrap().success()

@@ -1,4 +1,4 @@
-//! What is erased is gone, and only that.
+//! Erased messages are gone, and no others.
 
 use chrono::{TimeDelta, Utc};
 use cupel_archive::{Append, Message};

@@ -13,7 +13,8 @@ use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::in_both;
 
-/// What a tool brought: far more than a window of 4,000 tokens takes, with what is easily broken.
+/// Output of a tool: far more than a window of 4,000 tokens, with characters that are easily
+/// broken.
 fn log() -> String {
     let lines = (0..2_000).map(|n| format!("step {n}: built \"modul\u{e9} {n}\"\t\\ \u{1f980}\r"));
     lines.collect::<Vec<_>>().join("\n")

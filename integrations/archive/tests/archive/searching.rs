@@ -21,8 +21,8 @@ const SAID: [&str; 12] = [
     "Which invoices are still open?",
 ];
 
-/// How many messages stand before what was said: a short conversation is read whole, for a long one
-/// the index is asked.
+/// Number of messages before the searched one: a short conversation is read whole, a long one uses
+/// the index.
 const LENGTHS: [i64; 2] = [0, 500];
 
 async fn conversation(database: &Database, name: &str, before: i64) -> ConversationHandle {

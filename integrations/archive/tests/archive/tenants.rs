@@ -47,7 +47,7 @@ fn text(namespace: usize, conversation: usize, number: usize) -> String {
     format!("secret of tenant{namespace}x in conversation{conversation}x number {number}")
 }
 
-/// What a tenant should have: the texts of each conversation.
+/// Expected messages of a tenant: the texts of each conversation.
 type Model = BTreeMap<(usize, usize), Vec<String>>;
 
 async fn check(

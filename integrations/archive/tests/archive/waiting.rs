@@ -1,4 +1,4 @@
-//! What waits to be archived is bounded in bytes.
+//! The queue of the archive is bounded in bytes.
 
 use cupel_archive::record::{Chat, RecordLayer, RecordedTurn, Recorder};
 use cupel_archive::{Archive, ConversationHandle, Message};

@@ -8,7 +8,7 @@ use super::writer::{Writer, check};
 use crate::support::Database;
 use crate::support::postgres::{Server, shared};
 
-/// How many rounds were asked for; without a wish a few, within some seconds.
+/// Number of rounds, and their time limit; a few within some seconds by default.
 fn rounds() -> (usize, Duration) {
     match std::env::var("CUPEL_ARCHIVE_CRASHES").ok().and_then(|rounds| rounds.parse().ok()) {
         Some(rounds) => (rounds, Duration::MAX),

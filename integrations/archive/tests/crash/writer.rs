@@ -87,7 +87,7 @@ impl Writer {
         Self { child, acknowledged, reader: Some(reader) }
     }
 
-    /// How many appends were acknowledged so far.
+    /// Number of acknowledged appends so far.
     pub(crate) fn count(&self) -> usize {
         self.acknowledged.lock().unwrap().len()
     }

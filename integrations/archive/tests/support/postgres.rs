@@ -37,7 +37,7 @@ pub(crate) fn shared() -> Option<&'static Server> {
     SHARED.get_or_init(Server::start).as_ref()
 }
 
-/// Whether a test may be skipped for want of something; `.ci/run` says that none may.
+/// Skips a test because something is missing, or fails if `.ci/run` forbids skips.
 pub(crate) fn skip(what: &str) {
     assert!(
         std::env::var_os("CUPEL_REQUIRE_POSTGRES").is_none(),
@@ -254,7 +254,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Who runs the server: ourselves, or where we are root somebody who is nobody.
+/// User that runs the server: ourselves, or an unprivileged user if we are root.
 fn unprivileged(folder: &Path) -> Option<(u32, u32)> {
     if fs::metadata(folder).unwrap().uid() != 0 {
         return None;

@@ -43,13 +43,13 @@ enum Fact {
     Worth,
 }
 
-/// What was said: the last part, since what is recalled stands before it.
+/// Words of a message: the last part, because recalled texts come before it.
 fn words(content: &Value) -> Option<&str> {
     let last = || content.as_array()?.last()?["text"].as_str();
     content.as_str().or_else(last)
 }
 
-/// What can be seen in the messages.
+/// Facts that can be seen in the messages.
 struct Sight {
     question: String,
     said: Vec<String>,

@@ -18,7 +18,7 @@ const PARTS: [Part; 5] = [
     Part { name: "bearings", count: 33, price: 4.75, shelf: "D2" },
 ];
 
-/// What the model may call.
+/// Tools that the model may call.
 pub(crate) fn definitions() -> Result<Vec<ChatCompletionTools>, serde_json::Error> {
     let part = json!({"part": {"type": "string", "description": "The part, in the plural."}});
     let numbers = json!({

@@ -1,4 +1,4 @@
-//! What is printed: each question, each call with what was dropped and why, and the answer.
+//! Prints each question, each call with the dropped messages and the reasons, and the answer.
 
 use std::io::{Result, Write};
 
@@ -30,7 +30,7 @@ pub(crate) fn tool(out: &mut impl Write, name: &str, arguments: &str) -> Result<
     writeln!(out, "tool: {name}({arguments})")
 }
 
-/// What was sent of the messages, and what changed since the call before.
+/// Prints the sent messages, and the changes since the previous call.
 pub(crate) fn selection(
     out: &mut impl Write,
     messages: usize,

@@ -27,7 +27,7 @@ pub(crate) fn cases(messages: impl Strategy<Value = Vec<Value>>) -> impl Strateg
     )
 }
 
-/// What a part of a conversation looks like before it has ids.
+/// Part of a conversation before it has ids.
 #[derive(Debug, Clone)]
 enum Turn {
     Plain(Value),

@@ -1,4 +1,4 @@
-//! What sources give: one message, where and as the template says, in the placer's order.
+//! Items of sources: one message, in the position and form of the template, in the placer's order.
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{ContextAdapter, Strategy};

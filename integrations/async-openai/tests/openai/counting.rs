@@ -8,7 +8,7 @@ use crate::arbitrary::{chat_tool, png, response_tool};
 use crate::local_server::tokens;
 use crate::support::{adapter, assistant, builder, calling, system, tool, user, words};
 
-/// What the layer counts for a whole request.
+/// Count of the layer for a whole request.
 async fn counted(endpoint: Endpoint, request: &Value) -> i64 {
     let model = request["model"].as_str().unwrap();
     let layer = builder(adapter(model)).build().unwrap();

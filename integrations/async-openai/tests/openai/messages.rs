@@ -1,4 +1,4 @@
-//! What is said about messages: pins, refusals, attributes, what cannot be counted.
+//! Facts about messages: pins, refusals, attributes, uncounted parts.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use crate::support::{
     user, words,
 };
 
-/// What arrives, and the selection behind it.
+/// Sends a request, and returns the messages that arrive and the selection.
 async fn send(adapter: OpenAiAdapter, request: Value) -> (Vec<String>, Selection) {
     let server = ok_server().await;
     let layer = builder(adapter).build().unwrap();

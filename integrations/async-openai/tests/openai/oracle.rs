@@ -1,4 +1,4 @@
-//! What a selection must and must not send, worked out apart from the library.
+//! Rules for a selection, worked out apart from the library.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::local_server::tokens;
 /// A conversation in the units the API wants.
 #[derive(Debug)]
 pub(crate) struct Oracle {
-    /// Which unit a message is in; none if the API would refuse it.
+    /// Unit of each message; none if the API would refuse it.
     pub(crate) unit: Vec<Option<usize>>,
     pub(crate) pinned: Vec<usize>,
 }
@@ -94,7 +94,7 @@ impl Oracle {
             }
         }
         refused.extend(call_at.values().filter_map(|at| unit[*at]));
-        // Thoughts without what came of them, and the thoughts that led to those.
+        // Thoughts without their outcome, and the thoughts that led to those.
         for at in (0..items.len()).rev().filter(|at| kind(*at) == "reasoning") {
             if !is_output(at + 1) || refused.contains(&(at + 1)) && kind(at + 1) == "reasoning" {
                 refused.insert(at);

@@ -1,4 +1,4 @@
-//! What the adapter says the question is, and what becomes of it, through both APIs at both levels.
+//! The question of the adapter and its effects, in both APIs at both levels.
 
 use cupel::Policy;
 use cupel::model::TurnPlan;
@@ -27,7 +27,7 @@ impl Way {
         matches!(self, Self::Chat | Self::ChatBody)
     }
 
-    /// A call of a tool, and what came of it.
+    /// A call of a tool, and its result.
     fn step(self, id: &str, result: &str) -> [Value; 2] {
         if self.is_chat() {
             return [calling(&[id]), tool(id, result)];

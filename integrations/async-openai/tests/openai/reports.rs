@@ -1,4 +1,4 @@
-//! What a report shows of data: that it is there, and nothing of it.
+//! Reports show that data exists, and nothing of the data itself.
 
 use cupel::layer::Selection;
 use cupel_async_openai::Endpoint;

@@ -40,7 +40,7 @@ fn messages() -> serde_json::Value {
     messages.into()
 }
 
-/// What must happen without the server going on; a test that would wait for ever fails instead.
+/// Runs a future that must not wait for the server. A test that would wait for ever fails instead.
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(5), future).await.expect("it did not come at once")
 }

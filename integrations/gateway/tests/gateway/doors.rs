@@ -1,4 +1,4 @@
-//! Who gets in: hosts, origins, keys, kinds of requests.
+//! Access: hosts, origins, keys, kinds of requests.
 
 use cupel_gateway::{Config, Gateway, Secret, Upstream, UpstreamKey};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What clients get who send more than fits.
+//! Answers to clients that send more than fits.
 
 use cupel_gateway::ModelRule;
 use cupel_json::CacheRule;

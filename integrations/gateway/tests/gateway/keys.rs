@@ -1,4 +1,4 @@
-//! Whose key goes where, and on which addresses a key may be spent.
+//! Destinations of keys, and addresses on which a key may be used.
 
 use cupel_gateway::{Config, Gateway, Secret, Upstream, UpstreamKey};
 use tokio::net::TcpListener;

@@ -1,4 +1,4 @@
-//! What is too much or too slow harms nobody but whoever sends it.
+//! Requests that are too large or too slow harm only their sender.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn who_announces_much_and_sends_little_takes_no_room() {
             gateway.address
         );
         writer.write_all(head.as_bytes()).await.unwrap();
-        // From here on its body is waited for.
+        // From here on the gateway waits for its body.
         read_until(&mut writer, "100 Continue\r\n\r\n").await;
         writer.write_all(b"1\r\n{").await.unwrap();
         writers.push(writer);
@@ -153,7 +153,7 @@ async fn an_upload_in_chunks_that_stops_ends_the_call() {
     assert_eq!(status(&answer), 502, "{answer}");
 }
 
-/// Whether the other side has closed a connection.
+/// Returns true if the other side has closed a connection.
 async fn is_closed(stream: &mut TcpStream) -> bool {
     matches!(timeout(PATIENCE, stream.read(&mut [0; 64])).await, Ok(Ok(0) | Err(_)))
 }

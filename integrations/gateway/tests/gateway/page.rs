@@ -124,7 +124,7 @@ async fn whoever_has_the_token_sees_calls_and_what_changed_since_the_one_before(
     while next_event(&mut stream).await["totals"]["calls"] != 4 {}
 }
 
-/// What the next event of the page says.
+/// Next event of the page.
 async fn next_event(stream: &mut TcpStream) -> Value {
     let event = read_until(stream, "\n\n").await;
     serde_json::from_str(event.split_once("data: ").unwrap().1).unwrap()

@@ -62,7 +62,7 @@ pub(crate) async fn read_request(stream: &mut TcpStream) -> (String, Vec<u8>) {
     (head, body)
 }
 
-/// Whether the other side hangs up.
+/// Returns true if the other side hangs up.
 pub(crate) async fn hangs_up(stream: &mut TcpStream) -> bool {
     let mut rest = [0; 1024];
     loop {

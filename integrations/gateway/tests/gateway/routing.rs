@@ -1,4 +1,4 @@
-//! Whose request goes to whom: by its model, then by its protocol, and never to another vendor.
+//! Routes of requests: by model, then by protocol, and never to another vendor.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

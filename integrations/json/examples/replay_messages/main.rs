@@ -69,7 +69,7 @@ fn tools(runs: &[Run]) -> Vec<Value> {
     tools
 }
 
-/// What came of one way.
+/// Outcome of one way.
 #[derive(Default)]
 struct Sums {
     calls: usize,

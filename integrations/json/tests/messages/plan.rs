@@ -41,7 +41,7 @@ fn sent(body: &Value) -> (Value, Selection) {
     (json, report)
 }
 
-/// What a request takes, when it is read anew.
+/// Tokens of a request, read again.
 fn counted(json: &Value) -> i64 {
     let adapter = MessagesAdapter::new().models(models(WINDOW));
     let body = JsonBody::parse(Endpoint::Messages, json.to_string()).unwrap();

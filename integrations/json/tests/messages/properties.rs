@@ -60,7 +60,7 @@ fn exchanges() -> impl Strategy<Value = Vec<Exchange>> {
     prop::collection::vec(exchange, 1..8)
 }
 
-/// How a conversation is held.
+/// Shape of a conversation.
 #[derive(Debug, Clone)]
 struct Case {
     exchanges: Vec<Exchange>,

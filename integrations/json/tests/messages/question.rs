@@ -1,4 +1,4 @@
-//! What the adapter says the question is, and what becomes of it.
+//! The question of the adapter and its effects.
 
 use cupel::Policy;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn assistant(text: &str) -> Value {
     json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
 }
 
-/// A call of a tool, and what came of it.
+/// A call of a tool, and its result.
 fn step(id: &str, result: &str) -> [Value; 2] {
     let call = json!({"type": "tool_use", "id": id, "name": "look_up", "input": {"key": 1}});
     let result = json!({"type": "tool_result", "tool_use_id": id, "content": result});

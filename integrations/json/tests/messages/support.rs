@@ -42,14 +42,14 @@ pub(crate) fn scored() -> Policy {
     Policy::chat().without_plan()
 }
 
-/// What is sent of a body, or why nothing is.
+/// Sends a body, or returns the reason why it cannot.
 pub(crate) fn send(layer: &Fitting, body: &str) -> Result<(JsonBody, Selection), String> {
     let body = JsonBody::parse(Endpoint::Messages, body).expect("a body with messages");
     let selected = futures::executor::block_on(layer.select(body));
     selected.map(Selected::into_parts).map_err(|error| error.to_string())
 }
 
-/// How a model thinks.
+/// Form of a model's thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thinking {
     None,
@@ -146,7 +146,7 @@ impl Session {
         body.to_string()
     }
 
-    /// What the model thought before its answer to what was sent becomes part of the history.
+    /// Adds the thinking of the model before its answer to the history.
     pub(crate) fn think(&mut self, answer: usize, sent: &Value) {
         let opens = !self.messages[answer - 1]["content"]
             .as_array()

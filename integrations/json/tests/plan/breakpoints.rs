@@ -9,7 +9,7 @@ use crate::support::{Sent, Settings, assistant, filler, step, system, tokens, us
 
 const FIELD: &str = "prompt_cache_breakpoint";
 
-/// What has been written, by the bytes up to there.
+/// Written prefixes, by their bytes.
 #[derive(Default)]
 struct Cache {
     written: HashSet<String>,
@@ -94,7 +94,7 @@ fn every_call_reads_what_the_report_expects() {
         assert!(seen <= plan.cached_tokens, "{seen} read, {} expected", plan.cached_tokens);
         assert_eq!(plan.written_tokens, plan.new_tokens);
         if plan.whole {
-            assert_eq!(&sent.messages[..], &messages[..known], "sent as it came");
+            assert_eq!(&sent.messages[..], &messages[..known], "sent unchanged");
             continue;
         }
         assert!((1..=3).contains(&marked(&sent).len()), "{:?}", marked(&sent));

@@ -24,7 +24,7 @@ fn send(messages: &[Value]) -> Sent {
     sent
 }
 
-/// How many messages at the start are the same.
+/// Number of messages at the start that are the same.
 fn shared(one: &Sent, other: &Sent) -> usize {
     one.messages.iter().zip(&other.messages).take_while(|(a, b)| a == b).count()
 }
@@ -68,7 +68,7 @@ fn a_history_that_its_client_trims_stays_valid_and_the_same_bytes() {
     }
 }
 
-/// What a cache reads that has seen another call: whole messages of it, from the first on.
+/// Tokens that a cache reads if it has seen another call: whole messages, from the first on.
 fn read_by_a_cache(before: &Sent, after: &Sent) -> i64 {
     let shared = after.messages.iter().zip(&before.messages).take_while(|(a, b)| a == b);
     shared.map(|(message, _)| tokens(message)).sum::<i64>() + after.fixed_tokens

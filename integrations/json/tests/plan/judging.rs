@@ -29,7 +29,7 @@ impl Judge for Told {
     }
 }
 
-/// What is sent, and whether the judge ran on this thread.
+/// Sends a request, and returns true beside it if the judge ran on this thread.
 fn sent(steps: u64, answer: Answer) -> (Sent, bool) {
     let threads = Arc::default();
     let judge = Told { steps, threads: Arc::clone(&threads), answer };

@@ -1,4 +1,4 @@
-//! What the report says of a planned call.
+//! The report of a planned call.
 
 use cupel::conversation::plan::{Broke, Part};
 use cupel::model::{Grid, TurnPlan};

@@ -1,4 +1,4 @@
-//! What holds for every conversation that only grows.
+//! Properties of every conversation that only grows.
 
 use cupel::model::{Grid, TurnPlan};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn rendered(messages: &[Value]) -> String {
     messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
-/// What a message counts on the grid: its long results are excerpts.
+/// Tokens of a message on the grid: its long results are excerpts.
 fn on_grid(message: &Value, window: i64) -> i64 {
     match message["role"].as_str() {
         Some("system") => 0,

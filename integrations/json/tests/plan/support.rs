@@ -18,13 +18,13 @@ pub(crate) fn words(text: &str) -> i64 {
     i64::try_from(text.split_whitespace().count() + text.matches('\n').count()).unwrap()
 }
 
-/// What was sent, and what the report says of it.
+/// Request that was sent, and its report.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) json: String,
     pub(crate) messages: Vec<Value>,
     pub(crate) plan: TurnReport,
-    /// How a judge did that was waited for.
+    /// Report of an async judge.
     pub(crate) judge: Option<JudgeReport>,
     /// The tokens of the messages, as reported.
     pub(crate) tokens: i64,
@@ -39,7 +39,7 @@ impl Sent {
         text(user)
     }
 
-    /// The first unit that is kept without holes; none where the conversation is sent as it came.
+    /// The first unit that is kept without holes; none if the conversation is sent unchanged.
     pub(crate) fn cut(&self) -> Option<usize> {
         let parts: Vec<Part> = self.plan.parts().map(|(_, part)| part).collect();
         let gap = parts.iter().rposition(|part| matches!(part, Part::Earlier | Part::Dropped));
@@ -49,7 +49,7 @@ impl Sent {
         cut.map(|(at, _)| at).filter(|_| !self.plan.whole)
     }
 
-    /// Whether older messages have given way to the exchange under way, beyond the grid.
+    /// Returns true if older messages were dropped for the current exchange, beyond the grid.
     pub(crate) fn gave_way(&self) -> bool {
         let gone = |part| matches!(part, Part::Replied | Part::Dropped);
         let no_tail = |part| matches!(part, Part::Tail | Part::Faded);
@@ -69,14 +69,14 @@ impl Sent {
 pub(crate) struct Settings {
     pub(crate) window: i64,
     pub(crate) model: &'static str,
-    /// What is kept for the answer, and how many tools there are.
+    /// Tokens reserved for the answer, and number of tools.
     pub(crate) output: i64,
     pub(crate) tools: usize,
     pub(crate) plan: TurnPlan,
     pub(crate) documents: Vec<String>,
-    /// Who judges, if not the policy's own judge.
+    /// Judge to use instead of the policy's own.
     pub(crate) relevance: Option<Relevance>,
-    /// Another judge, which is waited for.
+    /// Async judge.
     pub(crate) waiting: Option<WaitingJudge>,
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn tokens(message: &Value) -> i64 {
     3 + 1 + parts + calls.sum::<i64>()
 }
 
-/// What the API would refuse.
+/// Problem for which the API would refuse the messages.
 pub(crate) fn problem(messages: &[Value], window: i64) -> Option<String> {
     let mut open: Vec<&str> = Vec::new();
     for (at, message) in messages.iter().enumerate() {

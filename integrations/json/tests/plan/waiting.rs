@@ -1,4 +1,4 @@
-//! A judge that is waited for has its part in what is recalled.
+//! An async judge takes part in the recall.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};

@@ -182,7 +182,7 @@ async fn a_call_exports_no_content_at_any_verbosity() {
         let builder = with_sources().pipeline(pipeline().slicer(Talkative).build().unwrap());
         let (bodies, succeeded) = exported(verbosity, builder).await;
         assert!(succeeded);
-        // It is not for want of anything to tell.
+        // There was something to report.
         assert_unmarked(&bodies, &["panicked", "timed_out", "failed", "Deduplicated", "Unknown"]);
         assert_unmarked(&bodies, &["Filtered", "PinnedOverride", "NegativeTokens"]);
     }

@@ -19,10 +19,10 @@ use crate::history::Shape;
 use crate::measure::{medians, timed};
 use crate::table::{Outcome, Row};
 
-/// How both count.
+/// Counter of both.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Counting {
-    /// What this crate counts with for models whose encoding it does not know.
+    /// Counter of this crate for models with an unknown encoding.
     Estimate,
     /// Four bytes to a token.
     Bytes,

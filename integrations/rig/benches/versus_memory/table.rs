@@ -1,6 +1,6 @@
 //! The table, for people and as JSON.
 
-/// How much longer ours may take than the rival.
+/// Most time of ours, as a multiple of the rival's.
 const GOAL: f64 = 3.0;
 
 /// One history under one budget.
@@ -15,13 +15,13 @@ pub(crate) struct Row {
     pub(crate) all_messages: Outcome,
 }
 
-/// What one contestant made of it.
+/// Result of one contestant.
 pub(crate) struct Outcome {
     pub(crate) time_us: f64,
     pub(crate) used: i64,
-    /// Whether the user's last question is still there.
+    /// True if the user's last question is still there.
     pub(crate) question: bool,
-    /// Whether it is a conversation in rig's canonical form: no call without its result.
+    /// True if it is a conversation in rig's canonical form: no call without its result.
     pub(crate) valid: bool,
 }
 

@@ -8,7 +8,7 @@ use rig_core::operation::Embedding as EmbeddingOp;
 use rig_core::vector_store::in_memory_store::{InMemoryVectorIndex, InMemoryVectorStore};
 use rig_core::wire::Capabilities;
 
-/// What the handbook says, to check the agent's answer.
+/// Fact of the handbook, to check the agent's answer.
 pub(crate) const BOTTLES_PER_CRATE: u64 = 12;
 
 const HANDBOOK: [(&str, &str); 6] = [

@@ -9,7 +9,7 @@
 //! in the messages it gets, so what is dropped is gone for it. No key, no network.
 //!
 //! Then the user goes on asking. For every turn it prints how many messages are in each part of the plan,
-//! whether the request begins as the one before did, how much of it a prompt cache may know, what was
+//! whether the request begins like the previous one, how many tokens a prompt cache can know, what was
 //! recalled from before the cut and from the index, and the sums at the end.
 
 #![allow(clippy::print_stdout)]
@@ -34,14 +34,14 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 const QUESTION: &str = "How many bottles did we ship in crates in March?";
 
-/// What the user asks then, and what the answer has to say.
+/// Further questions of the user, and the expected answers.
 const FURTHER: [(&str, &str); 3] = [
     ("Who signs the count when the books are closed?", "two people"),
     ("Where do the boats leave from?", "quay four"),
     ("How many bottles did we ship, once more?", "bottles"),
 ];
 
-/// What the model reads and writes at once.
+/// Tokens that the model reads and writes together.
 const WINDOW: u32 = 800;
 
 #[tokio::main(flavor = "current_thread")]

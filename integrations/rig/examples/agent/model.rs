@@ -52,7 +52,7 @@ impl Transport<MockScript> for Bookkeeper {
     }
 }
 
-/// What to do next.
+/// Chooses the next step.
 fn think(request: &CompletionRequest) -> Result<Vec<AssistantContent>, EmptyToolName> {
     if let Some(answer) = look_up(request) {
         return Ok(vec![AssistantContent::text(answer)]);
@@ -82,7 +82,7 @@ fn think(request: &CompletionRequest) -> Result<Vec<AssistantContent>, EmptyTool
     }
 }
 
-/// What it writes down for itself: what was recalled now may be gone in the next turn.
+/// Note of the agent to itself: recalled texts may be gone in the next turn.
 fn note(crates: u64, bottles: Option<u64>) -> String {
     match bottles {
         Some(bottles) => format!("So far {crates} crates. A crate holds {bottles} bottles."),
@@ -144,7 +144,7 @@ fn look_up(request: &CompletionRequest) -> Option<String> {
     Some(found.unwrap_or_else(|| "That I do not know any more.".to_owned()))
 }
 
-/// How many bottles a crate holds, if that is in the request.
+/// Number of bottles in a crate, if the request has it.
 fn bottles_per_crate(request: &CompletionRequest) -> Option<u64> {
     let mut texts = request.chat_history.iter().flat_map(texts_of);
     texts.find_map(|text| number_before(text.split_once("A crate holds ")?.1, " bottles"))

@@ -1,4 +1,4 @@
-//! What every turn looked like, and what they came to.
+//! Prints every turn, and the sums.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,12 +67,12 @@ fn percent(part: i64, whole: i64) -> i64 {
     100 * part / whole.max(1)
 }
 
-/// What a source gave, or lies before the cut.
+/// Returns true if an item comes from a source or from before the cut.
 fn is_recalled(plan: &TurnReport, included: &IncludedItem) -> bool {
     plan.part_of(&included.item).is_none_or(|part| part == Part::Earlier)
 }
 
-/// How many candidates are in each part of the plan.
+/// Number of candidates in each part of the plan.
 fn parts(plan: &TurnReport) -> String {
     let mut runs: Vec<(Part, usize)> = Vec::new();
     for (_, part) in plan.parts() {

@@ -1,4 +1,4 @@
-//! What the command asks for.
+//! Arguments of the command.
 
 use super::{WAYS, Way, replay};
 

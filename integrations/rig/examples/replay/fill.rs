@@ -1,4 +1,4 @@
-//! How much of the room trimmed calls use, and where the rest is.
+//! Share of the room that trimmed calls use, and the uses of the rest.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ struct Sums {
     share: f64,
     /// Whole units before the cut that would have fitted: what it costs to cut on the grid.
     grid: f64,
-    /// What is kept free because counts are estimates.
+    /// Share that stays free because counts are estimates.
     margin: f64,
     /// The room of the last call, if it was trimmed.
     trimmed: Option<f64>,

@@ -110,7 +110,7 @@ impl Service<AgentCall> for Checked {
     }
 }
 
-/// Whose API is called.
+/// API that is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Api {
     Chat,
@@ -126,7 +126,7 @@ impl Api {
         }
     }
 
-    /// What the adapter's window keeps free.
+    /// Percentage that the adapter's window keeps free.
     fn margin_percent(self) -> f64 {
         match self {
             Self::Chat | Self::Responses => 0.0,

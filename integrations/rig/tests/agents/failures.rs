@@ -1,4 +1,4 @@
-//! When nothing can be selected, the run fails with the reason and the model is not called.
+//! If nothing can be selected, the run fails with the reason and the model is not called.
 
 use cupel::Policy;
 use cupel::layer::CupelLayer;

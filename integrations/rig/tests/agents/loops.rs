@@ -33,7 +33,7 @@ fn talk(turns: usize) -> Vec<Message> {
     (0..turns).flat_map(exchange).collect()
 }
 
-/// What a loop sent, if it came to an end.
+/// Requests of a loop, if it ended.
 async fn play(
     (way, mode): (Way, Mode),
     window: i64,

@@ -1,4 +1,4 @@
-//! What an agent is asked, in a stack and in a hook, run whole and streamed.
+//! Question of an agent, in a stack and in a hook, whole and streamed.
 
 use cupel::Policy;
 use cupel::layer::CupelLayer;

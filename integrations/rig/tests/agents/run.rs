@@ -18,14 +18,14 @@ use crate::support::words;
 
 pub(crate) const QUESTION: &str = "How does the story end, and who tells it to whom?";
 pub(crate) const PREAMBLE: &str = "You read books page by page.";
-/// Where the layer sits.
+/// Place of the layer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Way {
     Stack,
     Hook,
 }
 
-/// How the agent is run.
+/// Way to run the agent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mode {
     Whole,
@@ -39,7 +39,7 @@ pub(crate) const ALL: [(Way, Mode); 4] = [
     (Way::Hook, Mode::Streamed),
 ];
 
-/// What is seen of a run.
+/// Record of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     /// Every request as the layer sends it, before rig repairs anything.
@@ -103,7 +103,7 @@ pub(crate) async fn finish(runner: AgentRunner, mode: Mode) -> Result<PromptResp
     }
 }
 
-/// Whether a message is the user's question, word for word.
+/// Returns true if a message is the user's question, word for word.
 pub(crate) fn is_question(message: &Message) -> bool {
     *message == Message::user(QUESTION)
 }

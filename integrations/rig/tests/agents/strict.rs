@@ -21,10 +21,10 @@ use crate::local_server::answer::Reply;
 use crate::local_server::{LocalServer, messages, tokens};
 use crate::support::record::Record;
 
-/// What each request keeps for the answer.
+/// Tokens that each request reserves for the answer.
 const ANSWER: u64 = 200;
 
-/// Whose API.
+/// API of a vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Api {
     Chat,
@@ -101,7 +101,7 @@ fn tool() -> ToolDefinition {
     ToolDefinition::new(ToolName::new("look").unwrap(), "Looks something up.", parameters)
 }
 
-/// What the model was asked at each turn.
+/// Requests of the model at each turn.
 fn requests(with_tools: bool) -> Vec<CompletionRequest> {
     let history = conversation();
     let is_models = |message: &&Message| matches!(message, Message::Assistant(_));

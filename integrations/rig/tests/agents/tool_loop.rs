@@ -14,7 +14,7 @@ use crate::support::model::{LocalModel, call, local, size_of};
 use crate::support::tools::{ReadPage, page};
 
 const TURNS: usize = 10;
-/// What fits: two pages of which one is the long one do not.
+/// Tokens of the window: two pages do not fit if one of them is the long one.
 const ROOM: i64 = 320;
 
 /// Reads ten pages, one a turn, and then answers.

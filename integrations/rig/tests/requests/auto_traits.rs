@@ -1,4 +1,4 @@
-//! What can be shared between threads, cloned and printed.
+//! Types that can be shared between threads, cloned and printed.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! How requests to Claude's models are counted, and what their budgets keep free.
+//! Counts of requests to Claude's models, and the margin of their budgets.
 
 use cupel::layer::{BudgetProvider as _, ContextAdapter as _, Strategy};
 use cupel::tokens::{ClaudeTokenizer, TokenCounter as _, counter_for_model};

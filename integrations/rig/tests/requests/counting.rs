@@ -1,4 +1,4 @@
-//! What parts of a request are counted as.
+//! Counts of the parts of a request.
 
 use cupel::layer::{ContextAdapter as _, Strategy};
 use cupel_rig::{MediaTokens, RigAdapter};

@@ -1,4 +1,4 @@
-//! Which messages stay, and that they stay as they are.
+//! Messages that stay, and stay unchanged.
 
 use cupel::conversation::{Attributes, Exchanges};
 use rig_core::message::{

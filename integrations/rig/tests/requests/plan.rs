@@ -1,4 +1,4 @@
-//! What a planned turn sends of a rig history.
+//! Planned turns of a rig history.
 
 use cupel::conversation::plan::{Broke, Part};
 use rig_core::message::{

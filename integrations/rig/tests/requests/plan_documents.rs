@@ -24,7 +24,7 @@ fn asked(turns: usize, question: &str, documents: Vec<Document>) -> CompletionRe
     asked
 }
 
-/// What stands in front of the question.
+/// Text before the question.
 fn recalled(sent: &CompletionRequest) -> String {
     let Some(Message::User { content }) = sent.chat_history.last() else { panic!() };
     match &content[..] {

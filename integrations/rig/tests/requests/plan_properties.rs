@@ -1,4 +1,4 @@
-//! What holds of planned turns for every history that only grows.
+//! Properties of planned turns for every history that only grows.
 
 use cupel::gather::Source;
 use cupel::layer::TurnReport;
@@ -104,7 +104,7 @@ fn outlines(history: &[Message]) -> Vec<(bool, bool, String)> {
     history.iter().map(of).collect()
 }
 
-/// Where in the history the messages of the request are.
+/// Positions of the request's messages in the history.
 fn positions(own: &[(bool, bool, String)], kept: &[(bool, bool, String)]) -> Vec<usize> {
     // From the end: equal texts come again, and the newest are kept.
     let mut end = own.len();
@@ -118,8 +118,9 @@ fn positions(own: &[(bool, bool, String)], kept: &[(bool, bool, String)]) -> Vec
     positions
 }
 
-/// Whether messages may be missing between two of a history without its instructions: steps behind the
-/// question alone, and, where the user has to be first, those behind the opening of an older exchange.
+/// Returns true if messages may be missing between two of a history without its instructions: only
+/// steps behind the question, and, if the user has to be first, steps behind the opening of an
+/// older exchange.
 fn may_be_a_hole(history: &[Message], user_first: bool, before: usize, after: usize) -> bool {
     let spoken = history.iter().filter(|message| !matches!(message, Message::System { .. }));
     let spoken: Vec<Message> = spoken.cloned().collect();

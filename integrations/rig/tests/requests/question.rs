@@ -1,4 +1,4 @@
-//! What the adapter says the question is, and what becomes of it, for a request of its own.
+//! The question of the adapter and its effects, for a request without an agent.
 
 use cupel::Policy;
 use cupel::layer::CupelLayer;
@@ -8,7 +8,7 @@ use rig_core::message::Message;
 use crate::questions::{ANSWER, Listener, QUESTION, talk};
 use crate::select::{adapter, answers, calls, request, room};
 
-/// What is sent of a request.
+/// Sends a request, and returns the one that arrives.
 async fn send(request: CompletionRequest, policy: Policy, tokens: i64) -> Vec<Message> {
     let layer = CupelLayer::builder().adapter(adapter()).policy(policy).budget(room(tokens));
     layer.build().unwrap().selector().select(request).await.unwrap().request.chat_history

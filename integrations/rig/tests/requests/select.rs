@@ -30,7 +30,7 @@ fn builder(adapter: RigAdapter, tokens: i64, sources: Vec<Source<CompletionReque
     sources.into_iter().fold(builder, CupelLayerBuilder::source)
 }
 
-/// What scoring sends of a request, and the report.
+/// Scores a request, and returns the sent one and the report.
 pub(crate) async fn try_select(
     request: CompletionRequest,
     adapter: RigAdapter,
@@ -40,7 +40,7 @@ pub(crate) async fn try_select(
     run(request, builder(adapter, tokens, sources).without_plan()).await
 }
 
-/// What a plan sends of a request, and the report.
+/// Plans a request, and returns the sent one and the report.
 pub(crate) async fn try_plan(
     request: CompletionRequest,
     adapter: RigAdapter,
@@ -54,7 +54,7 @@ async fn run(request: CompletionRequest, builder: Builder) -> Selecting {
     builder.build().unwrap().selector().select(request).await.map(Selected::into_parts)
 }
 
-/// What scoring sends of a request.
+/// Scores a request, and returns the sent one.
 pub(crate) async fn select(
     request: CompletionRequest,
     tokens: i64,
@@ -62,7 +62,7 @@ pub(crate) async fn select(
     try_select(request, adapter(), tokens, Vec::new()).await.unwrap()
 }
 
-/// What a plan sends of these messages.
+/// Plans these messages, and returns the sent ones.
 pub(crate) async fn plan(
     history: &[Message],
     adapter: RigAdapter,

@@ -1,4 +1,4 @@
-//! What a Tower stack does for a streamed call: all of it up to the first event.
+//! Effects of a Tower stack on a streamed call, up to its first event.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -17,8 +17,8 @@ use super::word_count;
 
 pub(crate) type LocalModel = Model<MockScript, Local>;
 
-/// What stands behind rig's scripted wire: it refuses what does not fit its window, as a provider
-/// does, and answers the rest.
+/// Model behind rig's scripted wire: it refuses requests that exceed its window, as a provider
+/// does, and answers the others.
 #[derive(Clone)]
 pub(crate) struct Local {
     window: i64,

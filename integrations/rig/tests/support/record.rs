@@ -1,4 +1,4 @@
-//! What is sent, seen right after the selection and before rig prepares it for a provider.
+//! Records requests after the selection and before rig prepares them for a provider.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};

@@ -14,7 +14,7 @@ fn drawn(tab: &mut Tab<'_>) -> Vec<usize> {
     numbers.as_array().unwrap().iter().map(|number| number.as_u64().unwrap() as usize).collect()
 }
 
-/// What the page knows of an item, in the page's order: the selection, then the rest.
+/// Data of an item in the page's order: the selection, then the rest.
 struct Row {
     inside: bool,
     kind: String,

@@ -16,7 +16,7 @@ fn background(tab: &mut Tab<'_>) -> String {
     colour.as_str().unwrap().to_owned()
 }
 
-/// How much text and background differ, by the measure of the accessibility guidelines.
+/// Contrast of text and background, by the measure of the accessibility guidelines.
 const CONTRAST: &str = "(() => {
   const light = (colour) => {
     const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
@@ -49,7 +49,7 @@ fn light_and_dark_can_both_be_read() {
     assert_quiet(&mut tab);
 }
 
-/// What sticks out of the screen.
+/// Elements that stick out of the screen.
 const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter((element) => {
   const box = element.getBoundingClientRect();
   return box.width > 0 && !element.closest('pre') && !element.classList.contains('skip') && (box.right > WIDTH + 1 || box.left < -1);
