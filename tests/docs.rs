@@ -174,6 +174,18 @@ fn every_link_of_every_page_leads_somewhere() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+#[test]
+fn every_link_of_a_doc_comment_to_a_page_of_this_project_leads_somewhere() {
+    for path in sources().iter().filter(|path| *path != "tests/docs.rs") {
+        let text = read(path);
+        let pages = text.match_indices("https://docs.rs/tower-cupel").map(|(at, _)| &text[at..]);
+        for rest in pages {
+            let end = rest.find([')', '>', '"', '`', ' ', '\n']).unwrap_or(rest.len());
+            assert_eq!(wrong_page(&rest[..end]), None, "{path}");
+        }
+    }
+}
+
 /// Registries show a README without the other files of its package.
 #[test]
 fn readmes_of_packages_link_to_anchors_and_absolute_addresses_only() {

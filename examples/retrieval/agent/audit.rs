@@ -133,19 +133,22 @@ impl Audit {
             .collect();
         let of_turns = [
             (Claim::Answered, format!("each of the {} turns ended with an answer", turns.len())),
-            (Claim::Right, "and with the right one, where the example can know".to_owned()),
+            (Claim::Right, "each answer was right, where the example knows it".to_owned()),
             (Claim::QuestionThere, "each request had the user's last words".to_owned()),
-            (Claim::PairsWhole, "no tool result without its call, no call without one".to_owned()),
+            (
+                Claim::PairsWhole,
+                "every tool call has its result, and every result its call".to_owned(),
+            ),
             (Claim::WithinBudget, format!("the largest request had {largest} of {limit} tokens")),
-            (Claim::NoHoles, "what was sent of the conversation has no holes".to_owned()),
-            (Claim::AskedOnce, "no tool was called twice for the same".to_owned()),
+            (Claim::NoHoles, "the messages that were sent have no gaps".to_owned()),
+            (Claim::AskedOnce, "no tool was called twice with the same arguments".to_owned()),
             (
                 Claim::FromLongAgo,
-                format!("turns {} were answered from what was recalled alone", old.join(" and ")),
+                format!("turns {} were answered from recalled texts alone", old.join(" and ")),
             ),
             (
                 Claim::PrefixKept,
-                "where the plan says so, a request begins as the one before, byte for byte"
+                "if the plan says so, a request begins like the previous one, byte for byte"
                     .to_owned(),
             ),
         ];
@@ -159,8 +162,8 @@ impl Audit {
         let cheaper = self.planned.cost() < self.trimmed.cost();
         let of_all = [
             ("the conversation outgrew the window, and then the cut moved", cut),
-            ("a cache knows more than half of all that was sent", cached),
-            ("all of it costs less than with newest-first trimming", cheaper),
+            ("a cache can know more than half of the sent tokens", cached),
+            ("all requests cost less than with newest-first trimming", cheaper),
         ];
         let of_all = of_all.into_iter().map(|(text, holds)| (text.to_owned(), holds, Vec::new()));
         of_turns.chain(of_all).collect()

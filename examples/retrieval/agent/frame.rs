@@ -30,8 +30,8 @@ pub(crate) fn introduce(
             "window",
             format!("{window} tokens (characters / 4), {output} of them kept free for the answer"),
         ),
-        ("model", "rules in this process; it knows what it is sent, and nothing else".into()),
-        ("without", "what the model would reply without what was recalled and retrieved".into()),
+        ("model", "rules in this process; it knows only the request".into()),
+        ("without", "reply of the model without recalled and retrieved texts".into()),
     ] {
         view.line(label, &text)?;
     }
@@ -52,7 +52,7 @@ pub(crate) fn sums(view: &mut View<impl Write>, audit: &Audit, messages: usize) 
         let share = percent(bill.cached, bill.sent);
         let cost = thousands(bill.cost().round() as i64);
         let text = format!(
-            "{sent} tokens sent, {cached} ({share} %) cached: the price of {cost} new ones"
+            "{sent} tokens sent, {cached} ({share} %) cached; this costs as much as {cost} new ones"
         );
         view.line(label, &text)?;
     }

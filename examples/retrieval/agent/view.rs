@@ -62,12 +62,12 @@ impl<W: Write> View<W> {
         };
         let sent = plan.cached_tokens + plan.new_tokens;
         let begins = match plan.broke {
-            None => "begins as the call before".to_owned(),
-            Some(why) => format!("begins anew: {why}"),
+            None => "same prefix as the previous call".to_owned(),
+            Some(why) => format!("new prefix: {why}"),
         };
         let (cached, share) = (thousands(plan.cached_tokens), percent(plan.cached_tokens, sent));
         let sent = thousands(sent);
-        self.line("sent", &format!("{sent} tokens, {cached} ({share} %) may be cached; {begins}"))?;
+        self.line("sent", &format!("{sent} tokens, {cached} ({share} %) can be cached; {begins}"))?;
         self.line("plan", &parts(plan))?;
         self.recalled(selection, plan)
     }
@@ -88,7 +88,7 @@ impl<W: Write> View<W> {
         self.last = contents;
         let sources = recalled.iter().filter(|item| plan.part_of(item).is_none()).count();
         let text = format!(
-            "{tokens} of {share} tokens: {} said before the cut, {sources} from sources",
+            "{tokens} of {share} tokens: {} messages from before the cut, {sources} from sources",
             recalled.len() - sources,
         );
         self.line("recalled", &text)?;

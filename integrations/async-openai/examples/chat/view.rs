@@ -46,12 +46,12 @@ pub(crate) fn selection(
         totals.cached += plan.cached_tokens;
         totals.new += plan.new_tokens;
         let prefix = match plan.broke {
-            None => "begins as the call before".to_owned(),
-            Some(why) => format!("begins anew: {why}"),
+            None => "same prefix as the previous call".to_owned(),
+            Some(why) => format!("new prefix: {why}"),
         };
         writeln!(
             out,
-            "     {prefix}; {} tokens may be cached, {} are new, {} recalled",
+            "     {prefix}; {} tokens can be cached, {} are new, {} recalled",
             plan.cached_tokens, plan.new_tokens, plan.recalled_tokens,
         )?;
         for entry in &selection.report.included {
@@ -59,8 +59,11 @@ pub(crate) fn selection(
                 continue;
             }
             let words: Vec<&str> = entry.item.matched_words().collect();
-            let why =
-                if words.is_empty() { "the newest left".to_owned() } else { words.join(", ") };
+            let why = if words.is_empty() {
+                "newest message that fits".to_owned()
+            } else {
+                words.join(", ")
+            };
             let line = entry.item.content().lines().next().unwrap_or_default();
             writeln!(out, "     recalled: {line:.60} ({why})")?;
         }
@@ -82,8 +85,8 @@ pub(crate) fn totals(
     let share = 100 * cached / (cached + new).max(1);
     writeln!(
         out,
-        "\n{calls} calls of the model over {messages} messages; {dropped} times a unit was \
-         dropped; the largest request had {largest} of {window} tokens; of all that was sent, \
-         {cached} tokens ({share} %) may have been cached and {new} were new."
+        "\n{calls} calls of the model over {messages} messages; {dropped} units dropped; the \
+         largest request had {largest} of {window} tokens; {cached} of the sent tokens \
+         ({share} %) could be cached, {new} were new."
     )
 }

@@ -7,7 +7,7 @@
 //! scripts, `turns <file> <window> messages-<way> <measure> <value>`. It fails if the stand-in refuses
 //! a call.
 //!
-//! `prefix`: share of the bytes that begin as the call before did; `read`: share of the tokens that the
+//! `prefix`: share of the bytes that begin like the previous call; `read`: share of the tokens that the
 //! stand-in's prompt cache had, by Anthropic's rules; `cost`: input cost as a multiple of newest first,
 //! which marks its last block; `fill`: tokens sent, of the window.
 

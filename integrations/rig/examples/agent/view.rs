@@ -35,11 +35,11 @@ impl Turns {
             sums.new += plan.new_tokens;
             let sent = plan.cached_tokens + plan.new_tokens;
             let begins = match plan.broke {
-                None => "begins as the turn before did".to_owned(),
-                Some(why) => format!("begins anew: {why}"),
+                None => "same prefix as the previous turn".to_owned(),
+                Some(why) => format!("new prefix: {why}"),
             };
             let cached = percent(plan.cached_tokens, sent);
-            println!("  {sent} tokens, {cached} % of them may be cached; {begins}");
+            println!("  {sent} tokens, {cached} % can be cached; {begins}");
             for recalled in selection.report.included.iter().filter(|item| is_recalled(plan, item))
             {
                 sums.recalled += 1;
@@ -55,8 +55,8 @@ impl Turns {
         let sums = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Sums { turns, begun_anew, recalled, excerpts, cached, new } = sums;
         println!(
-            "\n{turns} turns, {begun_anew} of which began anew; {recalled} things recalled, \
-             {excerpts} results shortened; {cached} of {} tokens ({} %) may have been cached",
+            "\n{turns} turns, {begun_anew} with a new prefix; {recalled} texts recalled, \
+             {excerpts} results shortened; {cached} of {} tokens ({} %) could be cached",
             cached + new,
             percent(cached, cached + new),
         );
