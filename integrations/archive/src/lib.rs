@@ -25,6 +25,8 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The [`guide`] has the promises, the search, both databases and the measurements.
 
 mod address;
 mod append;

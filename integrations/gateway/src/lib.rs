@@ -15,6 +15,8 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The [`guide`] has the configuration, the security rules and a chapter on local models.
 
 mod answer;
 mod api;

@@ -30,6 +30,8 @@
 //! For Anthropic's Messages the adapter is [`MessagesAdapter`], for bodies of
 //! [`Endpoint::Messages`].
 //!
+//! The [`guide`] says what is kept together, what is edited and how everything is counted.
+//!
 //! With the feature `async-openai` that crate's typed requests are read as well;
 //! `tower-cupel-async-openai` turns it on.
 
