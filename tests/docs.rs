@@ -22,12 +22,12 @@ const RIDDLE_STARTS: [&str; 10] =
     ["What", "How", "Whether", "Where", "Who", "Whose", "Which", "When", "Of", "That"];
 
 /// Doc comments of the workspace that begin with one of these words. The number only goes down.
-const MOST_RIDDLE_STARTS: usize = 841;
+const MOST_RIDDLE_STARTS: usize = 449;
 
 /// Phrases that readers did not understand, and how often they are still there. The numbers only go down.
 const RIDDLES: [(&str, usize); 20] = [
     ("200 whole", 0),
-    ("as ever", 9),
+    ("as ever", 5),
     ("as it came", 22),
     ("as they came", 3),
     ("at its word", 1),
@@ -35,7 +35,7 @@ const RIDDLES: [(&str, usize); 20] = [
     ("errand", 0),
     ("for want of", 0),
     ("is none of", 2),
-    ("is waited for", 7),
+    ("is waited for", 6),
     ("lead elsewhere", 1),
     ("of both, for", 0),
     ("spoken for", 2),

@@ -54,3 +54,11 @@ fn is_documented_with_all_features() {
         assert!(arguments.contains(&Value::from("docsrs")), "{}", folder.display());
     }
 }
+
+/// The README shows a picture of `docs/` from the published package.
+#[test]
+fn the_core_ships_its_docs() {
+    let root = manifest(Path::new(ROOT));
+    let excluded = get(&root, &["package", "exclude"]).and_then(Value::as_array).unwrap();
+    assert!(!excluded.contains(&Value::from("docs/")), "{excluded:?}");
+}
