@@ -12,7 +12,7 @@ use cupel::relevance::{Candidate, Judge, Question, Verdict};
 pub(crate) struct Heard {
     /// The user's words.
     pub(crate) text: String,
-    /// Steps since the question.
+    /// Text of the steps since the question.
     pub(crate) work: Option<String>,
     /// The texts it was to judge.
     pub(crate) candidates: Vec<String>,

@@ -20,7 +20,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::common::{Echo, Recorder, Request, budget, call, context_error, item, layer, request};
 
-/// Returns true if this part panics: the first word of a request's items names it.
+/// Returns true if this part panics: an item of the request names it.
 fn panics(request: &Request, part: &str) -> bool {
     request.items().any(|item| item.content() == part)
 }

@@ -37,7 +37,7 @@ pub(crate) fn shared() -> Option<&'static Server> {
     SHARED.get_or_init(Server::start).as_ref()
 }
 
-/// Skips a test because something is missing, or fails if `.ci/run` forbids skips.
+/// Skips a test because something is missing; fails if `CUPEL_REQUIRE_POSTGRES` is set.
 pub(crate) fn skip(what: &str) {
     assert!(
         std::env::var_os("CUPEL_REQUIRE_POSTGRES").is_none(),
