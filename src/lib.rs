@@ -1,7 +1,7 @@
 //! Fits the requests of a language model to its token window, and says what was left out and why.
 //!
 //! An agent has more context than its model has window: history, documents, tool results, memories. This library
-//! is a [Tower](tower) layer in front of the model call. It gathers candidates from async sources under
+//! is a [Tower](https://docs.rs/tower) layer in front of the model call. It gathers candidates from async sources under
 //! deadlines, selects what fits the budget, sends the smaller request, and reports every decision.
 //!
 //! ```
