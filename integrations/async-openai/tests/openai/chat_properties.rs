@@ -94,13 +94,13 @@ pub(crate) fn check(
     })
 }
 
-/// Tokens of the message around what sources give, and of the frame of the quotation in it.
+/// Tokens of the message around items of sources, and of the frame of the quotation in it.
 pub(crate) fn source_frame(case: &Case) -> i64 {
     let quotation = Quotation::frame_tokens(&*shared_counter(Encoding::O200k));
     if case.documents.is_empty() { 0 } else { 8 + quotation }
 }
 
-/// What became of a case.
+/// Outcome of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Outcome {
     /// Pinned messages alone do not fit.
@@ -139,7 +139,7 @@ where
     }
 }
 
-/// What arrived, if something was sent; a refusal by the server is a failure.
+/// Request that arrived, if one was sent. A refusal by the server is a failure.
 pub(crate) fn outcome<T>(
     server: &local_server::LocalServer,
     result: Result<T, impl std::fmt::Display>,

@@ -57,7 +57,7 @@ fn check<T>(
             let room = i64::from(case.window) - i64::from(case.output) - count(&bare);
             let pinned = oracle.pinned.iter().copied();
             let pinned = tokens_of(&bare, is_chat, &case.messages, pinned);
-            // The message around what sources give, where nobody has asked anything.
+            // The message around items of sources, where nobody has asked anything.
             let pinned = pinned + source_frame(case);
             prop_assert!(pinned > room || oracle.pinned.is_empty(), "{error}: {pinned} in {room}");
             return Ok(Outcome::Impossible);

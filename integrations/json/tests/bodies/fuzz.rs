@@ -44,7 +44,7 @@ struct Fuzz<'a> {
     fitters: Vec<Fitter>,
     /// Tokens of texts, by the other tokenizer.
     counted: RefCell<HashMap<String, i64>>,
-    /// How many requests went how.
+    /// Number of requests by outcome.
     mix: RefCell<HashMap<&'static str, usize>>,
 }
 

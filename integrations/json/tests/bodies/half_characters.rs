@@ -1,5 +1,5 @@
 //! Halves of characters, which JavaScript's `slice` leaves behind, are text like any other: counted,
-//! fitted, and forwarded as they came.
+//! fitted, and forwarded unchanged.
 
 use cupel::Policy;
 use cupel::layer::Selection;
@@ -10,7 +10,7 @@ use crate::support::{ENDPOINTS, Settings, long, request};
 /// Half an emoji, as JSON writes it.
 const HALF: &str = r"\ud83d";
 
-/// What is sent of a long conversation whose last question is this literal.
+/// Sends a long conversation whose last question is this literal.
 fn sent(endpoint: Endpoint, question: &str) -> (String, Selection) {
     let body = request(endpoint, &long("QUESTION")).to_string().replace("QUESTION", question);
     Settings::new(Policy::chat(), 4_000).build().send(endpoint, &body)

@@ -54,7 +54,7 @@ const FRAGMENTS: [&str; 14] = [
 /// A request that was changed.
 pub(crate) struct Mutant {
     pub(crate) json: String,
-    /// Whether it holds only texts and calls, which another tokenizer can count.
+    /// True if it holds only texts and calls, which another tokenizer can count.
     pub(crate) is_text: bool,
 }
 

@@ -51,7 +51,7 @@ fn folded(text: &str) -> String {
     text.chars().filter_map(fold).flat_map(char::to_lowercase).collect()
 }
 
-/// What is wrong with a text that has words of a source in it.
+/// Problem of a text that has words of a source in it.
 fn problem(text: &str) -> Option<String> {
     let Some((before, rest)) = text.split_once("<recalled>\n") else {
         return Some("no frame".to_owned());
