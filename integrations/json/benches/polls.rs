@@ -107,22 +107,28 @@ async fn calls<A: ContextAdapter<JsonBody> + 'static>(
     let mut longest = [Duration::ZERO; CALLS];
     for longest in &mut longest {
         let request = JsonBody::parse(endpoint, body).unwrap();
-        let begun = Instant::now();
-        let mut call = Box::pin(selector.select(request));
-        *longest = begun.elapsed();
-        let selected = std::future::poll_fn(|cx| {
-            let begun = Instant::now();
-            let polled = call.as_mut().poll(cx);
-            *longest = begun.elapsed().max(*longest);
-            polled
-        });
-        let selected = selected.await;
-        let begun = Instant::now();
-        drop(call);
-        *longest = begun.elapsed().max(*longest);
+        let mut call = timed(longest, || Box::pin(selector.select(request)));
+        let polls = std::future::poll_fn(|cx| timed(longest, || call.as_mut().poll(cx)));
+        let selected = polls.await;
+        timed(longest, || drop(call));
         drop(selected); // a result that does not fit is an error without a plan
     }
     longest
+}
+
+/// Runs a step, and keeps its time if it is the longest. Time in which other programs had the processor
+/// does not count where the system tells it.
+fn timed<T>(longest: &mut Duration, step: impl FnOnce() -> T) -> T {
+    let waited = || {
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let nanos = stat.split(' ').nth(1).and_then(|nanos| nanos.parse().ok());
+        Duration::from_nanos(nanos.unwrap_or_default())
+    };
+    let (before, begun) = (waited(), Instant::now());
+    let done = step();
+    let elapsed = begun.elapsed();
+    *longest = elapsed.saturating_sub(waited().saturating_sub(before)).max(*longest);
+    done
 }
 
 /// A conversation with an agent whose newest tool result is long.
