@@ -121,8 +121,11 @@ pub(crate) struct CallTotals {
     pub(crate) passed: u64,
     /// Tokens sent.
     pub(crate) sent: i64,
-    /// Tokens dropped.
+    /// Tokens of messages that were dropped; excerpts are not counted.
     pub(crate) dropped: i64,
+    /// Bytes that clients sent, and bytes that were sent on.
+    pub(crate) original_bytes: usize,
+    pub(crate) sent_bytes: usize,
     /// Tokens that upstreams are expected to read from their caches.
     pub(crate) expected_cached: i64,
     /// Tokens that upstreams reported to have read from their caches.
@@ -142,6 +145,8 @@ impl CallTotals {
         };
         self.sent = self.sent.saturating_add(fitted.tokens);
         self.dropped = self.dropped.saturating_add(fitted.dropped);
+        self.original_bytes = self.original_bytes.saturating_add(fitted.original_bytes);
+        self.sent_bytes = self.sent_bytes.saturating_add(fitted.sent_bytes);
         self.expected_cached = self.expected_cached.saturating_add(fitted.cached);
         if let Some((plan, newest)) =
             fitted.plan.as_ref().and_then(|plan| Some((plan, plan.newest_first?)))
@@ -181,8 +186,11 @@ pub(crate) struct FittedCall {
     pub(crate) explanation: Explanation,
     /// Tokens of the request that was sent, as the gateway counts them.
     pub(crate) tokens: i64,
-    /// Tokens that were dropped.
+    /// Tokens of messages that were dropped; excerpts are not counted.
     pub(crate) dropped: i64,
+    /// Size of the client's request, and of the one that was sent.
+    original_bytes: usize,
+    sent_bytes: usize,
     /// Tokens that the upstream is expected to read from its cache.
     pub(crate) cached: i64,
     /// Plan of the turn, for the next call of the conversation.
@@ -191,7 +199,12 @@ pub(crate) struct FittedCall {
 
 impl FittedCall {
     /// Describes a selection. `before` is the latest call of the conversation: the prompt cache has seen it.
-    pub(crate) fn new(mut selection: Selection, model: &str, before: Option<&Call>) -> Self {
+    pub(crate) fn new(
+        mut selection: Selection,
+        (original_bytes, sent_bytes): (usize, usize),
+        model: &str,
+        before: Option<&Call>,
+    ) -> Self {
         let before = before.and_then(|call| call.outcome.as_ref().ok()?.plan.as_deref());
         if let (Some(plan), Some(before)) = (&mut selection.plan, before) {
             **plan = (**plan).clone().following(before);
@@ -201,6 +214,8 @@ impl FittedCall {
             explanation: selection.explain().title(model),
             tokens: selection.sent.tokens.saturating_add(selection.fixed_tokens),
             dropped: excluded.fold(0, i64::saturating_add),
+            original_bytes,
+            sent_bytes,
             cached: selection.plan.as_ref().map_or(0, |plan| plan.cached_tokens),
             plan: selection.plan,
         }

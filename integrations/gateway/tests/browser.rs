@@ -88,8 +88,8 @@ fn check_words(tab: &mut Tab<'_>) {
     for column in ["status", "tokens sent", "dropped", "cached", "duration"] {
         assert!(columns.contains(column), "{column}: {columns}");
     }
-    let last = "document.querySelector('#calls tr td:last-child').textContent";
-    let duration = tab.eval(last).unwrap();
+    let cell = "document.querySelector('#calls tr td:nth-child(6)').textContent";
+    let duration = tab.eval(cell).unwrap();
     let duration = duration.as_str().unwrap();
     let (number, unit) = duration.split_once(' ').unwrap();
     assert!(number.parse::<f64>().unwrap() > 0.0 && ["ms", "s"].contains(&unit), "{duration}");

@@ -237,11 +237,12 @@ impl CallRecord {
         let conversation = named.unwrap_or(&selected.opening);
         let conversation = ConversationHash::new(&[caller.tenant.as_bytes(), conversation]);
         let model = visible(selected.model.as_deref().unwrap_or_default(), MODEL_CHARACTERS);
+        let bytes = (selected.original_bytes, selected.body.len());
         let outcome = selected.outcome.map(|selection| {
             #[cfg(feature = "archive")]
             shared.memory.iter().for_each(|memory| memory.count_failure(&selection.gather));
             let before = shared.calls.latest(conversation, &model);
-            Box::new(FittedCall::new(*selection, &model, before.as_deref()))
+            Box::new(FittedCall::new(*selection, bytes, &model, before.as_deref()))
         });
         Self {
             shared: Arc::clone(shared),

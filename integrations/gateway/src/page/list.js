@@ -44,10 +44,10 @@ function row(call) {
   time.append(link);
   link.title = "messages that were sent and dropped, and why";
   tr.append(time, cell(call.conversation), cell(call.route), cell(call.model), cell(status(call)),
+    cell(duration(call.milliseconds), true),
     cell(call.passed ? "unchanged: " + call.passed : "fitted"),
     cell(shown(call.tokens), true), cell(shown(call.dropped), true), share(call),
-    cell(shown(call.cached), true), cell(shown(call.counted), true),
-    cell(duration(call.milliseconds), true));
+    cell(shown(call.cached), true), cell(shown(call.counted), true));
   return tr;
 }
 
@@ -64,8 +64,9 @@ function show(data) {
     ["calls", number.format(sum.calls), ""],
     ["sent unchanged", number.format(sum.passed), "calls that were not fitted"],
     ["tokens sent", number.format(sum.sent), "as the gateway counts them"],
-    ["tokens dropped", number.format(sum.dropped), "as the gateway counts them"],
-    ["saved against sending everything", saved(sum.sent, sum.sent + sum.dropped), "dropped tokens, of all tokens"],
+    ["tokens dropped", number.format(sum.dropped), "tokens of messages that were not sent; excerpts are not counted"],
+    ["saved against sending everything", saved(sum.sent_bytes, sum.original_bytes),
+      "bytes of fitted requests that were not sent"],
     ["saved against newest-first trimming", saved(sum.cost, sum.newest_first_cost),
       "input cost of planned calls, if a cached token costs a tenth of a new one"],
     ["cached, expected", number.format(sum.expected_cached), "tokens that upstreams are expected to read from their prompt caches"],

@@ -43,6 +43,8 @@ pub(crate) struct BodySelector {
 #[derive(Debug)]
 pub(crate) struct SelectedBody {
     pub(crate) body: Bytes,
+    /// Size of the body that the client sent.
+    pub(crate) original_bytes: usize,
     /// Model that the body names.
     pub(crate) model: Option<String>,
     /// First message of the conversation. It tells conversations without a name apart.
@@ -111,6 +113,7 @@ impl BodySelector {
             let message = format!("the selection took longer than {} s", limit.as_secs_f64());
             return Err(Refusal::new(503, "selection_time", message).retry_after());
         };
+        let original_bytes = bytes.len();
         let (mut body, mut beta) = (bytes, None);
         let outcome = match selected {
             Some(Ok(selected)) => {
@@ -132,7 +135,8 @@ impl BodySelector {
                 Err(PassReason { code: "unknown_model", why })
             }
         };
-        Ok(SelectedBody { body, model, opening, beta, factor: profile.factor, outcome })
+        let factor = profile.factor;
+        Ok(SelectedBody { body, original_bytes, model, opening, beta, factor, outcome })
     }
 
     /// Returns the profile of the rule that fits best, or the one for other models.
@@ -181,8 +185,9 @@ impl SelectedBody {
             model: String,
         }
         let model = serde_json::from_slice(&body).ok().map(|ModelField { model }| model);
+        let (original_bytes, opening) = (body.len(), Vec::new());
         let outcome = Err(PassReason { code, why: why.to_owned() });
-        Self { body, model, opening: Vec::new(), beta: None, factor: 1.0, outcome }
+        Self { body, original_bytes, model, opening, beta: None, factor: 1.0, outcome }
     }
 }
 

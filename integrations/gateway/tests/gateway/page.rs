@@ -119,6 +119,11 @@ async fn whoever_has_the_token_sees_calls_and_what_changed_since_the_one_before(
     assert_eq!(data["totals"]["expected_cached"], cached);
     assert_eq!(data["ratios"][0]["ratio"], 1.0);
     assert!(data["totals"]["dropped"].as_i64().unwrap() > 0);
+    // What was saved against sending everything, and against newest-first trimming.
+    let total = |name: &str| data["totals"][name].as_f64().unwrap();
+    assert!(total("original_bytes") > total("sent_bytes") && total("sent_bytes") > 0.0);
+    assert!(total("newest_first_cost") > 0.0 && total("cost") > 0.0);
+    assert!(calls[0]["milliseconds"].as_f64().unwrap() > 0.0, "durations have fractions");
     // It is live: a call that is made now shows without asking again.
     call(&gateway, "c").await;
     while next_event(&mut stream).await["totals"]["calls"] != 4 {}
