@@ -58,6 +58,7 @@
 //! | [`policy`] | [`Policy`] with its presets, and policies in files |
 //! | [`conversation`] | chat messages, the plan of a turn, dry runs of a turn |
 //! | [`relevance`] | judges: how close is a text to the question |
+//! | [`standing`] | sentences in which the user gives an instruction for later |
 //! | [`scorer`], [`slicer`], [`placer`] | score items, fill the budget, order the selection |
 //! | [`pipeline`] | the six stages, without async code |
 //! | [`model`] | items, budgets, kinds, settings of a plan |

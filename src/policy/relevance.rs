@@ -102,7 +102,7 @@ impl Relevance {
 }
 
 /// Candidates with the hints of a policy's judge, and the pipeline to select from them with:
-/// see [`Policy::judge`].
+/// see [`Policy::judge`](super::Policy::judge).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct JudgedItems {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 /// A page without its code.
 pub(crate) struct Markdown {
     text: String,
+    /// Texts between backticks.
+    code_spans: Vec<String>,
     /// Anchors of the headings.
     anchors: Vec<String>,
 }
@@ -12,7 +14,7 @@ pub(crate) struct Markdown {
 impl Markdown {
     pub(crate) fn read(page: &str) -> Self {
         let mut text = String::new();
-        let mut anchors = Vec::new();
+        let (mut anchors, mut code_spans) = (Vec::new(), Vec::new());
         let mut is_code = false;
         for line in page.lines() {
             if line.trim_start().starts_with("```") {
@@ -21,15 +23,31 @@ impl Markdown {
                 if let Some(heading) = line.strip_prefix('#') {
                     anchors.push(anchor(heading.trim_start_matches('#').trim()));
                 }
+                code_spans.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
                 text.push_str(&without_code_spans(line));
                 text.push('\n');
             }
         }
-        Self { text, anchors }
+        Self { text, code_spans, anchors }
     }
 
     pub(crate) fn has_anchor(&self, anchor: &str) -> bool {
         self.anchors.iter().any(|known| known == anchor)
+    }
+
+    /// Names of types, and names in paths like `Type::method`, between backticks.
+    pub(crate) fn code_names(&self) -> impl Iterator<Item = &str> {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let paths = self
+            .code_spans
+            .iter()
+            .flat_map(move |span| span.split(move |c| !is_name(c) && c != ':'));
+        let is_type = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_uppercase())
+                && name.contains(|c: char| c.is_ascii_lowercase())
+        };
+        let names = paths.filter(move |path| path.contains("::") || is_type(path));
+        names.flat_map(|path| path.split(':')).filter(|name| !name.is_empty())
     }
 
     /// Targets of the links whose target is written in the link.
@@ -70,4 +88,6 @@ fn finds_links_outside_code() {
     assert_eq!(page.names().collect::<Vec<_>>(), ["c"]);
     assert_eq!(page.definitions(), BTreeMap::from([("c", "e.md")]));
     assert!(page.has_anchor("a-b-heading-yes"));
+    let page = Markdown::read("`Type::method(x)` `word` `UPPER` `.call(Other)` Plain");
+    assert_eq!(page.code_names().collect::<Vec<_>>(), ["Type", "method", "Other"]);
 }
