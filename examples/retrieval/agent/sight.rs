@@ -127,10 +127,13 @@ pub(crate) fn field<'a>(message: &'a Value, name: &str) -> &'a str {
     message.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The texts of a message, part by part.
+/// The texts of a message, part by part. A quotation at the beginning of a text is a part of its own.
 pub(crate) fn words(message: &Value) -> Vec<&str> {
     match message.get("content") {
-        Some(Value::String(text)) => vec![text],
+        Some(Value::String(text)) => match text.split_once(CLOSE) {
+            Some((quoted, words)) if quoted.starts_with(OPEN) => vec![quoted, words.trim_start()],
+            _ => vec![text],
+        },
         Some(Value::Array(parts)) => parts.iter().map(|part| field(part, "text")).collect(),
         _ => Vec::new(),
     }
@@ -161,8 +164,7 @@ mod tests {
         let sight = Sight::of(&[
             json!({"role": "system", "content": "Be brief."}),
             json!({"role": "user", "content": "Before."}),
-            json!({"role": "user", "content": [
-                {"type": "text", "text": quoted}, {"type": "text", "text": "Now?"}]}),
+            json!({"role": "user", "content": format!("{quoted}Now?")}),
         ]);
         assert_eq!(sight.question, "Now?");
         let seen: Vec<(Who, &str)> =
