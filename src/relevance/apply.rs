@@ -4,25 +4,25 @@ use super::{Candidate, Hint, Verdict};
 use crate::caught::caught;
 use crate::model::{ContextItem, ContextKind};
 
-/// What became of a question.
+/// Effect of a question on a list of items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct RelevanceReport {
     /// The judge, by name.
     pub judge: String,
-    /// Whether the question had words to go by. If not, nothing was changed.
+    /// True if the question had informative words. Otherwise nothing was changed.
     pub asked: bool,
-    /// How many items have a hint of the judge.
+    /// Number of items with a hint of the judge.
     pub judged: usize,
-    /// How many kept the hint that they came with.
+    /// Number of items that kept their own hint.
     pub kept: usize,
-    /// What the judge did wrong. What it gave no valid hint has none.
+    /// Mistake of the judge. Items without a valid hint have none.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub problem: Option<String>,
 }
 
-/// What judging came to: the report, and the verdict if there is one.
+/// Outcome of judging: the report, and the verdict if there is one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Judged {
     pub(crate) report: RelevanceReport,
@@ -97,7 +97,8 @@ impl Judged {
     }
 }
 
-/// Whether an item is a part of the conversation, so that its neighbours are about the same thing.
+/// Returns true if an item is a part of the conversation, so that its neighbours are about the same
+/// thing.
 pub(crate) fn is_said(item: &ContextItem) -> bool {
     *item.kind() == ContextKind::message() || *item.kind() == ContextKind::tool_output()
 }

@@ -15,7 +15,7 @@ pub struct Candidate<'a> {
     pub text: &'a str,
     /// Its tokens.
     pub tokens: i64,
-    /// Where it stands in the conversation; none for what is no part of one, such as a document.
+    /// Position in the conversation; none for other texts, such as documents.
     pub place: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Candidate<'a> {
 
 type Further = dyn Fn(&Candidate<'_>) -> Hint + Send + Sync;
 
-/// What a judge says about a question.
+/// Answer of a judge to a question.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -223,7 +223,7 @@ impl Question {
         &self.text
     }
 
-    /// What has been done since.
+    /// Text of the work since the question.
     #[must_use]
     pub fn work(&self) -> Option<&str> {
         self.since.as_deref()

@@ -1,4 +1,4 @@
-//! How close a text is to the question.
+//! Relevance of a text to the question.
 //!
 //! A [`Judge`] sees the question and the whole texts of the candidates, and gives each a [`Hint`]
 //! between 0 and 1 with the words that led to it. [`ReflexiveScorer`](crate::ReflexiveScorer) reads

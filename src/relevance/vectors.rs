@@ -25,8 +25,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// What is kept unless said otherwise: 64 MiB, some 60,000 vectors of 256 numbers or 10,000 of
-    /// 1,536.
+    /// Default capacity: 64 MiB, some 60,000 vectors of 256 numbers or 10,000 of 1,536.
     pub const DEFAULT_CAPACITY: u64 = 64 << 20;
 
     /// Keeps up to [64 MiB](Self::DEFAULT_CAPACITY).
@@ -39,7 +38,7 @@ impl Vectors {
         Self { cache: TextCache::new(bytes, 1_024, |vector| size_of_val(&**vector)) }
     }
 
-    /// What is remembered of a text.
+    /// Cached vector of a text.
     #[must_use]
     pub fn get(&self, text: &str) -> Option<Arc<[f32]>> {
         self.cache.get(&self.cache.key(text, ()))
@@ -50,13 +49,13 @@ impl Vectors {
         self.cache.insert(self.cache.key(text, ()), vector.into());
     }
 
-    /// How many texts are remembered.
+    /// Number of cached texts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cache.len()
     }
 
-    /// Whether no text is.
+    /// Returns true if no text is cached.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -103,7 +102,7 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if lengths > 0.0 { (ab / lengths).clamp(-1.0, 1.0) } else { 0.0 }
 }
 
-/// How many sums are taken side by side, which is what a processor does at once.
+/// Number of sums that are computed side by side, as processors do.
 const LANES: usize = 8;
 
 fn dot(a: &[f32], b: &[f32]) -> f64 {

@@ -12,22 +12,22 @@ use super::terms::{Term, each_term, lower};
 #[derive(Debug, Clone)]
 pub(super) struct AskedTerm {
     pub(super) term: Term,
-    /// How much it counts, before its rarity.
+    /// Weight of the word, before its rarity.
     pub(super) weight: f64,
     /// The word as it was written; none for what only lends weight.
     pub(super) word: Option<u8>,
 }
 
-/// What the agent has done since counts a quarter as much as what it was asked.
+/// Weight of the agent's work since the question, relative to the question.
 const WORK_WEIGHT: f64 = 0.25;
-/// What is read of a question from either end. Whoever pastes more asks before or after it.
+/// Bytes that are read from each end of a question. A user who pastes more asks before or after it.
 const MOST_BYTES: usize = 8 << 10;
 /// The terms that are looked for; more are no question.
 const MOST_TERMS: usize = 1_024;
 /// The words that can be named as matching.
 pub(super) const MOST_WORDS: usize = 64;
 
-/// What is looked for.
+/// Terms that are searched for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked {
     pub(super) terms: Vec<AskedTerm>,
@@ -36,7 +36,7 @@ pub(super) struct Asked {
     /// The number of the term plus one, at a place that follows from the term; 0 is free.
     table: Vec<u16>,
     filter: Filter,
-    /// Whether there is a word to go by.
+    /// True if there is an informative word.
     pub(super) is_informative: bool,
 }
 
@@ -96,7 +96,8 @@ impl Asked {
         }
     }
 
-    /// Which of up to 64 terms may be asked for, as bits, the first the lowest.
+    /// Flags of up to 64 terms that may be in the question, as bits; the first term is the lowest
+    /// bit.
     pub(super) fn likely(&self, terms: &[Term]) -> u64 {
         (0_u32..64).zip(terms).fold(0, |bits, (at, term)| bits | self.filter.bit_of(*term) << at)
     }
@@ -161,7 +162,7 @@ const WORDS: &str = include_str!("common_words.txt");
 static COMMON: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
     LazyLock::new(|| WORDS.split_ascii_whitespace().collect());
 
-/// Whether a word in lower case is one of them.
+/// Returns true if a word in lower case is common.
 pub(super) fn is_common(word: &str) -> bool {
     COMMON.contains(word)
 }

@@ -8,7 +8,7 @@ use super::asked::{Asked, ends, is_common};
 use super::terms::{each_folded, lower};
 use super::{Known, Lexical, Statistics, Texts, lend};
 
-/// What is known about all the texts that an index searched, of which the candidates are a few.
+/// Statistics of all texts that an index searched; the candidates are a few of them.
 ///
 /// ```
 /// use cupel::relevance::{Candidate, Corpus, Lexical, Question};

@@ -64,13 +64,13 @@ impl Lexical {
         self.language
     }
 
-    /// How many texts this process remembers the terms of, and the bytes that takes.
+    /// Number of texts whose terms this process caches, and their bytes.
     #[must_use]
     pub fn remembered() -> (usize, u64) {
         terms::remembered()
     }
 
-    /// Where the words of a question stand in a text, to mark them: ranges of bytes that ascend.
+    /// Positions of the question's words in a text, to mark them: ascending ranges of bytes.
     ///
     /// ```
     /// use cupel::relevance::{Lexical, Question};
@@ -230,7 +230,7 @@ fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {
     }
 }
 
-/// What is needed to judge a text.
+/// Data to judge a text.
 struct Known {
     language: Language,
     asked: Asked,

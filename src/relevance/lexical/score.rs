@@ -4,15 +4,15 @@
 use super::asked::Asked;
 use super::terms::Term;
 
-/// How soon more of the same word stops counting.
+/// Saturation of repeated words.
 const K1: f64 = 1.2;
-/// How much a longer text has to have more of the words: the parts of a conversation are long or
-/// short by chance, documents by subject.
+/// Influence of the length of a text: parts of a conversation are long or short by chance,
+/// documents by subject.
 const LENGTH_IN_CONVERSATION: f64 = 0.5;
 const LENGTH_OF_DOCUMENTS: f64 = 0.75;
-/// What a text that has all words of the question gets on top, as a share.
+/// Bonus of a text that has all words of the question, as a share.
 const COVERAGE: f64 = 1.0;
-/// What two words side by side get on top, as a share of the less rare one's weight.
+/// Bonus of two adjacent words, as a share of the weight of the less rare one.
 const TOGETHER: f64 = 0.5;
 /// Words further apart do not stand together.
 const APART: u32 = 8;
@@ -21,7 +21,7 @@ const PRIOR_TEXTS: f64 = 10.0;
 const PRIOR_SHARE: f64 = 0.02;
 const PRIOR_LENGTH: f64 = 40.0;
 
-/// Where the question's terms are in a text.
+/// Positions of the question's terms in a text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matches {
     /// Position in the text and number of the term.
@@ -50,13 +50,13 @@ impl Matches {
     }
 }
 
-/// How rare the question's terms are, and how long texts are.
+/// Rarity of the question's terms, and length of the texts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Statistics {
     /// Weight of each term: what it counts times how rare it is.
     pub(super) weights: Vec<f64>,
     mean_length: f64,
-    /// What a text with every term once would get.
+    /// Score of a text with every term once.
     ideal: f64,
 }
 
@@ -86,11 +86,11 @@ impl Statistics {
 /// Scores one text after another.
 #[derive(Debug, Default)]
 pub(super) struct Scorer {
-    /// How often each term is in the text.
+    /// Occurrences of each term in the text.
     counts: Vec<u32>,
-    /// Which are.
+    /// Terms that occur.
     present: Vec<u16>,
-    /// How close two terms come to each other.
+    /// Smallest distance of two terms.
     pairs: Vec<((u16, u16), u32)>,
 }
 
@@ -165,7 +165,7 @@ impl Scorer {
 /// Tokens between the centres of two texts from which on they lend nothing, and how much they lend
 /// when they touch. Distance counts in tokens, so that one setting serves short and long turns.
 const KERNELS: [(f64, f64); 2] = [(240.0, 1.0), (900.0, 0.3)];
-/// What a text's own score counts, beside what the kernels give it of itself.
+/// Weight of a text's own score, besides the share of the kernels.
 const OWN: f64 = 1.0;
 
 /// A text alone keeps its score.

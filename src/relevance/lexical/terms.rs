@@ -22,7 +22,7 @@ pub(super) type Term = u32;
 /// Terms in the order of the text.
 pub(super) type Terms = Arc<[Term]>;
 
-/// What is read of a text from either end; what is larger does not fit a window anyway.
+/// Bytes that are read from each end of a text; larger texts do not fit a window.
 pub(super) const MOST_BYTES: usize = 512 << 10;
 
 /// About 150,000 messages of 60 words.
@@ -34,7 +34,7 @@ pub(super) type Key = TextKey<Language>;
 static CACHE: LazyLock<TextCache<Terms, Language>> =
     LazyLock::new(|| TextCache::new(CACHE_BYTES, 400, |terms| size_of_val(&**terms)));
 
-/// How many texts are remembered, and the bytes that takes.
+/// Number of cached texts, and their bytes.
 pub(super) fn remembered() -> (usize, u64) {
     (CACHE.len(), CACHE.bytes())
 }
@@ -48,7 +48,7 @@ pub(super) fn key_of(text: &str, language: Language) -> Key {
     CACHE.key(text, language)
 }
 
-/// Whether the terms of a text are remembered.
+/// Returns true if the terms of a text are cached.
 pub(super) fn is_known(key: &Key) -> bool {
     CACHE.contains(key)
 }
@@ -108,7 +108,7 @@ impl FloorCharBoundary for str {
     }
 }
 
-/// How many words a thread remembers the term of.
+/// Number of words whose term a thread caches.
 const REMEMBERED_WORDS: usize = 1 << 13;
 
 thread_local! {
@@ -211,9 +211,9 @@ fn unmarked(word: &str) -> String {
 
 /// Shorter conversations are fast either way.
 const LEAST_TEXTS: usize = 1_000;
-/// How many terms of a conversation lie in a row: 8 MiB.
+/// Most terms of a conversation in a row: 8 MiB.
 const MOST_TERMS: usize = 2 << 20;
-/// How many conversations are remembered so.
+/// Most conversations that are cached this way.
 const MOST_RUNS: usize = 4;
 
 static RUNS: Mutex<Vec<Run>> = Mutex::new(Vec::new());
@@ -222,7 +222,7 @@ static RUNS: Mutex<Vec<Run>> = Mutex::new(Vec::new());
 #[derive(Debug, Default)]
 struct Run {
     keys: Vec<Key>,
-    /// Where each text's terms end.
+    /// End of each text's terms.
     ends: Vec<usize>,
     terms: Vec<Term>,
 }
@@ -264,7 +264,7 @@ pub(super) struct Reader {
     /// None where a conversation is short.
     run: Option<Run>,
     position: usize,
-    /// Whether everything so far was as it is remembered.
+    /// True if everything so far was as cached.
     in_step: bool,
 }
 

@@ -131,7 +131,7 @@ struct Compound {
 }
 
 impl Compound {
-    /// Whether an atom that starts here continues this compound.
+    /// Returns true if an atom that starts here continues this compound.
     fn joins(&self, text: &str, start: usize) -> bool {
         let Some(last) = self.atoms.last() else { return false };
         if last.end == start {
@@ -181,7 +181,7 @@ impl Compound {
         self.atoms.clear();
     }
 
-    /// What follows an apostrophe in English (`it's`, `don't`, `we'll`) is no word.
+    /// Drops the rest after an apostrophe in English (`it's`, `don't`, `we'll`), which is no word.
     fn drop_contractions(&mut self, text: &str) {
         let mut end = None;
         self.atoms.retain(|atom| {
