@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{ScoreParts, Scorer, ScorerFacts, leaves};
+use super::{Scorer, ScorerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, KindMap};
@@ -28,13 +28,9 @@ impl Scorer for ReflexiveScorer {
         }
     }
 
-    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |item| {
-            Some(
-                item.future_relevance_hint()
-                    .map_or("no hint".into(), |hint| format!("hint {hint}")),
-            )
-        })
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        let hint = item.future_relevance_hint();
+        Some(hint.map_or("no hint".into(), |hint| format!("hint {hint}")))
     }
 
     fn facts(&self) -> ScorerFacts {
@@ -118,8 +114,8 @@ impl Scorer for KindScorer {
         self.weights.get(item.kind()).copied().unwrap_or(0.0)
     }
 
-    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |item| Some(item.kind().to_string()))
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        Some(item.kind().to_string())
     }
 
     fn facts(&self) -> ScorerFacts {
@@ -217,12 +213,10 @@ impl Scorer for TagScorer {
         (matched / self.total).min(1.0)
     }
 
-    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |item| {
-            let matching = item.tags().iter().filter(|tag| self.weight_of(tag) > 0.0);
-            let matching = matching.map(String::as_str).collect::<Vec<_>>().join(", ");
-            Some(if matching.is_empty() { "no such tag".into() } else { matching })
-        })
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        let matching = item.tags().iter().filter(|tag| self.weight_of(tag) > 0.0);
+        let matching = matching.map(String::as_str).collect::<Vec<_>>().join(", ");
+        Some(if matching.is_empty() { "no such tag".into() } else { matching })
     }
 
     fn facts(&self) -> ScorerFacts {
@@ -273,11 +267,9 @@ impl Scorer for MetadataKeyScorer {
         if item.metadata().get(&self.key) == Some(&self.value) { self.boost } else { 1.0 }
     }
 
-    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |item| {
-            let has = item.metadata().get(&self.key) == Some(&self.value);
-            has.then(|| format!("{} is {}", self.key, self.value))
-        })
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        let has = item.metadata().get(&self.key) == Some(&self.value);
+        has.then(|| format!("{} is {}", self.key, self.value))
     }
 
     fn facts(&self) -> ScorerFacts {
@@ -330,11 +322,9 @@ impl Scorer for MetadataTrustScorer {
         }
     }
 
-    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |item| {
-            let raw = item.metadata().get(Self::KEY);
-            Some(raw.map_or("no trust given".into(), |raw| format!("trust {raw}")))
-        })
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        let raw = item.metadata().get(Self::KEY);
+        Some(raw.map_or("no trust given".into(), |raw| format!("trust {raw}")))
     }
 
     fn facts(&self) -> ScorerFacts {

@@ -103,10 +103,23 @@ pub trait Scorer: Send + Sync {
     /// Explains the score of every item, in the order of the items.
     ///
     /// Called only if a report [asks for it](crate::DiagnosticTraceCollector::explain_scores), and it
-    /// never changes the scores. Override it in a scorer that is made of others, or that has a reason
-    /// to give; the default is the name and the score.
+    /// never changes the scores. Override it in a scorer that is made of others; the default is the
+    /// name, the score and the [`note`](Self::note).
     fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |_| None)
+        let mut scores = vec![0.0; items.len()];
+        self.score_all(items, &mut scores);
+        let explain = |(item, score): (&ContextItem, f64)| ScoreParts {
+            note: self.note(item),
+            ..ScoreParts::new(self.name(), score)
+        };
+        items.iter().zip(scores).map(explain).collect()
+    }
+
+    /// Reason for the score of an item, in a few words; none unless overridden. It may quote the
+    /// item's tags and metadata.
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        let _ = item;
+        None
     }
 
     /// Properties that the rest of the library asks for; [`ScorerFacts::RELATIVE`] unless
@@ -164,21 +177,6 @@ impl fmt::Debug for dyn Scorer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-/// Scores of a scorer that is made of no others, each with its reason.
-fn leaves<S: Scorer + ?Sized>(
-    scorer: &S,
-    items: &[ContextItem],
-    note: impl Fn(&ContextItem) -> Option<String>,
-) -> Vec<ScoreParts> {
-    let mut scores = vec![0.0; items.len()];
-    scorer.score_all(items, &mut scores);
-    let leaf = |(item, score): (&ContextItem, f64)| ScoreParts {
-        note: note(item),
-        ..ScoreParts::new(scorer.name(), score)
-    };
-    items.iter().zip(scores).map(leaf).collect()
 }
 
 /// Address and type of a scorer.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::Scorer;
 use super::frequency::Copies;
-use super::{ScoreParts, Scorer, leaves};
 use crate::model::{ContextItem, ages};
 
 /// Scores newer items higher: the share of the other timestamped items that are strictly older.
@@ -97,8 +97,8 @@ impl Scorer for RecencyScorer {
         score_many(items.iter().map(ContextItem::timestamp), scores);
     }
 
-    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |item| item.timestamp().is_none().then(|| "no date".into()))
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        item.timestamp().is_none().then(|| "no date".into())
     }
 
     crate::names::as_any!();
@@ -113,11 +113,9 @@ impl Scorer for PriorityScorer {
         score_many(items.iter().map(ContextItem::priority), scores);
     }
 
-    fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {
-        leaves(self, items, |item| {
-            let priority = item.priority();
-            Some(priority.map_or("no priority".into(), |priority| format!("priority {priority}")))
-        })
+    fn note(&self, item: &ContextItem) -> Option<String> {
+        let priority = item.priority();
+        Some(priority.map_or("no priority".into(), |priority| format!("priority {priority}")))
     }
 
     crate::names::as_any!();

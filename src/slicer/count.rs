@@ -1,6 +1,7 @@
 //! Slicers with item counts per kind: over any slicer, or over the knapsack.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{KindQuota, KnapsackSlice, Monotonicity, QuotaUnit, Sliced, Slicer, SlicerFacts};
@@ -286,21 +287,15 @@ impl CountPhases<'_> {
             return Ok(result);
         }
 
-        let mut committed = vec![false; items.len()];
-        let mut committed_tokens = 0_i64;
-        for &position in &result.indices {
-            if let (Some(flag), Some(scored)) = (committed.get_mut(position), items.get(position)) {
-                *flag = true;
-                committed_tokens = committed_tokens.saturating_add(scored.tokens());
-            }
-        }
+        let committed: HashSet<usize> = result.indices.iter().copied().collect();
         let (positions, residual): (Vec<usize>, Vec<ScoredItem<'_>>) = items
             .iter()
             .enumerate()
-            .zip(&committed)
-            .filter(|(_, committed)| !**committed)
-            .map(|((position, scored), _)| (position, *scored))
+            .filter(|(position, _)| !committed.contains(position))
+            .map(|(position, scored)| (position, *scored))
             .unzip();
+        let committed = committed.iter().filter_map(|position| items.get(*position));
+        let committed_tokens = committed.map(ScoredItem::tokens).fold(0, i64::saturating_add);
         let left = target.saturating_sub(committed_tokens).max(0);
         let rest = ContextBudget::bare(budget.max_tokens(), left.min(budget.max_tokens()));
 
@@ -309,12 +304,10 @@ impl CountPhases<'_> {
         if self.sort_inner {
             // A knapsack answers last candidate first; of equal scores the earlier item should
             // stay, as everywhere else.
-            filled.indices.sort_unstable();
-            let score = |&position: &usize| items.get(position).map_or(f64::NAN, ScoredItem::score);
-            filled.indices = order::by_score_descending(filled.indices.iter().map(score))
-                .into_iter()
-                .filter_map(|rank| filled.indices.get(rank as usize).copied())
-                .collect();
+            filled.indices.sort_by_key(|&position| {
+                let scored = items.get(position);
+                (scored.map(|scored| order::descending(scored.score())), position)
+            });
         }
         self.enforce_caps(&entry_of, filled, &mut counts, &mut result);
         Ok(result)
