@@ -76,15 +76,12 @@ pub trait TraceCollector {
 pub struct NullTraceCollector;
 
 impl TraceCollector for NullTraceCollector {
-    #[inline]
     fn is_enabled(&self) -> bool {
         false
     }
 
-    #[inline]
     fn record_stage_event(&mut self, _event: TraceEvent) {}
 
-    #[inline]
     fn record_item_event(&mut self, _event: TraceEvent) {}
 }
 

@@ -279,11 +279,7 @@ pub enum OverflowStrategy {
 
 impl fmt::Display for OverflowStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Throw => "Throw",
-            Self::Truncate => "Truncate",
-            Self::Proceed => "Proceed",
-        })
+        f.pad(&format!("{self:?}"))
     }
 }
 

@@ -44,9 +44,8 @@
 //! [`SelectionReportAssertionError`], for tests that return `Result` and for helpers that collect
 //! failures.
 
+mod assertion;
 mod chain;
-mod excluded;
-mod included;
 mod text;
 
 pub use chain::{SelectionReportAssertionChain, SelectionReportAssertionError};

@@ -68,7 +68,6 @@ mod conversion;
 mod file;
 mod nested;
 mod parts;
-mod placer;
 mod policy;
 mod registry;
 mod relevance;
@@ -81,11 +80,10 @@ use crate::model::{OverflowStrategy, TurnPlan};
 
 pub use conversion::PolicySpecError;
 pub use nested::Nested;
-pub use placer::PlacerSpec;
 pub use registry::ScorerRegistry;
 pub use relevance::{JudgeSpec, RelevanceSpec};
 pub use scorer::{DecayCurveSpec, DecayWindowSpec, ScorerSpec, WeightedScorer};
-pub use slicer::{CountQuotaSpec, KindQuotaSpec, SlicerSpec};
+pub use slicer::{CountQuotaSpec, KindQuotaSpec, PlacerSpec, SlicerSpec};
 
 /// A policy as data; see the [module](self) for the keys.
 ///

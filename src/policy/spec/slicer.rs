@@ -1,4 +1,5 @@
-//! Slicers as data: a new one is declared, built and described here, and nowhere else in the spec.
+//! Slicers and placers as data: a new one is declared, built and described here, and nowhere else in the
+//! spec.
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use super::nested::{Nested, Part};
 use super::parts::{lower_case, parts, setting, table};
 use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
+use crate::placer::{AgePlacer, ChronologicalPlacer, Placer, UShapedPlacer};
 use crate::slicer::{
     BestFirstSlice, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice,
     GreedySlice, KnapsackSlice, QuotaSet, QuotaSlice, ScarcityBehavior, Slicer,
@@ -266,4 +268,44 @@ fn describe_counts(entries: &[CountQuotaEntry]) -> Vec<CountQuotaSpec> {
         cap_count: entry.cap_count(),
     };
     entries.iter().map(entry).collect()
+}
+
+parts! {
+    /// A placer as data: `age`, `chronological` or `u_shaped`.
+    #[derive(Copy, Eq)]
+    pub enum PlacerSpec: "a placer" else Self::Chronological => {
+        /// [`AgePlacer`](crate::AgePlacer).
+        "age" Age,
+        /// [`ChronologicalPlacer`](crate::ChronologicalPlacer).
+        "chronological" Chronological,
+        /// [`UShapedPlacer`](crate::UShapedPlacer).
+        "u_shaped" UShaped,
+    }
+}
+
+impl PlacerSpec {
+    pub(super) fn build(self, _: &Path<'_>, _: &mut Conversion<'_>) -> Arc<dyn Placer> {
+        match self {
+            Self::Age => Arc::new(AgePlacer),
+            Self::Chronological => Arc::new(ChronologicalPlacer),
+            Self::UShaped => Arc::new(UShapedPlacer),
+        }
+    }
+
+    /// The spec of a placer, or a stand-in after recording that it has none.
+    pub(super) fn describe(
+        placer: &dyn Placer,
+        path: &Path<'_>,
+        convert: &mut Conversion<'_>,
+    ) -> Self {
+        match placer.as_any() {
+            Some(any) if any.is::<AgePlacer>() => Self::Age,
+            Some(any) if any.is::<ChronologicalPlacer>() => Self::Chronological,
+            Some(any) if any.is::<UShapedPlacer>() => Self::UShaped,
+            _ => {
+                convert.not_built_in(path, placer.name(), "placers");
+                Self::stand_in(path)
+            }
+        }
+    }
 }
