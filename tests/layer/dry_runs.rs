@@ -245,11 +245,11 @@ fn a_report_says_whether_the_turn_was_planned_or_scored() {
         let text = sent.selection.explain().text().to_string();
         assert!(text.contains(&format!(", {expected}: ")), "{text}");
     }
-    // Nothing to plan around.
+    // No user has asked anything: the steps of the model are planned.
     let messages = vec![Message::new(Role::Assistant, "Hello!", 10)];
     let talk = Talk { messages, fixed_tokens: 0, uncounted: false, edits: None };
     let sent = layer(&talk, &Rules::new(), &Policy::chat(), &budget).unwrap();
-    assert_eq!(sent.selection.report.strategy, Strategy::Scored);
+    assert_eq!(sent.selection.report.strategy, Strategy::Planned);
 }
 
 #[test]
