@@ -96,9 +96,9 @@
 
 // The published pages say which feature brings an item.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Without the layer some functions for it are unused. The published pages have all features, so links to items
+// Without the layer some functions and imports for it are unused. The published pages have all features, so links to items
 // of other features are broken only in local builds without them.
-#![cfg_attr(not(feature = "layer"), allow(dead_code))]
+#![cfg_attr(not(feature = "layer"), allow(dead_code, unused_imports))]
 #![cfg_attr(
     not(all(feature = "config", feature = "layer", feature = "testing")),
     allow(rustdoc::broken_intra_doc_links)
