@@ -37,31 +37,33 @@
 
 mod adapter;
 mod breakpoints;
-mod count;
+mod draft;
 pub mod guide;
-mod marks;
+mod media;
 mod messages;
 mod models;
+mod object;
 mod openai;
 mod read;
 mod request;
 mod template;
-mod window;
+#[cfg(feature = "async-openai")]
+mod typed;
 
-pub use adapter::JsonAdapter;
-pub use count::{Detail, ImageRule, ToolPrices, ToolRule};
+pub use adapter::{JsonAdapter, ModelWindow};
+pub use cupel::tokens::ToolPrices;
+pub use media::{Detail, ImageRule};
 pub use messages::{BINDING_BETA, MessagesAdapter, MessagesApi};
 pub use models::{
     CacheRule, ClaudeModel, ClaudeModels, ClaudeWindow, Model, ModelFacts, ModelTable, Models,
-    UnknownModel,
+    ToolRule, UnknownModel,
 };
 pub use openai::{OpenAiAdapter, OpenAiApi};
 pub use read::{Endpoint, MessageView};
-#[cfg(feature = "async-openai")]
-pub use request::Streaming;
 pub use request::{JsonBody, Request};
 pub use template::{ContextPosition, ContextRole, ContextTemplate};
-pub use window::ModelWindow;
+#[cfg(feature = "async-openai")]
+pub use typed::Streaming;
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

@@ -8,14 +8,14 @@ use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
 use cupel::tokens::{Encoding, load_in_background, shared_counter};
 
-use crate::adapter::{JsonAdapter, TemplateTexts};
+use crate::adapter::{JsonAdapter, ModelWindow, TemplateTexts};
 use crate::breakpoints::{Markable, has_own_options};
-use crate::count::Meter;
+use crate::draft::Edit;
 use crate::models::{CacheRule, Models};
-use crate::read::{Endpoint, Head, Object};
-use crate::request::{Edit, Parts, Piece, Request};
+use crate::object::Object;
+use crate::read::{Endpoint, Head, Meter, chat, responses};
+use crate::request::{Parts, Piece, Request};
 use crate::template::ContextPosition;
-use crate::window::ModelWindow;
 
 /// The adapter for all [requests](Request) of both APIs, typed and raw.
 ///
@@ -92,7 +92,7 @@ impl OpenAiAdapter {
 pub struct Rest<R: Parts> {
     request: R,
     messages: Vec<R::Message>,
-    /// Which of the messages may carry a breakpoint.
+    /// Messages that may carry a breakpoint.
     markable: Markable,
 }
 
@@ -132,7 +132,10 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
         let items = items.collect::<Result<Vec<_>, _>>()?;
         let json: Vec<&str> = items.iter().map(|item| &**item).collect();
         let markable = Markable::read(cache, loops, endpoint, &json);
-        let mut entries = endpoint.read(&meter, &json, head.remote);
+        let mut entries = match endpoint {
+            Endpoint::Chat | Endpoint::Messages => chat::read(&meter, &json),
+            Endpoint::Responses => responses::read(&meter, &json, head.remote),
+        };
         self.add_attributes(&mut entries, &json);
         for entry in &mut entries {
             entry.message.private = entry.reasoning;

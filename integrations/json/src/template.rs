@@ -1,12 +1,11 @@
-//! How what sources gave is written into a request: as one message.
+//! The message that quotes the items of sources, in requests without a plan.
 
 use std::fmt;
 use std::sync::Arc;
 
 use cupel::ContextItem;
 
-use crate::count::Meter;
-use crate::models::ModelFacts;
+use crate::models::{Meter, ModelFacts};
 
 /// Sets where the items of sources stand in a request without a [plan](cupel::conversation::plan), and
 /// what is written around them.
@@ -35,7 +34,7 @@ pub struct ContextTemplate {
 
 type Render = Arc<dyn Fn(&ContextItem) -> String + Send + Sync>;
 
-/// Whose message the retrieved items are in.
+/// Role of the message that the retrieved items are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ContextRole {
@@ -48,7 +47,7 @@ pub enum ContextRole {
     Developer,
 }
 
-/// Where the retrieved items stand.
+/// Position of the retrieved items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ContextPosition {

@@ -9,14 +9,14 @@ use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
 use cupel::tokens::ClaudeTokenizer;
 
-use super::binding::drop_stale;
 use super::caches::{by_marks, mark, mark_head};
-use super::meter::ClaudeMeter;
-use super::read;
+use super::read::{self, ClaudeMeter};
 use crate::adapter::JsonAdapter;
+use crate::draft::Draft;
 use crate::models::{ClaudeModels, ClaudeWindow};
-use crate::read::{Endpoint, Object, text_of};
-use crate::request::{Draft, JsonBody};
+use crate::object::{Object, place, text_of};
+use crate::read::Endpoint;
+use crate::request::JsonBody;
 use crate::template::ContextTemplate;
 
 /// The adapter for bodies of Anthropic's Messages.
@@ -224,4 +224,83 @@ fn last_words(messages: &[Message], kept: &[usize]) -> Option<usize> {
     };
     last(&Message::asks)
         .or_else(|| last(&|message| matches!(message.role, Role::User | Role::Tool)))
+}
+
+/// The value that `anthropic-beta` needs when a body has `thinking.block_binding`.
+pub const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
+
+const BINDING: &str = r#""block_binding":{"prefix_mismatch_behavior":"drop_block"}"#;
+
+/// Asks for thoughts that no longer fit to be dropped, unless the caller has said what to do.
+///
+/// <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>: newer models refuse thinking
+/// once something before it has changed. Only the provider knows which thoughts still fit.
+fn drop_stale<T>(body: &mut JsonBody<T>) -> Result<(), BoxError> {
+    match setting(body.json()) {
+        Some((at, new)) => body.splice(at..at, &new),
+        None => Ok(()),
+    }
+}
+
+/// The setting, and where it is put in.
+fn setting(json: &str) -> Option<(usize, String)> {
+    let request = Object::parse(json)?;
+    Some(match request.raw("thinking") {
+        Some(raw) => {
+            let thinking = request.object("thinking")?;
+            if thinking.has("block_binding") || thinking.text("type")? != "adaptive" {
+                return None;
+            }
+            (place(json, raw)?.end - 1, format!(",{BINDING}"))
+        }
+        // These models think adaptively unless told otherwise.
+        None => (json.rfind('}')?, format!(r#","thinking":{{"type":"adaptive",{BINDING}}}"#)),
+    })
+}
+
+impl<T> JsonBody<T> {
+    /// The value that has to be in the header `anthropic-beta` for this body, if any: those who send
+    /// it add [it](BINDING_BETA) to what is there.
+    #[must_use]
+    pub fn needs_beta(&self) -> Option<&'static str> {
+        // The parser is asked only where the words are there at all.
+        let found = self.json().contains("\"block_binding\"");
+        let request = found.then(|| Object::parse(self.json())).flatten()?;
+        request.object("thinking")?.has("block_binding").then_some(BINDING_BETA)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dropped(json: &str) -> (String, bool) {
+        let mut body = JsonBody::parse(Endpoint::Messages, json).unwrap();
+        drop_stale(&mut body).unwrap();
+        (body.json().to_owned(), body.needs_beta().is_some())
+    }
+
+    #[test]
+    fn the_setting_is_added_and_needs_its_header() {
+        let (json, beta) = dropped(r#"{"messages":[], "thinking" : {"type":"adaptive"} }"#);
+        let expected =
+            format!(r#"{{"messages":[], "thinking" : {{"type":"adaptive",{BINDING}}} }}"#);
+        assert_eq!((json, beta), (expected, true));
+        let (json, beta) = dropped(r#"{"messages":[]}"#);
+        let expected = format!(r#"{{"messages":[],"thinking":{{"type":"adaptive",{BINDING}}}}}"#);
+        assert_eq!((json, beta), (expected, true));
+    }
+
+    #[test]
+    fn what_the_caller_has_set_stays() {
+        let own = r#"{"messages":[],"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"error"}}}"#;
+        assert_eq!(dropped(own), (own.to_owned(), true));
+        for json in [
+            r#"{"messages":[],"thinking":{"type":"disabled"}}"#,
+            r#"{"messages":[],"thinking":{"type":"enabled","budget_tokens":2048}}"#,
+            r#"{"messages":["block_binding"],"thinking":{"type":"disabled"}}"#,
+        ] {
+            assert_eq!(dropped(json), (json.to_owned(), false));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Where marks of the prompt cache stand, and what it may know of a request.
+//! Marks of the prompt cache, and what the cache may know of a request.
 //!
 //! <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>: at most four blocks are
 //! marked; what was written at a mark is found again from a later one within 20 blocks; longer lives
@@ -11,10 +11,11 @@ use cupel::conversation::plan::Part;
 use cupel::gather::BoxError;
 use serde_json::Value;
 
-use crate::marks::Stable;
+use crate::breakpoints::Stable;
+use crate::draft::Draft;
 use crate::models::ClaudeModel;
-use crate::read::{Object, elements, whole_characters};
-use crate::request::{Draft, JsonBody, place};
+use crate::object::{Object, elements, place, whole_characters};
+use crate::request::JsonBody;
 
 /// The most marks of a request.
 const MOST: usize = 4;
@@ -78,7 +79,7 @@ impl Marks {
         }
     }
 
-    /// How many more there may be.
+    /// Number of marks that may be added.
     fn room(&self) -> usize {
         MOST.saturating_sub(self.count)
     }
@@ -180,7 +181,7 @@ pub(super) fn by_marks<T>(edits: &mut Edits, body: &JsonBody<T>, marked: bool, m
     }
 }
 
-/// How many blocks a message has.
+/// Number of blocks of a message.
 fn blocks(json: &str) -> usize {
     let content = Object::parse(json).and_then(|message| message.array("content"));
     content.map_or(1, |blocks| blocks.len())

@@ -1,11 +1,16 @@
 //! Facts of each Claude model: its window, its tokenizer, its cache, its thinking.
+//!
+//! The table is as Anthropic's model pages have it. Windows:
+//! <https://platform.claude.com/docs/en/about-claude/models/overview>. The shortest prompt
+//! that is cached: <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>; where a
+//! model is not listed there, that of the model before it. Bound thinking:
+//! <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>.
 
 use std::sync::Arc;
 
 use cupel::layer::WindowLimits;
 use cupel::tokens::{ClaudeTokenizer, FormatOverhead, TokenCounter, claude_counter};
 
-use super::claude_table::MODELS;
 use super::{ModelFacts, ModelTable};
 
 /// The facts of one Claude model that a budget and a prompt cache need.
@@ -30,7 +35,7 @@ pub struct ClaudeModel {
     text_percent: i64,
     /// The most that an image costs.
     pub(crate) image_tokens: i64,
-    /// What a page of a PDF costs, its image and its text.
+    /// Tokens of a page of a PDF, its image and its text.
     pub(crate) page_tokens: i64,
     pub(crate) binds_thinking: bool,
 }
@@ -83,7 +88,7 @@ impl ClaudeModel {
         self.window
     }
 
-    /// What a text's estimate is multiplied by, in percent.
+    /// Factor of a text's estimate, in percent.
     #[must_use]
     pub fn text_percent(&self) -> i64 {
         self.text_percent
@@ -146,6 +151,41 @@ fn is_a(model: &str, family: &str) -> bool {
 ///
 /// [`MessagesAdapter::window`]: crate::MessagesAdapter::window
 pub type ClaudeWindow = cupel::layer::ModelWindow<ClaudeModels>;
+
+/// 200,000 tokens.
+const SHORT: ClaudeModel = ClaudeModel::new(200_000);
+/// A million tokens, of the older tokenizer.
+const LONG: ClaudeModel = ClaudeModel::new(1_000_000);
+/// A million tokens of the newer one.
+const NEWER: ClaudeModel = LONG.newer_tokenizer();
+
+const MODELS: &[(&str, ClaudeModel)] = &[
+    ("claude-3-haiku", SHORT.cached_from(2_048)),
+    ("claude-3-sonnet", SHORT),
+    ("claude-3-opus", SHORT),
+    ("claude-3-5-haiku", SHORT.cached_from(2_048)),
+    ("claude-3-5-sonnet", SHORT),
+    ("claude-3-7-sonnet", SHORT),
+    ("claude-sonnet-4", SHORT),
+    ("claude-opus-4", SHORT),
+    ("claude-opus-4-1", SHORT),
+    ("claude-sonnet-4-5", SHORT),
+    ("claude-haiku-4-5", SHORT.cached_from(4_096)),
+    ("claude-opus-4-5", SHORT.cached_from(4_096)),
+    ("claude-opus-4-6", LONG.cached_from(4_096)),
+    ("claude-sonnet-4-6", LONG),
+    ("claude-opus-4-7", NEWER.cached_from(2_048)),
+    ("claude-opus-4-8", NEWER),
+    ("claude-sonnet-5", NEWER),
+    ("claude-opus-5", NEWER.cached_from(512)),
+    ("claude-fable-5", NEWER.cached_from(512)),
+    ("claude-mythos-5", NEWER.cached_from(512)),
+    ("claude-fable-5-1", NEWER.cached_from(512).binds_thinking()),
+    ("claude-mythos-5-1", NEWER.cached_from(512).binds_thinking()),
+    ("claude-opus-5-5", NEWER.cached_from(512).binds_thinking()),
+    ("claude-sonnet-5-5", NEWER.binds_thinking()),
+    ("claude-haiku-5-5", NEWER.cached_from(4_096).binds_thinking()),
+];
 
 #[cfg(test)]
 mod tests {

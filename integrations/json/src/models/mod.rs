@@ -1,21 +1,17 @@
-//! The models that are known, by name.
+//! The models that are known, by name, and the counter and rules of one model.
 
-pub(crate) mod claude;
-mod claude_table;
+mod claude;
 mod openai;
-mod table;
+
+pub use claude::{ClaudeModel, ClaudeModels, ClaudeWindow};
+pub use openai::{CacheRule, Model, Models, ToolRule};
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use cupel::gather::BoxError;
-use cupel::layer::{ModelLookup, WindowLimits};
+use cupel::layer::WindowLimits;
 use cupel::tokens::{FormatOverhead, TokenCounter};
-
-use crate::request::Request;
-pub use claude::{ClaudeModel, ClaudeModels, ClaudeWindow};
-pub use openai::{CacheRule, Model, Models};
 
 /// Facts of one vendor's models, and how their names are read.
 pub trait ModelFacts: Copy + Send + Sync + 'static {
@@ -24,7 +20,7 @@ pub trait ModelFacts: Copy + Send + Sync + 'static {
     /// Code that adds a model, for errors: the table, and a model's facts.
     const ADVICE: [&'static str; 2];
 
-    /// What the vendor's format adds around messages.
+    /// Tokens that the vendor's format adds around messages.
     const FORMAT: FormatOverhead;
     /// Text where nothing is left of a result.
     const EMPTY_RESULT: &'static str;
@@ -95,16 +91,6 @@ impl<M: ModelFacts> ModelTable<M> {
     }
 }
 
-impl<R: Request, M: ModelFacts> ModelLookup<R> for ModelTable<M> {
-    fn limits(&self, request: &R) -> Result<WindowLimits, BoxError> {
-        Ok(self.of_request(request.model())?.limits())
-    }
-
-    fn output_tokens(&self, request: &R) -> Result<Option<i64>, BoxError> {
-        request.output_tokens()
-    }
-}
-
 /// A model that is in no table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownModel {
@@ -130,3 +116,35 @@ impl fmt::Display for UnknownModel {
 }
 
 impl std::error::Error for UnknownModel {}
+
+/// A model's counter and rules.
+#[derive(Clone)]
+pub(crate) struct Meter<M> {
+    pub(crate) model: M,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+}
+
+impl<M: ModelFacts> Meter<M> {
+    /// Counts as the model does; text with `counter`, if there is one.
+    pub(crate) fn new(model: M, counter: Option<&Arc<dyn TokenCounter>>) -> Self {
+        let counter = counter.map_or_else(|| model.counter(), Arc::clone);
+        Self { model, counter }
+    }
+
+    pub(crate) fn text(&self, text: &str) -> i64 {
+        // An empty text needs no entry in the cache.
+        if text.is_empty() { 0 } else { self.counter.count(text).max(0) }
+    }
+
+    /// Tokens of a message in this role beside its content.
+    pub(crate) fn message(&self, role: &str) -> i64 {
+        M::FORMAT.message(&*self.counter, role)
+    }
+}
+
+impl<M: fmt::Debug> fmt::Debug for Meter<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counter = self.counter.name();
+        f.debug_struct("Meter").field("model", &self.model).field("counter", &counter).finish()
+    }
+}

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use cupel::conversation::Role;
 
-use super::{Entry, Object};
-use crate::count::Meter;
+use super::{Entry, Meter};
 use crate::models::{Model, ModelFacts as _};
+use crate::object::Object;
 
-pub(super) fn read(meter: &Meter, messages: &[&str]) -> Vec<Entry> {
+/// Reads all messages of a conversation.
+pub(crate) fn read(meter: &Meter, messages: &[&str]) -> Vec<Entry> {
     let mut functions = Functions::default();
     messages.iter().map(|json| message(meter, json, &mut functions)).collect()
 }
@@ -136,7 +137,7 @@ fn tool_call(meter: &Meter, call: &Object<'_>, entry: &mut Entry) {
     }
 }
 
-/// What a tool is called with: a text, or JSON as some servers write it.
+/// Arguments of a call: a text, or JSON as some servers write it.
 fn input<'a>(call: &Object<'a>, field: &str) -> Cow<'a, str> {
     let json = || call.raw(field).map_or("", |raw| raw.get());
     call.text(field).unwrap_or_else(|| json().into())

@@ -1,12 +1,24 @@
-//! What was read of one entry of a conversation: a message, or an item of the Responses API.
+//! One entry of a conversation as it was read: a message, or an item of the Responses API.
 
 use cupel::conversation::{Message, Role};
-
 use serde_json::value::RawValue;
 
-use super::{Object, elements, string};
-use crate::count::{Detail, Meter};
-use crate::models::ModelFacts;
+use super::Meter;
+use crate::media::{Detail, audio_tokens, file_tokens, size_of_data_url};
+use crate::models::{Meter as AnyMeter, ModelFacts};
+use crate::object::{Object, elements, string};
+
+/// API that a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Endpoint {
+    /// Chat Completions: `messages`.
+    Chat,
+    /// The Responses API: `input`.
+    Responses,
+    /// Anthropic's Messages: `messages`, for [`MessagesAdapter`](crate::MessagesAdapter).
+    Messages,
+}
 
 /// A message for the selection, and what only this crate needs to know of it.
 #[derive(Debug)]
@@ -28,7 +40,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// An entry with nothing in it yet.
-    pub(crate) fn new<M: ModelFacts>(meter: &Meter<M>, role: Role, label: &str) -> Self {
+    pub(crate) fn new<M: ModelFacts>(meter: &AnyMeter<M>, role: Role, label: &str) -> Self {
         Self {
             message: Message::new(role, "", meter.message(role_name(role, label))),
             label: label.to_owned(),
@@ -77,7 +89,7 @@ impl Entry {
     }
 
     /// Adds text that the model reads.
-    pub(crate) fn add_text<M: ModelFacts>(&mut self, meter: &Meter<M>, text: &str) {
+    pub(crate) fn add_text<M: ModelFacts>(&mut self, meter: &AnyMeter<M>, text: &str) {
         self.add_tokens(meter.text(text));
         self.add_shown(text);
     }
@@ -88,13 +100,13 @@ impl Entry {
         self.message.note_unseen(json);
         let (text, data) = without_data(json);
         for _ in 0..data {
-            self.add_tokens(meter.image(None, Detail::High));
+            self.add_tokens(image_tokens(meter, None, Detail::High));
         }
         self.add_text(meter, &text);
     }
 
     /// Adds a call: the tool's name and what it is called with.
-    pub(crate) fn add_call<M: ModelFacts>(&mut self, meter: &Meter<M>, name: &str, input: &str) {
+    pub(crate) fn add_call<M: ModelFacts>(&mut self, meter: &AnyMeter<M>, name: &str, input: &str) {
         self.add_tokens(M::FORMAT.per_call.saturating_add(meter.text(name)));
         self.add_tokens(meter.text(input));
         self.add_shown(&format!("{name}({input})"));
@@ -105,7 +117,7 @@ impl Entry {
     }
 }
 
-/// Whether it can be the name of a tool; anything else is text, which an error must not show.
+/// Returns whether it can be the name of a tool. Anything else is text, which an error must not show.
 fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (1..=64).contains(&text.len()) && text.bytes().all(is_part)
@@ -135,6 +147,171 @@ fn role_name(role: Role, label: &str) -> &str {
             _ => "assistant",
         },
     }
+}
+
+impl Entry {
+    /// Adds content; whether there was any.
+    pub(super) fn add_content(&mut self, meter: &Meter, content: &RawValue) -> bool {
+        if let Some(text) = string(content) {
+            self.add_text(meter, &text);
+            return true;
+        }
+        let Some(parts) = elements(content) else {
+            self.add_unknown(meter, "", content.get());
+            return true;
+        };
+        for part in &parts {
+            match Object::parse(part.get()) {
+                Some(object) => self.add_part(meter, &object, part.get()),
+                // Some servers take bare strings among the parts.
+                None => match string(part) {
+                    Some(text) => self.add_text(meter, &text),
+                    None => self.add_unknown(meter, "", part.get()),
+                },
+            }
+        }
+        !parts.is_empty()
+    }
+
+    fn add_part(&mut self, meter: &Meter, part: &Object<'_>, json: &str) {
+        let kind = part.text("type").unwrap_or_default();
+        match &*kind {
+            "refusal" => self.add_text(meter, &part.text("refusal").unwrap_or_default()),
+            "image_url" | "input_image" | "computer_screenshot" | "image" => {
+                self.add_image(meter, part);
+            }
+            "input_audio" => {
+                let wrapped = part.object("input_audio");
+                let data = wrapped.as_ref().unwrap_or(part).text("data");
+                let data = data.unwrap_or_default();
+                self.message.note_unseen(&data);
+                self.add_tokens(audio_tokens(&data));
+                self.add_shown("[audio]");
+            }
+            "file" => self.add_file(meter, &part.object("file").unwrap_or_default()),
+            "input_file" => self.add_file(meter, part),
+            _ => match part.text("text") {
+                Some(text) => self.add_text(meter, &text),
+                None => self.add_unknown(meter, &kind, json),
+            },
+        }
+    }
+
+    /// An image: an address or the data itself, in an object of its own or not.
+    fn add_image(&mut self, meter: &Meter, part: &Object<'_>) {
+        let wrapped = part.object("image_url");
+        let (url, detail) = match &wrapped {
+            Some(image) => (image.text("url"), image.text("detail")),
+            None => (part.text("image_url"), part.text("detail")),
+        };
+        for seen in [&url, &detail].into_iter().flatten() {
+            self.message.note_unseen(seen);
+        }
+        self.add_tokens(image_tokens(meter, url.as_deref(), Detail::named(detail.as_deref())));
+        self.add_shown("[image]");
+    }
+
+    fn add_file(&mut self, meter: &Meter, file: &Object<'_>) {
+        let name = file.text("filename");
+        if let Some(name) = &name {
+            self.add_tokens(meter.text(name));
+        }
+        let url = file.text("file_url");
+        let in_url = || url.clone().filter(|url| url.starts_with("data:"));
+        match file.text("file_data").or_else(in_url) {
+            Some(data) => {
+                self.message.note_unseen(&data);
+                self.add_tokens(file_tokens(&data, meter.model.images, |text| meter.text(text)));
+            }
+            None => {
+                let which = file.text("file_id").or(url);
+                which.iter().for_each(|which| self.message.note_unseen(which));
+                self.uncounted.push(format!("file {}", which.unwrap_or_default()));
+            }
+        }
+        let shown = name.map_or_else(|| "[file]".to_owned(), |name| format!("[file {name}]"));
+        self.add_shown(&shown);
+    }
+
+    /// A part of a type this crate does not know: its JSON is counted, and the report says so.
+    fn add_unknown(&mut self, meter: &Meter, kind: &str, json: &str) {
+        self.add_json(meter, json);
+        self.uncounted.push(format!("content of type {kind:?}"));
+    }
+}
+
+/// Tokens of an image by its address, which may be the image itself.
+pub(crate) fn image_tokens(meter: &Meter, url: Option<&str>, detail: Detail) -> i64 {
+    meter.model.images.tokens(url.and_then(size_of_data_url), detail)
+}
+
+/// One message, for a hook that sets its priority, relevance and the like.
+///
+/// See [`OpenAiAdapter::attributes`](crate::OpenAiAdapter::attributes).
+#[derive(Debug, Clone, Copy)]
+pub struct MessageView<'a> {
+    pub(crate) index: usize,
+    pub(crate) entry: &'a Entry,
+    pub(crate) json: &'a str,
+}
+
+impl<'a> MessageView<'a> {
+    /// Its position in the request.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Its role (`"user"`), or the type of an item that is no message (`"function_call"`).
+    #[must_use]
+    pub fn role(&self) -> &'a str {
+        &self.entry.label
+    }
+
+    /// The name of whoever spoke, where one is given.
+    #[must_use]
+    pub fn name(&self) -> Option<&'a str> {
+        self.entry.name.as_deref()
+    }
+
+    /// Its text; images, sounds and files as `[image]`, `[audio]`, `[file]`, calls as
+    /// `name(arguments)`.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        &self.entry.message.text
+    }
+
+    /// Its tokens, with what the format adds.
+    #[must_use]
+    pub fn tokens(&self) -> i64 {
+        self.entry.message.tokens
+    }
+
+    /// The message as it is sent.
+    #[must_use]
+    pub fn json(&self) -> &'a str {
+        self.json
+    }
+}
+
+/// Text of a user's message. None for the messages of others, and for one that says nothing: no words,
+/// no image, no file, no audio. All APIs write such messages alike.
+pub(crate) fn user_text(json: &str) -> Option<String> {
+    let message = Object::parse(json)?;
+    if message.text("role")? != "user" {
+        return None;
+    }
+    let content = message.raw("content")?;
+    if let Some(text) = string(content) {
+        return Some(text.into_owned()).filter(|text| !text.trim().is_empty());
+    }
+    let parts: Vec<Object<'_>> =
+        elements(content)?.into_iter().filter_map(|part| Object::parse(part.get())).collect();
+    // In Anthropic's Messages the results of tools come as a user's, too.
+    let of_tool = parts.iter().any(|part| part.is("tool_result"));
+    let speaks = |part: &Object<'_>| part.text("text").is_none_or(|text| !text.trim().is_empty());
+    let texts: Vec<_> = parts.iter().filter_map(|part| part.text("text")).collect();
+    (!of_tool && parts.iter().any(speaks)).then(|| texts.join("\n"))
 }
 
 #[cfg(test)]

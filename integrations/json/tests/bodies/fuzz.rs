@@ -192,21 +192,21 @@ fn unmark(value: &mut Value) {
     }
 }
 
-/// The user's last words.
+/// The user's last words; none if their message is not plain text.
 fn question(endpoint: Endpoint, request: &Value) -> Option<String> {
-    let words = |message: &Value| {
+    let parts = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
+    let is_users = |message: &&Value| {
         let is_message = endpoint != Endpoint::Responses
             || message["type"].is_null()
             || message["type"] == "message";
-        let parts = message["content"].as_array().map_or(&[][..], Vec::as_slice);
-        let of_tool = parts.iter().any(|part| part["type"] == "tool_result");
-        let is_text =
-            message["content"].is_string() || parts.iter().all(|part| part["text"].is_string());
-        let text = texts(message).concat();
-        let asks = message["role"] == "user" && is_message && is_text && !of_tool;
-        (asks && !text.trim().is_empty()).then_some(text)
+        let of_tool = parts(message).iter().any(|part| part["type"] == "tool_result");
+        message["role"] == "user" && is_message && !of_tool
     };
-    list(endpoint, request).iter().rev().find_map(words)
+    let message = list(endpoint, request).iter().rev().find(is_users)?;
+    let is_text = message["content"].is_string()
+        || parts(message).iter().all(|part| part["text"].is_string());
+    let text = texts(message).concat();
+    (is_text && !text.trim().is_empty()).then_some(text)
 }
 
 /// Checks that every call has its result after it, and every result its call.

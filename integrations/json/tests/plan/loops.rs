@@ -13,7 +13,7 @@ fn in_view(messages: &[Value]) -> HashSet<String> {
 }
 
 /// Plays a loop of so many steps; the model issues again the oldest call whose result it misses.
-/// How many calls were needless.
+/// Number of needless calls.
 fn play(settings: &Settings, history: usize, steps: usize, length: usize) -> usize {
     let mut messages = vec![system("Work.")];
     for turn in 0..history {

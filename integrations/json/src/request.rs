@@ -1,14 +1,98 @@
-//! A request as the bytes that are sent: only the messages in it are ever edited.
+//! Requests that a layer can select for: the trait of all of them, and the bytes of a body. Only the
+//! messages in them are ever edited.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use cupel::gather::BoxError;
-use serde_json::value::RawValue;
 
-use super::{Parts, Piece};
-use crate::read::{Endpoint, Object, elements};
+use crate::draft::Edit;
+use crate::object::{Object, elements, place};
+use crate::read::{Endpoint, user_text};
+use crate::template::ContextRole;
+
+/// A request of Chat Completions, of the Responses API or of Anthropic's Messages.
+///
+/// It is implemented by [`JsonBody`]; with the feature `async-openai` by
+/// `CreateChatCompletionRequest`, `CreateResponse`, and both in `Streaming`; and by nothing else.
+pub trait Request: Parts {
+    /// The text of the last user message: what a source of candidates may search for.
+    ///
+    /// ```
+    /// use cupel_json::{Endpoint, JsonBody, Request};
+    ///
+    /// let json = r#"{"model": "gpt-4o", "input": "Where is the key?"}"#;
+    /// let request = JsonBody::parse(Endpoint::Responses, json).unwrap();
+    /// assert_eq!(request.question().as_deref(), Some("Where is the key?"));
+    /// ```
+    fn question(&self) -> Option<String> {
+        self.peek().iter().rev().find_map(|message| user_text(&self.item(message).ok()?))
+    }
+}
+
+impl<R: Parts> Request for R {}
+
+/// Takes a request apart and puts it together. Public in name only: it cannot be named from outside.
+pub trait Parts: Sized + Send {
+    /// A message as it waits for the selection.
+    type Message: Clone + Send + 'static;
+
+    fn endpoint(&self) -> Endpoint;
+
+    fn model(&self) -> Option<&str>;
+
+    /// Tokens the caller has set aside for the answer.
+    fn output_tokens(&self) -> Result<Option<i64>, BoxError>;
+
+    /// Bytes of the request as JSON; a typed one is measured up to a mebibyte.
+    fn size(&self) -> usize;
+
+    /// The request as JSON, with the messages that were not taken.
+    fn whole(&self) -> Result<Cow<'_, str>, BoxError>;
+
+    /// The messages, as they are taken.
+    fn peek(&self) -> Cow<'_, [Self::Message]>;
+
+    /// Takes the messages out.
+    fn take(&mut self) -> Vec<Self::Message>;
+
+    /// The JSON of a message.
+    fn item<'a>(&'a self, message: &'a Self::Message) -> Result<Cow<'a, str>, BoxError>;
+
+    /// Puts messages back. They are all the caller's, untouched, unless `changed`.
+    fn put(&mut self, pieces: Vec<Piece<Self::Message>>, changed: bool) -> Result<(), BoxError>;
+}
+
+/// A message to be sent.
+#[derive(Debug)]
+pub enum Piece<M> {
+    /// One of the caller's.
+    Own(M),
+    /// One of the caller's that a plan changes.
+    Edited(M, Edit),
+    /// Quotation of what sources gave.
+    Context { role: ContextRole, text: String },
+}
+
+impl<M> Piece<M> {
+    /// The JSON of it, as a message of this request.
+    pub(crate) fn json<'a>(
+        &'a self,
+        request: &'a impl Parts<Message = M>,
+    ) -> Result<Cow<'a, str>, BoxError> {
+        Ok(match self {
+            Self::Own(message) => request.item(message)?,
+            Self::Edited(message, edit) => {
+                edit.apply(request.endpoint(), &request.item(message)?)?.into()
+            }
+            Self::Context { role, text } => {
+                let text = serde_json::to_string(text)?;
+                format!(r#"{{"role":"{role}","content":{text}}}"#).into()
+            }
+        })
+    }
+}
 
 /// The JSON body of an HTTP request to one of the APIs.
 ///
@@ -26,7 +110,7 @@ use crate::read::{Endpoint, Object, elements};
 #[derive(Clone)]
 pub struct JsonBody<T = ()> {
     parsed: Parsed,
-    /// What rides along with the body.
+    /// Companion of the body, such as its HTTP head.
     companion: T,
 }
 
@@ -35,7 +119,7 @@ pub struct JsonBody<T = ()> {
 struct Parsed {
     endpoint: Endpoint,
     json: Arc<str>,
-    /// Where the list of messages stands, or the text that stands for one.
+    /// Range of the list of messages, or of the text that stands for one.
     input: Range<usize>,
     messages: Vec<Range<usize>>,
     model: Option<String>,
@@ -103,7 +187,7 @@ impl<T> JsonBody<T> {
         &self.parsed.json
     }
 
-    /// How many messages it has.
+    /// Number of messages.
     #[must_use]
     pub fn message_count(&self) -> usize {
         self.parsed.messages.len()
@@ -138,7 +222,7 @@ impl<T> JsonBody<T> {
         JsonBody { parsed: self.parsed, companion }
     }
 
-    /// What rides along with the body.
+    /// Companion of the body, such as its HTTP head.
     pub fn companion(&self) -> &T {
         &self.companion
     }
@@ -161,13 +245,6 @@ impl<T> JsonBody<T> {
     fn slice(&self, range: &Range<usize>) -> &str {
         self.json().get(range.clone()).unwrap_or_default()
     }
-}
-
-/// Where a value that was borrowed from `json` stands in it.
-pub(crate) fn place(json: &str, value: &RawValue) -> Option<Range<usize>> {
-    let start = (value.get().as_ptr() as usize).checked_sub(json.as_ptr() as usize)?;
-    let end = start.checked_add(value.get().len())?;
-    (json.get(start..end)? == value.get()).then_some(start..end)
 }
 
 impl<T: Send> Parts for JsonBody<T> {
@@ -240,9 +317,7 @@ impl<T: Send> Parts for JsonBody<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Edit;
     use super::*;
-    use crate::template::ContextRole;
 
     /// The messages of a body, and the JSON that is read of each.
     fn taken(body: &mut JsonBody) -> (Vec<Range<usize>>, Vec<String>) {

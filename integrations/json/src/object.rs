@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -35,7 +36,7 @@ impl<'a> Object<'a> {
         self.raw(name).is_some()
     }
 
-    /// Whether it is of this type, by its own word.
+    /// Returns whether its field `type` has this value.
     pub(crate) fn is(&self, kind: &str) -> bool {
         self.text("type").is_some_and(|found| found == kind)
     }
@@ -136,6 +137,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
 
         deserializer.deserialize_map(Fields)
     }
+}
+
+/// Range in `json` of a value that was borrowed from it.
+pub(crate) fn place(json: &str, value: &RawValue) -> Option<Range<usize>> {
+    let start = (value.get().as_ptr() as usize).checked_sub(json.as_ptr() as usize)?;
+    let end = start.checked_add(value.get().len())?;
+    (json.get(start..end)? == value.get()).then_some(start..end)
 }
 
 #[cfg(test)]

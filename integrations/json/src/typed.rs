@@ -10,8 +10,8 @@ use cupel::gather::BoxError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Parts, Piece};
 use crate::read::Endpoint;
+use crate::request::{Parts, Piece};
 
 /// Requests are measured up to this many bytes: more take long to read in any case.
 const MOST_MEASURED: usize = 1 << 20;
@@ -225,10 +225,9 @@ impl<R: Parts> Parts for Streaming<R> {
 
 #[cfg(test)]
 mod tests {
+    use crate::{ModelWindow, Models, Streaming};
     use async_openai::types::chat::CreateChatCompletionRequest;
     use cupel::layer::BudgetProvider;
-
-    use crate::{ModelWindow, Models, Streaming};
 
     fn chat(output: Option<u32>) -> CreateChatCompletionRequest {
         CreateChatCompletionRequest {

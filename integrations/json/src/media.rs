@@ -1,13 +1,20 @@
-//! What an image costs, by OpenAI's published rules.
+//! Tokens of images, sounds and files, by OpenAI's published rules.
 //!
-//! The rules: <https://platform.openai.com/docs/guides/images-vision#calculating-costs>. An image
-//! whose size is not known (a link, a file on the server) counts as the largest one its detail
-//! level allows, so that the count is never too low.
+//! Images: <https://platform.openai.com/docs/guides/images-vision#calculating-costs>. An image whose size
+//! is not known (a link, a file on the server) counts as the largest one that its detail level allows, so
+//! that the count is never too low.
+//!
+//! Sounds: one token for 100 ms of a user's speech, by
+//! <https://platform.openai.com/docs/guides/realtime-costs>. The duration of a WAV is in its header. Other
+//! formats count as if they had 32 kbit/s. That is less than speech usually has, so the estimate is high.
+//!
+//! Files: <https://platform.openai.com/docs/guides/pdf-files>. The text of a PDF and an image of each page
+//! go into the context. The text of a PDF is compressed, so each page counts as a full one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// How a model turns an image into tokens.
+/// Rule by which a model turns an image into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageRule {
@@ -31,7 +38,7 @@ pub enum ImageRule {
     },
 }
 
-/// How closely a model looks at an image.
+/// Detail level at which a model looks at an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Detail {
@@ -143,6 +150,67 @@ pub(crate) fn head(data: &str, most: usize) -> Option<Vec<u8>> {
     STANDARD.decode(data.get(..data.len() / 4 * 4)?).ok()
 }
 
+const TOKENS_A_SECOND: u64 = 10;
+const COMPRESSED_BYTES_A_SECOND: u64 = 32_000 / 8;
+
+/// The tokens of sound in base64.
+pub(crate) fn audio_tokens(data: &str) -> i64 {
+    let bytes = data.len() as u64 / 4 * 3;
+    let rate = head(data, 64).and_then(|head| wav_bytes_a_second(&head));
+    let rate = rate.unwrap_or(COMPRESSED_BYTES_A_SECOND);
+    let tokens = bytes.saturating_mul(TOKENS_A_SECOND).div_ceil(rate);
+    i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
+fn wav_bytes_a_second(head: &[u8]) -> Option<u64> {
+    let is_wav = head.starts_with(b"RIFF") && head.get(8..16)? == b"WAVEfmt ";
+    let rate = u32::from_le_bytes(head.get(28..32)?.try_into().ok()?);
+    (is_wav && rate > 0).then_some(u64::from(rate))
+}
+
+/// A page of dense print.
+const PAGE_TEXT: i64 = 1_200;
+
+/// A PDF whose pages cannot be seen has one for each so many bytes: a page of text takes more.
+const PAGE_BYTES: usize = 2_048;
+
+/// The tokens of a file in base64, with or without the head of a `data:` URL.
+pub(crate) fn file_tokens(data: &str, images: ImageRule, count: impl Fn(&str) -> i64) -> i64 {
+    let data = data.split_once(',').map_or(data, |(_, data)| data);
+    let Ok(bytes) = STANDARD.decode(data) else {
+        // Whatever it is, a token has at least one byte in it.
+        return i64::try_from(data.len()).unwrap_or(i64::MAX);
+    };
+    if bytes.starts_with(b"%PDF") {
+        let pages = pages(&bytes);
+        let page = images.tokens(None, Detail::High).saturating_add(PAGE_TEXT);
+        return page.saturating_mul(i64::try_from(pages).unwrap_or(i64::MAX));
+    }
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => count(text),
+        // A document in some binary format: its text is no longer than its bytes.
+        Err(_) => i64::try_from(bytes.len() / 2).unwrap_or(i64::MAX),
+    }
+}
+
+/// The pages of a PDF, as far as they can be seen.
+pub(crate) fn pages(bytes: &[u8]) -> usize {
+    match times(bytes, b"/Type /Page") + times(bytes, b"/Type/Page") {
+        0 => bytes.len().div_ceil(PAGE_BYTES),
+        pages => pages,
+    }
+}
+
+/// Number of places where `name` stands in `bytes` and does not go on: `/Pages` is no page.
+fn times(bytes: &[u8], name: &[u8]) -> usize {
+    bytes
+        .windows(name.len() + 1)
+        .filter(|window| {
+            window.starts_with(name) && !window.last().is_some_and(u8::is_ascii_alphanumeric)
+        })
+        .count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,5 +268,51 @@ mod tests {
         for url in ["https://example.com/a.png", "data:image/png;base64,!!!!", "data:,x", ""] {
             assert_eq!(size_of_data_url(url), None, "{url}");
         }
+    }
+
+    #[test]
+    fn ten_tokens_for_a_second_of_wav() {
+        let mut wav = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+        wav.extend(16_000_u32.to_le_bytes());
+        wav.extend(32_000_u32.to_le_bytes());
+        wav.extend([2, 0, 16, 0]);
+        wav.extend(b"data\0\0\0\0");
+        wav.extend(vec![0; 3 * 32_000]);
+        assert_eq!(audio_tokens(&STANDARD.encode(wav)), 31); // 30 and the header
+    }
+
+    #[test]
+    fn other_formats_are_estimated_from_their_size() {
+        let second = vec![0xFF; 3_999];
+        assert_eq!(audio_tokens(&STANDARD.encode(second)), 10);
+        assert_eq!(audio_tokens(""), 0);
+        assert_eq!(audio_tokens("not base64 at all"), 1);
+    }
+
+    fn tokens_of(bytes: &[u8]) -> i64 {
+        file(&format!("data:x;base64,{}", STANDARD.encode(bytes)))
+    }
+
+    fn file(data: &str) -> i64 {
+        file_tokens(data, GPT_4O, |text| text.split_whitespace().count() as i64)
+    }
+
+    #[test]
+    fn text_is_counted_as_text() {
+        assert_eq!(tokens_of(b"hello world"), 2);
+        assert_eq!(tokens_of(b""), 0);
+    }
+
+    #[test]
+    fn a_pdf_costs_text_and_image_of_each_page() {
+        let page = 85 + 8 * 170 + PAGE_TEXT;
+        assert_eq!(tokens_of(b"%PDF-1.7 /Type /Pages /Type /Page\n/Type/Page>>"), 2 * page);
+        assert_eq!(tokens_of(b"%PDF-1.7 packed away"), page);
+    }
+
+    #[test]
+    fn what_cannot_be_read_counts_high() {
+        assert_eq!(tokens_of(&[0xFF; 10]), 5);
+        assert_eq!(file("%%%%"), 4);
     }
 }

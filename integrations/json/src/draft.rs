@@ -6,20 +6,20 @@ use std::ops::Range;
 use cupel::gather::BoxError;
 use serde_json::value::RawValue;
 
-use super::place;
-use crate::read::{Endpoint, Object, elements, text_of};
+use crate::object::{Object, elements, place, text_of};
+use crate::read::Endpoint;
 
-/// What is changed in a message; everything else of it stays byte for byte.
+/// Changes of one message; everything else of it stays byte for byte.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     endpoint: Endpoint,
     json: &'a str,
-    /// Where the content stands.
+    /// Range of the content.
     at: Range<usize>,
     content: Content<'a>,
-    /// Whether it has a mark of ours.
+    /// Set once it has a mark of ours.
     marked: bool,
-    /// Whether a text becomes a part of its own behind what is put before it.
+    /// Keeps a text as a part of its own behind the text that is put before it.
     apart: bool,
     /// Slices with something else in their place.
     changes: Vec<(Range<usize>, String)>,
@@ -199,20 +199,20 @@ fn is_blank(literal: &str) -> bool {
     text_of(literal).is_none_or(|text| text.trim().is_empty())
 }
 
-/// How a plan changes one message of OpenAI's APIs.
+/// Changes that a plan makes to one message of OpenAI's APIs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edit {
-    /// What is sent instead of a tool's result.
+    /// Text in the place of a tool's result.
     pub(crate) excerpt: Option<String>,
-    /// What is put before the user's words.
+    /// Text before the user's words.
     pub(crate) quotation: Option<String>,
-    /// Whether the quotation is a part of its own, as calls that mark the message need it.
+    /// Keeps the quotation as a part of its own, as calls that mark the message need it.
     pub(crate) apart: bool,
-    /// Whether a prompt cache may end here.
+    /// Sets a mark at which a prompt cache may end.
     pub(crate) breakpoint: bool,
 }
 
-/// Where a provider's prompt cache may end.
+/// Mark at which a provider's prompt cache may end.
 const BREAKPOINT: &str = r#""prompt_cache_breakpoint":{"mode":"explicit"}"#;
 
 impl Edit {
