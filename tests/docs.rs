@@ -90,7 +90,7 @@ fn package_of(path: &str) -> &str {
 fn folder_of_package(name: &str) -> Option<String> {
     let folder = name.strip_prefix("tower-cupel-").map(|name| format!("integrations/{name}"));
     let folder = folder.unwrap_or_default();
-    let manifest = read(&format!("{folder}/Cargo.toml").trim_start_matches('/').to_owned());
+    let manifest = read(format!("{folder}/Cargo.toml").trim_start_matches('/'));
     manifest.contains(&format!("\nname = \"{name}\"\n")).then_some(folder)
 }
 

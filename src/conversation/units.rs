@@ -326,7 +326,7 @@ impl Conversation {
 
     /// Positions in `placed` of what cannot be sent, ascending, each with the reason: messages whose
     /// [needed](Message::needs) one was not selected, and steps of an exchange whose question was not
-    /// (see [`Exchanges::StepsApart`]). A planned turn withdraws nothing: its plan keeps what is needed.
+    /// (see [`Exchanges::StepsApart`](super::Exchanges::StepsApart)). A planned turn withdraws nothing: its plan keeps what is needed.
     #[must_use]
     pub fn withdrawn(&self, placed: &[Placed]) -> Vec<(usize, String)> {
         withdrawn(&self.needs, placed)
