@@ -13,6 +13,10 @@ pub mod documents {}
 pub mod prompt_cache {}
 
 #[doc = include_str!("guide_links.md")]
+#[doc = include_str!("../docs/standing-orders.md")]
+pub mod standing_orders {}
+
+#[doc = include_str!("guide_links.md")]
 #[doc = include_str!("../docs/why-left-out.md")]
 pub mod why_left_out {}
 

@@ -8,6 +8,8 @@ mod cache;
 mod excerpts;
 #[path = "plan/loops.rs"]
 mod loops;
+#[path = "plan/standing.rs"]
+mod standing;
 
 use cupel::conversation::Role;
 use cupel::conversation::plan::{Excerpt, Part, Planned, Quotation, Turn};

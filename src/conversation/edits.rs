@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, Hasher};
 
 use super::message::{Message, Role, Texts};
 use super::plan::{
-    Excerpt, Expected, Part, Planned, Quotation, ReportedRequest, SentMessage, TurnReport,
+    Excerpt, Expected, Part, Planned, Quotation, ReportedRequest, SentMessage, StandingBlock,
+    TurnReport,
 };
 use super::units::{Arranged, Conversation, withdrawn};
 use crate::diagnostics::SelectionReport;
@@ -94,6 +95,14 @@ impl Edits {
         self.kept.len() < self.messages().len()
             || !self.excerpts.is_empty()
             || self.quotation.is_some()
+            || self.standing().is_some()
+    }
+
+    /// Standing orders of the user. They become the first text of a user's message, before the
+    /// [`quotation`](Self::quotation) if that is in the same one.
+    #[must_use]
+    pub fn standing(&self) -> Option<&StandingBlock> {
+        self.plan.as_ref()?.standing.as_ref()
     }
 
     /// The expectation of the prompt cache, to be lowered.
@@ -121,6 +130,9 @@ impl Conversation {
         let first = plan.parts.len().saturating_sub(self.documents.len());
         let (kept, quoted): (Vec<usize>, Vec<usize>) =
             arranged.documents.drain(..).partition(|document| is_sent(first + document));
+        let sources = arranged.retrieved.iter().map(|placed| texts.source(&placed.item));
+        let block = plan.standing.take();
+        plan.standing = block.and_then(|block| block.without(sources, self.token_counter()));
         let quotation = self.quotation(&plan, &arranged, &quoted, texts);
         let quotation = plan.question.zip(quotation).map(|(message, (text, messages))| {
             let tokens = self.counter.count(&text).max(0).saturating_add(self.part.tokens());
@@ -218,7 +230,12 @@ impl Edits {
                 key.write(excerpt.text.as_bytes());
             }
             let quoted = quotation.filter(|(at, _)| at == index).map_or(0, |(_, tokens)| tokens);
-            let tokens = conversation.sent_tokens(*index, &self.excerpts).saturating_add(quoted);
+            if let Some(standing) = self.standing().filter(|it| it.message == *index) {
+                key.write(standing.text.as_bytes());
+            }
+            let standing = conversation.standing_in(*index, self.standing());
+            let tokens = conversation.sent_tokens(*index, &self.excerpts);
+            let tokens = tokens.saturating_add(quoted).saturating_add(standing);
             Some(SentMessage { index: Some(*index), key: key.finish(), tokens })
         });
         let messages = messages.collect::<Vec<_>>();
@@ -301,6 +318,7 @@ impl Written {
         // Quoted together they take less than one by one, or more, with the frame.
         let bare = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
         let bare = bare.fold(0, i64::saturating_add);
+        let planned_standing = planned.as_ref().and_then(|it| Some(it.standing.as_ref()?.tokens));
         let edits = match conversation {
             Some(talk) => talk.edits(placed, planned, texts),
             None => Edits::of_items(placed),
@@ -311,6 +329,10 @@ impl Written {
         });
         let quoted = quotation.map_or(0, |(_, _, tokens)| tokens);
         sent.tokens = sent.tokens.saturating_sub(bare).saturating_add(quoted);
+        // Sources may have taken standing orders back.
+        let standing = edits.standing().map_or(0, |standing| standing.tokens);
+        let gone = planned_standing.unwrap_or_default().saturating_sub(standing);
+        sent.tokens = sent.tokens.saturating_sub(gone);
         Self { edits, sent, quotation }
     }
 

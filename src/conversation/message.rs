@@ -205,6 +205,11 @@ impl Message {
         self.attributes.as_ref().and_then(|attributes| attributes.pinned)
     }
 
+    /// The caller's word on whether it is a standing order.
+    pub(super) fn told_standing(&self) -> Option<bool> {
+        self.attributes.as_ref().and_then(|attributes| attributes.standing)
+    }
+
     /// Returns true if it is sent wherever the conversation is cut.
     pub(super) fn stays(&self) -> bool {
         self.required || self.told_pinned().unwrap_or(self.role == Role::System)
@@ -248,6 +253,9 @@ impl fmt::Display for Role {
 pub struct Attributes {
     /// True if the message is always sent, false if it competes with the others. Overrides the conversation's own rules both ways.
     pub pinned: Option<bool>,
+    /// True if a user's message is a standing order, all of it; false if it holds none. Without a mark
+    /// the plan looks for [standing sentences](crate::standing).
+    pub standing: Option<bool>,
     /// The priority; higher is more important.
     pub priority: Option<i64>,
     /// The tags.
@@ -269,6 +277,12 @@ impl Attributes {
     /// Sets whether the message is always sent.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = Some(pinned);
+        self
+    }
+
+    /// Marks a user's message as a standing order, or as none.
+    pub fn standing(mut self, standing: bool) -> Self {
+        self.standing = Some(standing);
         self
     }
 

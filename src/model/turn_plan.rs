@@ -23,6 +23,7 @@ use crate::error::CupelError;
 pub struct TurnPlan {
     pub(crate) recall: f64,
     pub(crate) recall_with_sources: f64,
+    pub(crate) standing: f64,
     pub(crate) grid: Grid,
     pub(crate) excerpt: f64,
     pub(crate) faded: f64,
@@ -63,6 +64,8 @@ pub enum RecallBy {
 const RECALL: f64 = 0.1;
 /// Retrieved documents are what the caller went out for.
 const RECALL_WITH_SOURCES: f64 = 0.25;
+/// A conversation of 100,000 tokens has 9 to 17 standing orders, 400 to 700 tokens.
+const STANDING: f64 = 0.05;
 /// A longer result leaves no room for the steps around it. Replays with a fifth or a quarter were mixed:
 /// coding agents kept a few more values in view or a few less, and mostly cost more.
 const EXCERPT: f64 = 1.0 / 8.0;
@@ -72,13 +75,14 @@ const FADED: f64 = 1.0 / 16.0;
 const SHORTEST: i64 = 48;
 
 impl TurnPlan {
-    /// The defaults: a tenth of the window for what is recalled, a quarter where there are sources,
-    /// a grid for prompt caches, results of up to an eighth of the window, a sixteenth in the older
+    /// The defaults: a tenth of the window for what is recalled, a quarter where there are sources, a
+    /// twentieth for standing orders, a grid for prompt caches, results of up to an eighth of the window, a sixteenth in the older
     /// part.
     pub const fn new() -> Self {
         Self {
             recall: RECALL,
             recall_with_sources: RECALL_WITH_SOURCES,
+            standing: STANDING,
             grid: Grid::Cached,
             excerpt: EXCERPT,
             faded: FADED,
@@ -99,6 +103,13 @@ impl TurnPlan {
     /// Sets that share for layers that have sources.
     pub const fn recall_with_sources(mut self, share: f64) -> Self {
         self.recall_with_sources = share;
+        self
+    }
+
+    /// Sets the share of the window for the user's standing orders; 0 turns them off. The frame around
+    /// them comes on top.
+    pub const fn standing(mut self, share: f64) -> Self {
+        self.standing = share;
         self
     }
 
@@ -159,6 +170,7 @@ impl TurnPlan {
         let shares = [
             ("recall", self.recall),
             ("recall_with_sources", self.recall_with_sources),
+            ("standing", self.standing),
             ("excerpt", self.excerpt),
             ("faded", self.faded),
         ];
@@ -193,6 +205,12 @@ impl TurnPlan {
     pub fn recall_tokens(&self, window: i64, with_sources: bool) -> i64 {
         let share = if with_sources { self.recall_with_sources } else { self.recall };
         part(window, share)
+    }
+
+    /// The tokens kept for standing orders.
+    #[must_use]
+    pub fn standing_tokens(&self, window: i64) -> i64 {
+        part(window, self.standing)
     }
 
     /// The longest result that is sent whole.

@@ -89,6 +89,28 @@ impl<'a> Draft<'a> {
         self.apart = true;
     }
 
+    /// As [`prepend`](Self::prepend), but a content that is a text stays one text, also where it is
+    /// marked: the cache knows the same parts whether a call marks the message or not.
+    pub(crate) fn prefix(&mut self, text: &str) -> serde_json::Result<bool> {
+        let Content::Text { literal, .. } = &mut self.content else { return self.prepend(text) };
+        *literal = joined(&serde_json::to_string(text)?, literal).into();
+        Ok(true)
+    }
+
+    /// Puts standing orders, and what is recalled behind them, before the user's words.
+    pub(crate) fn put_before(
+        &mut self,
+        standing: Option<&str>,
+        quotation: Option<&str>,
+    ) -> serde_json::Result<bool> {
+        match (standing, quotation) {
+            (Some(standing), Some(quotation)) => self.prepend(&format!("{standing}{quotation}")),
+            (Some(standing), None) => self.prefix(standing),
+            (None, Some(quotation)) => self.prepend(quotation),
+            (None, None) => Ok(true),
+        }
+    }
+
     /// Puts other JSON in the place of a slice.
     pub(crate) fn replace(&mut self, at: Range<usize>, json: String) {
         self.changes.push((at, json));
@@ -204,6 +226,8 @@ fn is_blank(literal: &str) -> bool {
 pub struct Edit {
     /// Text in the place of a tool's result.
     pub(crate) excerpt: Option<String>,
+    /// Standing orders before the user's words, and before what is recalled.
+    pub(crate) standing: Option<String>,
     /// Text before the user's words.
     pub(crate) quotation: Option<String>,
     /// Keeps the quotation as a part of its own, as calls that mark the message need it.
@@ -223,12 +247,8 @@ impl Edit {
             let found = draft.replace_content(text)?;
             found.then_some(()).ok_or("a result without a text to cut")?;
         }
-        if let Some(text) = &self.quotation {
-            let found = draft.prepend(text)?;
-            found
-                .then_some(())
-                .ok_or("a user's message whose content is neither text nor parts")?;
-        }
+        let found = draft.put_before(self.standing.as_deref(), self.quotation.as_deref())?;
+        found.then_some(()).ok_or("a user's message whose content is neither text nor parts")?;
         if self.apart {
             draft.keep_apart();
         }
@@ -337,6 +357,21 @@ mod tests {
         let expected = r#"{"role":"user","content": [{"type":"input_text","text":"q\""}, {"type":"input_text","text":"Hi"} ]}"#;
         assert_eq!(apply(&edit, Endpoint::Responses, parts), expected);
         assert!(edit.apply(Endpoint::Chat, r#"{"role":"user"}"#).is_err());
+    }
+
+    #[test]
+    fn a_text_with_standing_orders_stays_a_text() {
+        let edit = Edit { standing: Some("s\"\n".into()), ..Edit::default() };
+        let text = r#"{"role":"user","content":"Hi \u0041","name":"n"}"#;
+        let expected = r#"{"role":"user","content":"s\"\nHi \u0041","name":"n"}"#;
+        assert_eq!(apply(&edit, Endpoint::Chat, text), expected);
+        let parts = r#"{"role":"user","content":[{"type":"text","text":"Hi"}]}"#;
+        let expected = r#"{"role":"user","content":[{"type":"text","text":"s\"\n"},{"type":"text","text":"Hi"}]}"#;
+        assert_eq!(apply(&edit, Endpoint::Chat, parts), expected);
+        // Before what is recalled.
+        let both = Edit { quotation: Some("q".into()), ..edit };
+        let expected = r#"{"role":"user","content":"s\"\nqHi \u0041","name":"n"}"#;
+        assert_eq!(apply(&both, Endpoint::Chat, text), expected);
     }
 
     #[test]

@@ -156,6 +156,9 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
         for ((message, _), excerpt) in &edits.excerpts {
             changes.entry(*message).or_default().excerpt = Some(excerpt.text.clone());
         }
+        if let Some(standing) = edits.standing() {
+            changes.entry(standing.message).or_default().standing = Some(standing.text.clone());
+        }
         if let Some(quotation) = edits.quotation.take() {
             let edit = changes.entry(quotation.message).or_default();
             edit.quotation = Some(quotation.text);

@@ -92,6 +92,7 @@ impl Conversation {
             (self.question_of(&then.decision), self.question_of(&now.decision));
         let mut expected = Expected { cached_tokens: begun, ..Expected::default() };
         let mut aligned = true;
+        let same_standing = same_standing(&then.decision, &now.decision);
         for (then_at, then_limit) in sent_then {
             let same = sent_now.next().filter(|(at, limit)| {
                 (*at == then_at || self.same_message(then_at, *at, texts))
@@ -101,6 +102,10 @@ impl Conversation {
                 expected.broke = Some(reason);
                 return expected;
             };
+            if planned.standing.as_ref().is_some_and(|it| it.message == at) && !same_standing {
+                expected.broke = Some(reason);
+                return expected;
+            }
             aligned &= at == then_at;
             let (asked, asks) = (Some(then_at) == asked_then, Some(at) == asked_now);
             if asked && asks && aligned && then.decision.share == now.decision.share {
@@ -114,6 +119,8 @@ impl Conversation {
                 return expected;
             }
             let tokens = self.sent_tokens(at, &planned.excerpts);
+            let standing = self.standing_in(at, planned.standing.as_ref());
+            let tokens = tokens.saturating_add(standing);
             expected.cached_tokens = expected.cached_tokens.saturating_add(tokens);
         }
         expected
@@ -164,6 +171,11 @@ impl Conversation {
         let message = self.messages.get(index);
         message.map_or(0, |message| message.identity(&texts.message(index, message)))
     }
+}
+
+/// Returns true if two decisions send the same standing orders: those before the same cut.
+fn same_standing(then: &Decision, now: &Decision) -> bool {
+    (then.cut, &then.beside, then.standing > 0) == (now.cut, &now.beside, now.standing > 0)
 }
 
 /// Reason for a new beginning, by what gave way in the request before and in this one.

@@ -44,7 +44,7 @@ impl Conversation {
     /// user has asked anything and sources bring something: there is no message to quote it in.
     #[must_use]
     pub fn decide(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Option<Draft> {
-        let units = self.plan_units(turn);
+        let units = self.plan_units(turn, texts);
         let now = self.choose(&units, turn)?;
         let mut planned = self.follow(&now, &units, texts);
         if let (PartTokens::OfShare(tokens), true) = (self.part, planned.share > 0) {
@@ -63,14 +63,16 @@ impl Conversation {
     }
 
     /// Facts of all units.
-    fn plan_units(&self, turn: &Turn<'_>) -> Vec<Unit> {
+    fn plan_units(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Vec<Unit> {
         let (short, faded) = turn.excerpt_limits();
         let message = |index: &usize| self.messages.get(*index);
         let unit = |(number, members): (usize, &[usize])| {
             let needs = self.needs.get(&number).copied();
             Unit::of(members.iter().filter_map(message), needs, short, faded)
         };
-        self.all_members().enumerate().map(unit).collect()
+        let mut units: Vec<Unit> = self.all_members().enumerate().map(unit).collect();
+        self.find_orders(&mut units, turn, texts);
+        units
     }
 
     /// Decides about a request with these units.
@@ -86,6 +88,7 @@ impl Conversation {
         let frame = if recall > 0 { Quotation::frame_tokens(&*self.counter) } else { 0 };
         let room = Room {
             tokens: turn.room,
+            standing: self.standing_tokens(&turn),
             share: recall.saturating_add(frame).min(turn.room.max(0)),
             has_sources: turn.has_sources,
             width: turn.plan.width(turn.window),
@@ -112,6 +115,7 @@ impl Conversation {
             question: self.question_of(decision),
             excerpts: BTreeMap::new(),
             expected: Expected::default(),
+            standing: None,
             newest_first: None,
             quoted: turn.plan.quoted_tokens(turn.window, turn.has_sources),
             hints: vec![None; units.len()],
@@ -127,6 +131,7 @@ impl Conversation {
             planned.parts.push(part);
             planned.tokens.push(tokens);
         }
+        self.add_standing(&mut planned, decision.standing, texts);
         planned
     }
 

@@ -11,6 +11,8 @@ pub(super) struct Room {
     pub(super) tokens: i64,
     /// Share of these tokens for what is recalled.
     pub(super) share: i64,
+    /// Share of these tokens for standing orders, if the user has given any.
+    pub(super) standing: i64,
     pub(super) has_sources: bool,
     /// The grid's width.
     pub(super) width: i64,
@@ -50,6 +52,8 @@ pub(super) struct Decision {
     /// The first unit that has not faded.
     pub(super) faded_to: usize,
     pub(super) share: i64,
+    /// Tokens kept for standing orders.
+    pub(super) standing: i64,
     /// The longest result that is sent whole.
     pub(super) excerpt: i64,
     /// Tokens for the newest unit, if its excerpts have to be shorter than the others.
@@ -95,6 +99,7 @@ impl Ladder<'_> {
             beside: BTreeSet::new(),
             faded_to: 0,
             share,
+            standing: 0,
             excerpt: i64::MAX,
             squeeze: None,
             question,
@@ -108,7 +113,11 @@ impl Ladder<'_> {
             let [asked, now] = [asked, whole].map(|taken| room.saturating_sub(taken));
             return Decision { share: doubled(sources, asked, now), ..base };
         }
-        let base = Decision { excerpt: self.room.excerpt, ..base };
+        // Kept from the first order on, so that the cut does not depend on what they come to.
+        let has_orders = |question| self.units.iter().take(question).any(|unit| unit.orders);
+        let standing = if question.is_some_and(has_orders) { self.room.standing } else { 0 };
+        let room = room.saturating_sub(standing);
+        let base = Decision { excerpt: self.room.excerpt, standing, ..base };
         let replied = question.and_then(|question| self.before(question));
         let last = replied.or(question).unwrap_or_else(|| self.newest_unit());
         for (line, cut) in self.cuts(0, last) {
@@ -179,7 +188,8 @@ impl Ladder<'_> {
                 return Decision { step: Step::Steps, cut, faded_to, beside, ..base };
             }
         }
-        self.newest(Some(question), room, base)
+        // Standing orders give way last.
+        self.newest(Some(question), room.saturating_add(base.standing), base)
     }
 
     /// The newest unit that says something, all behind it, and the question, with excerpts as long as
@@ -195,7 +205,7 @@ impl Ladder<'_> {
         let over = self.units.get(newest).is_some_and(|unit| unit.short > left);
         let squeeze = over.then_some(left.max(0));
         let decision = Decision { step: Step::Newest, cut: newest, faded_to: newest, ..base };
-        Decision { share: 0, beside, squeeze, ..decision }
+        Decision { share: 0, standing: 0, beside, squeeze, ..decision }
     }
 
     /// The last unit that says something and does not stay anyway.
@@ -338,6 +348,8 @@ pub(super) struct Unit {
     /// Nobody says anything in it.
     pub(super) blank: bool,
     pub(super) stays: bool,
+    /// A user gives a standing order in it.
+    pub(super) orders: bool,
     /// Not part of the request before: its calls had no results then.
     pub(super) absent: bool,
     /// The unit without which it is not sent.

@@ -8,7 +8,8 @@
 //! 2. the **tail**: the newest messages without holes. It begins where the tokens since the
 //!    conversation's start cross a line of a grid, so it moves rarely, and the requests between two
 //!    moves begin alike. Long tool results in it are [excerpts](Excerpt), shorter ones in its older,
-//!    **faded** part;
+//!    **faded** part. Its first user message begins with the user's
+//!    [standing orders](StandingBlock) from before the cut;
 //! 3. what is **recalled**: messages before the cut and what sources bring, by relevance to the
 //!    user's last words, in a fixed share of the window, [quoted](Quotation) as the first part of
 //!    the user's last message;
@@ -22,7 +23,7 @@
 //! two lines of the grid, it begins inside an exchange, behind the message that opened it.
 //!
 //! If room is short the older tail gives way, then what is recalled, then the message the user
-//! replies to, then the oldest steps of the exchange. The question and the newest result are always
+//! replies to, then the oldest steps of the exchange, then standing orders. The question and the newest result are always
 //! there.
 //!
 //! Planning has three steps and no call-backs: [`decide`](super::Conversation::decide) says what is sent,
@@ -61,6 +62,8 @@ mod ladder;
 mod planned;
 mod quote;
 mod report;
+mod standing;
+mod standing_block;
 mod turn;
 
 pub use decide::Draft;
@@ -69,5 +72,6 @@ pub use planned::{Broke, Expected, NewestFirst, Part, Planned, Prices};
 pub use quote::Quotation;
 pub use report::TurnReport;
 pub(crate) use report::{ReportedRequest, SentMessage};
+pub use standing_block::StandingBlock;
 pub use turn::Turn;
 pub(crate) use turn::{TurnFacts, recall_pipeline};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::excerpt::Excerpt;
+use super::standing_block::StandingBlock;
 use crate::caught::caught;
 use crate::relevance::{Candidate, Hint, Verdict};
 
@@ -81,6 +82,8 @@ pub struct Planned {
     pub excerpts: BTreeMap<(usize, usize), Excerpt>,
     /// Expectation of a prompt cache.
     pub expected: Expected,
+    /// Standing orders of the user that are no longer in view; none when nothing is cut.
+    pub standing: Option<StandingBlock>,
     /// Newest-first trimming of the same request, where the plan is asked to
     /// [compare](crate::model::TurnPlan::compare).
     pub newest_first: Option<NewestFirst>,

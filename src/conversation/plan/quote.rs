@@ -132,7 +132,7 @@ impl Default for Quotation {
 }
 
 /// Adds a text in such a way that it can neither end its quotation nor begin another.
-fn quote_into(text: &str, line: &str, out: &mut String) {
+pub(super) fn quote_into(text: &str, line: &str, out: &mut String) {
     let mut chars = text.trim_end().chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -160,8 +160,13 @@ fn closes(rest: impl Iterator<Item = char>) -> bool {
     let rest = rest.filter(|c| !is_invisible(*c)).take(10).map(plain);
     let mut rest = rest.flat_map(char::to_lowercase);
     let Some(first) = rest.next() else { return false };
-    let word = || rest.take(4).eq("ecal".chars());
-    matches!(first, '/' | '|') || first == 'r' && word()
+    let mut word = |end: &str| rest.by_ref().take(4).eq(end.chars());
+    match first {
+        '/' | '|' => true,
+        'r' => word("ecal"),
+        's' => word("tand"),
+        _ => false,
+    }
 }
 
 /// The plain sign that a sign looks like.

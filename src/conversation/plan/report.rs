@@ -3,6 +3,7 @@
 use foldhash::HashMap;
 
 use super::planned::{Broke, NewestFirst, Part, Planned, Prices};
+use super::standing_block::StandingBlock;
 use crate::diagnostics::SelectionReport;
 use crate::explain::Explanation;
 use crate::model::ContextItem;
@@ -19,6 +20,8 @@ pub struct TurnReport {
     pub recalled_tokens: i64,
     /// Number of tool results that were sent as excerpts.
     pub excerpts: usize,
+    /// Standing orders of the user that were sent because their messages were not.
+    pub standing: Option<StandingBlock>,
     /// Tokens expected to be read from a prompt cache, if the call before was this one without its
     /// newest messages and is still remembered: an upper bound.
     pub cached_tokens: i64,
@@ -76,6 +79,7 @@ impl TurnReport {
             share: planned.share,
             recalled_tokens: 0,
             excerpts,
+            standing: planned.standing.clone(),
             cached_tokens: planned.expected.cached_tokens,
             new_tokens: 0,
             written_tokens: 0,
@@ -215,6 +219,9 @@ impl TurnReport {
         if frame > 0 {
             let note = format!("the frame around what is recalled takes {frame} more tokens");
             explanation = explanation.note(note);
+        }
+        if let Some(block) = &self.standing {
+            explanation = explanation.note(block.describe());
         }
         let broke = self.broke.map(|broke| broke.as_str().to_owned());
         if let Some(newest) = &self.newest_first {

@@ -134,6 +134,7 @@ pub struct PolicySpec {
     /// | --- | --- |
     /// | (`recall`) | the share of the window for what is recalled |
     /// | (`recall_with_sources`) | that share where there are sources |
+    /// | (`standing`) | the share of the window for the user's standing orders; 0 turns them off |
     /// | (`prompt_cache`) | whether the provider has a prompt cache, which a wide grid serves |
     /// | (`grid_tokens`) | the width of the grid in tokens, instead of one that follows from the window |
     /// | (`excerpt`, `faded`) | the shares from which on a tool's result is an excerpt, and in the older part |

@@ -159,6 +159,7 @@ impl Serialize for TurnPlan {
         let mut keys = serializer.serialize_map(None)?;
         keys.serialize_entry("recall", &self.recall)?;
         keys.serialize_entry("recall_with_sources", &self.recall_with_sources)?;
+        keys.serialize_entry("standing", &self.standing)?;
         keys.serialize_entry("prompt_cache", &(self.grid != Grid::Uncached))?;
         if let Grid::Tokens(tokens) = self.grid {
             keys.serialize_entry("grid_tokens", &tokens)?;
@@ -186,6 +187,7 @@ impl FromTree for TurnPlan {
         let plan = Self {
             recall: fields.or("recall", default.recall),
             recall_with_sources: fields.or("recall_with_sources", default.recall_with_sources),
+            standing: fields.or("standing", default.standing),
             grid: match (fields.or("prompt_cache", true), fields.maybe("grid_tokens")) {
                 (_, Some(tokens)) => Grid::Tokens(tokens),
                 (true, None) => Grid::Cached,

@@ -157,12 +157,13 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
             for at in &edits.kept {
                 let json = json.get(*at).copied().unwrap_or_default();
                 let mut draft = Draft::new(Endpoint::Messages, json);
-                if let Some((_, text)) = context.as_ref().filter(|(question, _)| question == at) {
-                    draft.prepend(text)?;
-                    // In the first call of a loop of tools it is the newest message, which is marked.
-                    if marks && loops {
-                        draft.keep_apart();
-                    }
+                let standing = edits.standing().filter(|standing| standing.message == *at);
+                let quotation = context.as_ref().filter(|(question, _)| question == at);
+                let quotation = quotation.map(|(_, text)| &**text);
+                draft.put_before(standing.map(|standing| &*standing.text), quotation)?;
+                // In the first call of a loop of tools it is the newest message, which is marked.
+                if quotation.is_some() && marks && loops {
+                    draft.keep_apart();
                 }
                 let places = read::result_texts(json);
                 for (number, place) in places.into_iter().enumerate() {

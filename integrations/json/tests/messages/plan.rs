@@ -55,6 +55,30 @@ fn marks(json: &Value) -> usize {
 }
 
 #[test]
+fn a_standing_order_is_the_first_text_behind_the_cut() {
+    let order = "Never open parcels.";
+    let mut messages = conversation(80);
+    messages.splice(
+        0..0,
+        [
+            json!({"role": "user", "content": order}),
+            json!({"role": "assistant", "content": "Sure."}),
+        ],
+    );
+    messages.push(json!({"role": "user", "content": "And P-7?"}));
+    let (json, report) = sent(&body(&messages));
+    let first = &json["messages"][0];
+    let text = first["content"].as_str().or(first["content"][0]["text"].as_str()).unwrap();
+    assert!(text.starts_with("<standing>\n"), "{first}");
+    assert!(text.contains(&format!("\n[0] {order}\n")), "{first}");
+    assert!(counted(&json) <= WINDOW);
+    assert_eq!(
+        report.plan.unwrap().standing.unwrap().message,
+        messages.len() - json["messages"].as_array().unwrap().len()
+    );
+}
+
+#[test]
 fn what_left_the_window_is_recalled_in_the_users_turn_as_a_quotation() {
     let mut messages = conversation(80);
     messages.push(json!({"role": "user", "content": "In which shelf was parcel P-3?"}));

@@ -32,20 +32,23 @@ impl<R> RigRest<R> {
 }
 
 impl<R: CompletionCall> RigRest<R> {
-    /// Puts excerpts into results and the quotation into the user's message, and drops what was not
-    /// selected.
+    /// Puts excerpts into results, standing orders and the quotation into users' messages, and drops
+    /// what was not selected.
     pub(super) fn join(mut self, edits: &Edits) -> R {
         for ((message, number), excerpt) in &edits.excerpts {
             if let Some(message) = self.seen_mut(*message) {
                 results::replace(message, *number, &excerpt.text);
             }
         }
-        if let Some(quotation) = &edits.quotation
-            && let Some(Message::User { content }) = self.seen_mut(quotation.message)
-        {
-            // Results come first where they stand beside the user's words.
-            let results = content.iter().take_while(|part| is_result(part)).count();
-            content.insert(results, UserContent::text(quotation.text.as_str()));
+        let quotation = edits.quotation.as_ref().map(|it| (it.message, it.text.as_str()));
+        let standing = edits.standing().map(|it| (it.message, it.text.as_str()));
+        // Each before what is there, so standing orders come first.
+        for (message, text) in quotation.into_iter().chain(standing) {
+            if let Some(Message::User { content }) = self.seen_mut(message) {
+                // Results come first where they stand beside the user's words.
+                let results = content.iter().take_while(|part| is_result(part)).count();
+                content.insert(results, UserContent::text(text));
+            }
         }
         let Self { mut call, messages, positions, documents, .. } = self;
         let kept = edits.kept.iter().filter_map(|index| positions.get(*index).copied());

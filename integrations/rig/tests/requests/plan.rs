@@ -73,6 +73,19 @@ async fn the_newest_messages_are_sent_without_holes_and_fill_the_window() {
 }
 
 #[tokio::test]
+async fn a_standing_order_is_the_first_text_behind_the_cut() {
+    let order = "Never touch the production branch.";
+    let history = long(exchange(order, "Noted."), "And the weather?");
+    let (sent, turn) = plan(&history, adapter(), WINDOW).await;
+    validate_canonical(&sent).unwrap();
+    let first = texts(&sent[1]);
+    let [standing, own] = first[..] else { panic!("{first:?}") };
+    assert!(standing.contains(&format!("\n[1] {order}\n")), "{standing}");
+    assert!(own.starts_with('q'), "{own}");
+    assert_eq!(turn.standing.unwrap().orders.len(), 1);
+}
+
+#[tokio::test]
 async fn what_was_said_long_ago_is_quoted_before_the_question() {
     let history = long(exchange("My order is INV-2041.", "Noted."), "Which order, INV-2041?");
     let (sent, turn) = plan(&history, adapter(), WINDOW).await;

@@ -1,0 +1,183 @@
+//! Standing orders of a conversation: from which messages they come, and where they are put.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::LazyLock;
+
+use super::super::message::{Message, Role, Texts};
+use super::super::units::Conversation;
+use super::ladder::Unit;
+use super::planned::{Part, Planned};
+use super::quote::Quotation;
+use super::standing_block::StandingBlock;
+use super::turn::Turn;
+use crate::standing::{SentenceKind, StandingOrder, StandingOrders, standing_sentences};
+use crate::text_cache::TextCache;
+
+/// A smaller share holds no sentence.
+const LEAST: i64 = 16;
+
+/// Orders that stand in a tool's result, as bits, by the text and a hash of the orders.
+static OCCURRENCES: LazyLock<TextCache<u64, u64>> =
+    LazyLock::new(|| TextCache::new(4 << 20, 128, |_| 0));
+
+impl Conversation {
+    /// Tokens that standing orders take in a turn, frame and part included; 0 if they are off.
+    pub(super) fn standing_tokens(&self, turn: &Turn<'_>) -> i64 {
+        let share = turn.plan.standing_tokens(turn.window);
+        let frame = || StandingBlock::frame_tokens(self.token_counter());
+        let whole = || share.saturating_add(frame()).saturating_add(self.part.tokens());
+        if share < LEAST { 0 } else { whole().min(turn.room.max(0)) }
+    }
+
+    /// Finds the units in which a user gives a standing order, unless everything fits.
+    pub(super) fn find_orders(&self, units: &mut [Unit], turn: &Turn<'_>, texts: &dyn Texts) {
+        let recall = turn.plan.recall_tokens(turn.window, true);
+        let frame = Quotation::frame_tokens(self.token_counter());
+        let most = units.iter().map(|unit| unit.whole);
+        let most = most.fold(recall.saturating_add(frame), i64::saturating_add);
+        let most = self.documents.iter().map(|it| it.item.tokens()).fold(most, i64::saturating_add);
+        if most <= turn.room || self.standing_tokens(turn) == 0 {
+            return;
+        }
+        for (unit, members) in units.iter_mut().zip(self.all_members()) {
+            unit.orders = unit.asks && self.gives_order(members, texts);
+        }
+    }
+
+    /// Adds the block to a plan whose parts are known, if so many tokens are kept for it.
+    pub(super) fn add_standing(&self, planned: &mut Planned, reserve: i64, texts: &dyn Texts) {
+        if reserve <= 0 {
+            return;
+        }
+        if let Some((unit, block)) = self.standing_block(planned, reserve, texts) {
+            let tokens = block.tokens.saturating_add(self.part.tokens());
+            let slot = planned.tokens.get_mut(unit);
+            slot.into_iter().for_each(|slot| *slot = slot.saturating_add(tokens));
+            planned.standing = Some(block);
+        }
+    }
+
+    /// Tokens of the block if it is in this message.
+    pub(in crate::conversation) fn standing_in(
+        &self,
+        index: usize,
+        block: Option<&StandingBlock>,
+    ) -> i64 {
+        let block = block.filter(|block| block.message == index);
+        block.map_or(0, |block| block.tokens.saturating_add(self.part.tokens()))
+    }
+
+    /// Tests if a user gives a standing order in one of these messages.
+    fn gives_order(&self, members: &[usize], texts: &dyn Texts) -> bool {
+        members.iter().any(|index| {
+            let Some(message) = self.messages.get(*index).filter(|it| may_order(it)) else {
+                return false;
+            };
+            match message.told_standing() {
+                Some(told) => told,
+                None => {
+                    let sentences = standing_sentences(&self.own_words(*index, message, texts));
+                    sentences.iter().any(|found| found.kind != SentenceKind::Retraction)
+                }
+            }
+        })
+    }
+
+    /// The block of a plan whose parts are known, and the unit that carries it.
+    fn standing_block(
+        &self,
+        planned: &Planned,
+        reserve: i64,
+        texts: &dyn Texts,
+    ) -> Option<(usize, StandingBlock)> {
+        let parts = || planned.parts.iter().zip(self.all_members()).enumerate();
+        let behind = parts().filter(|(_, (part, _))| part.is_sent() && **part != Part::Head);
+        let asks = |index: &&usize| self.messages.get(**index).is_some_and(Message::asks);
+        let (unit, message) = behind
+            .filter_map(|(unit, (_, members))| Some((unit, *members.iter().find(asks)?)))
+            .next()?;
+        let mut orders = StandingOrders::new();
+        for (_, (_, members)) in parts().filter(|(_, (part, _))| !part.is_sent()) {
+            for index in members {
+                let Some(message) = self.messages.get(*index).filter(|it| may_order(it)) else {
+                    continue;
+                };
+                let words = || self.own_words(*index, message, texts);
+                match message.told_standing() {
+                    Some(true) => orders.mark(*index, &words()),
+                    Some(false) => {}
+                    None => orders.read(*index, &words()),
+                }
+            }
+        }
+        let orders = self.without_results(orders.iter().cloned().collect(), texts);
+        let counter = self.token_counter();
+        let frame = StandingBlock::frame_tokens(counter).saturating_add(self.part.tokens());
+        let block = StandingBlock::new(message, orders, reserve.saturating_sub(frame), counter)?;
+        Some((unit, block))
+    }
+
+    /// Orders whose text occurs in no tool's result and in no document.
+    fn without_results(
+        &self,
+        mut orders: Vec<StandingOrder>,
+        texts: &dyn Texts,
+    ) -> Vec<StandingOrder> {
+        if orders.is_empty() {
+            return orders;
+        }
+        // The newest, one bit for each.
+        let older = orders.len().saturating_sub(u64::BITS as usize);
+        orders.drain(..older);
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        for order in &orders {
+            hasher.write(order.text.as_bytes());
+            hasher.write_u8(0);
+        }
+        let tag = hasher.finish();
+        let mut found = 0;
+        let mut look = |text: &str| {
+            let bits = || {
+                let holds = |(at, order): (usize, &StandingOrder)| {
+                    u64::from(text.contains(&*order.text)) << at
+                };
+                orders.iter().enumerate().map(holds).fold(0, |bits, bit| bits | bit)
+            };
+            found |= OCCURRENCES.get_or_insert(&OCCURRENCES.key(text, tag), bits);
+        };
+        for (index, message) in self.messages.iter().enumerate() {
+            if message.role == Role::Tool {
+                look(&texts.message(index, message));
+            } else {
+                for number in 0..message.results.len() {
+                    if let Some(text) = texts.result(index, message, number) {
+                        look(&text);
+                    }
+                }
+            }
+        }
+        self.documents.iter().for_each(|document| look(&document.text));
+        let mut at = 0..;
+        orders.retain(|_| at.next().is_some_and(|at: u32| found >> at & 1 == 0));
+        orders
+    }
+
+    /// The user's own words in a message, without a copy where there are no others.
+    fn own_words<'a>(
+        &self,
+        index: usize,
+        message: &'a Message,
+        texts: &'a dyn Texts,
+    ) -> Cow<'a, str> {
+        match &message.words {
+            Some(words) => Cow::Borrowed(words),
+            None => texts.message(index, message),
+        }
+    }
+}
+
+/// Tests if a message can hold standing orders: a user's that is not sent anyway.
+fn may_order(message: &Message) -> bool {
+    message.asks() && !message.private && !message.stays()
+}
