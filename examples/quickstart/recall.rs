@@ -1,10 +1,12 @@
-//! Asks about the beginning of a long conversation: what newest-first and `chat` send, side by side.
+//! Asks about the beginning of a long conversation: what newest-first and `chat` send, side by side. Then it
+//! shows what the plan of `chat` sends of the user's standing orders, whatever is asked.
 //!
 //! Run it with `cargo run --example recall`.
 
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
 
+use cupel::conversation::{Conversation, Message, Rehearsal, Role, Rules};
 use cupel::relevance::{Lexical, Question};
 use cupel::{
     AgePlacer, AgeScorer, BestFirstSlice, ContextBudget, ContextItem, OverflowStrategy, Policy,
@@ -36,9 +38,13 @@ fn recall(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         value.get(field).and_then(|text| text.as_str()).unwrap_or_default().to_owned()
     };
     let mut items = Vec::new();
+    let mut messages = Vec::new();
     for message in list("messages").into_iter().flatten() {
         let content = text(message, "content");
         let tokens = (content.chars().count() / 4 + 4) as i64;
+        let is_user = text(message, "role") == "user";
+        let role = if is_user { Role::User } else { Role::Assistant };
+        messages.push(Message::new(role, content.clone(), tokens));
         items.push(ContextItem::new(content, tokens)?);
     }
     let budget = ContextBudget::builder(BUDGET).build()?;
@@ -76,6 +82,21 @@ fn recall(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         out,
         "Of {wanted} messages with an answer, newest first sends {newest} and chat {chat}."
     )?;
+    standing_orders(out, messages)
+}
+
+/// Window of the plan.
+const WINDOW: i64 = 2_000;
+
+/// Plans one more turn, and shows the user's standing orders in it.
+fn standing_orders(out: &mut impl Write, mut messages: Vec<Message>) -> Result<(), Box<dyn Error>> {
+    messages.push(Message::new(Role::User, "What do the blinds cost?", 10));
+    let rehearsal = Rehearsal::new(Conversation::new(messages, &Rules::new())?)?;
+    let budget = ContextBudget::builder(WINDOW).build()?;
+    let turn = rehearsal.dry_run(&Policy::chat(), &budget)?;
+    writeln!(out, "\nStanding orders in a window of {WINDOW} tokens, sent whatever is asked:\n")?;
+    let text = turn.edits.standing().map_or("none", |standing| &*standing.text);
+    writeln!(out, "{}", text.trim_end())?;
     Ok(())
 }
 

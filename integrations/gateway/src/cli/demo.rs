@@ -72,6 +72,9 @@ impl DemoClient {
     }
 
     async fn converse(&mut self) -> Result<(), String> {
+        // Said once, and no later question has these words.
+        self.question("From now on, call me Ada.");
+        self.call().await?;
         for order in 1..=ORDERS {
             self.question(&format!("On which day was order {order} packed, and where is it now?"));
             self.look_up(order);

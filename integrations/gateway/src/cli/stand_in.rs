@@ -66,8 +66,15 @@ fn think(asked: &Value) -> Value {
     let messages = asked["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let question = messages.iter().rev().find(|message| message["role"] == "user").map(text);
     let question = question.unwrap_or_default();
-    // The gateway puts recalled messages before the question.
+    // The gateway puts standing orders and recalled messages before the question.
+    let question = question.rsplit("</standing>").next().unwrap_or_default();
     let question = question.rsplit("</recalled>").next().unwrap_or_default().trim_start();
+    let users = messages.iter().filter(|message| message["role"] == "user");
+    let named = users.map(text).any(|text| text.contains("call me Ada"));
+    let name = if named { "Ada, " } else { "" };
+    if !question.contains("order ") {
+        return json!({"role": "assistant", "content": format!("{name}all right.")});
+    }
     let order = question.split("order ").nth(1).and_then(|rest| rest.split(' ').next());
     let order = order.unwrap_or_default();
     let known = format!("order {order} was packed");
@@ -76,8 +83,8 @@ fn think(asked: &Value) -> Value {
         Some(text.get(at..)?.split('.').next().unwrap_or_default().to_owned())
     });
     let said = match seen {
-        Some(seen) => format!("I can see it: {seen}."),
-        None => format!("I cannot see order {order} any more."),
+        Some(seen) => format!("{name}I can see it: {seen}."),
+        None => format!("{name}I cannot see order {order} any more."),
     };
     json!({"role": "assistant", "content": said})
 }
