@@ -11,5 +11,7 @@
     clippy::must_use_candidate
 )]
 
+pub mod planned;
+pub mod planted;
 pub mod sets;
 pub mod ways;

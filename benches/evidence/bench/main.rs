@@ -11,7 +11,12 @@
 //! A set of documents alone is also measured as `<file>+talk`: all other questions are messages beside the
 //! documents.
 //!
-//! The share is that of the evidence's tokens, of what could fit in the budget, as the mean over the
+//! The way `planned` sends each conversation through a layer with `Policy::chat` and looks into the body:
+//! `evidence <file> <window> planned <share>` is the share of the evidence's sentences that it contains, and
+//! `recalled` the mean of the tokens that were quoted. `planted` are written conversations in which one
+//! sentence is the answer. `CUPEL_WAYS=planned` measures this way alone.
+//!
+//! The share of the other ways is that of the evidence's tokens, of what could fit in the budget, as the mean over the
 //! questions that have evidence. A token is four characters, and an item has four more.
 
 #![allow(
@@ -23,6 +28,8 @@
     missing_docs
 )]
 
+use cupel_bench_evidence::planned::{PlannedEvidence, PlannedWay, WINDOWS};
+use cupel_bench_evidence::planted::{self, PlantedFacts, Replies};
 use cupel_bench_evidence::sets::{Asked, Set, sets};
 use cupel_bench_evidence::ways::Way;
 
@@ -33,6 +40,10 @@ fn main() {
     let smoke = std::env::args().any(|argument| argument == "--test");
     let budgets = if smoke { &BUDGETS[..1] } else { &BUDGETS[..] };
     let (sets, ways) = (sets(), Way::all());
+    planned(&sets, smoke);
+    if std::env::var("CUPEL_WAYS").is_ok_and(|only| only == "planned") {
+        return;
+    }
     let mut rows = Vec::new();
     for set in sets.iter().take(if smoke { 1 } else { usize::MAX }) {
         for &budget in budgets {
@@ -44,6 +55,37 @@ fn main() {
         }
     }
     table(&ways, &rows);
+}
+
+/// Measures what is in the bodies that are sent.
+fn planned(sets: &[Set], smoke: bool) {
+    let print = |name: &str, window: i64, all: Vec<PlannedEvidence>| {
+        let mean = |value: fn(&PlannedEvidence) -> f64| {
+            all.iter().map(value).sum::<f64>() / all.len().max(1) as f64
+        };
+        if !all.is_empty() {
+            println!("evidence {name} {window} planned {:.3}", mean(|it| it.share));
+            println!("evidence {name} {window} recalled {:.0}", mean(|it| it.recalled_tokens));
+        }
+    };
+    for window in WINDOWS {
+        let way = PlannedWay::new(window);
+        for set in sets.iter().take(if smoke { 1 } else { usize::MAX }) {
+            print(&set.name, window, set.asked().filter_map(|asked| way.measure(&asked)).collect());
+        }
+    }
+    let planted = [("planted", Replies::Long, 8_000), ("planted-short", Replies::Short, 1_500)];
+    for (name, replies, window) in planted {
+        let way = PlannedWay::new(window);
+        let mut facts = Vec::new();
+        for PlantedFacts { items, questions } in planted::conversations(replies) {
+            let send = |(question, fact): &(_, String)| {
+                way.send(&items, question, std::slice::from_ref(fact))
+            };
+            facts.extend(questions.iter().filter_map(send));
+        }
+        print(name, window, facts);
+    }
 }
 
 /// The mean share of the evidence that a way keeps.

@@ -103,7 +103,7 @@ fn conversation(value: &Value) -> Conversation {
     Conversation { items, questions: list("questions").iter().map(question).collect() }
 }
 
-fn item(text: &str, kind: ContextKind) -> ContextItem {
+pub(crate) fn item(text: &str, kind: ContextKind) -> ContextItem {
     let tokens = (text.chars().count() / 4 + 4) as i64;
     ContextItem::builder(text, tokens).kind(kind).build().unwrap()
 }
