@@ -8,6 +8,8 @@ mod cache;
 mod excerpts;
 #[path = "plan/loops.rs"]
 mod loops;
+#[path = "plan/recall.rs"]
+mod recall;
 #[path = "plan/standing.rs"]
 mod standing;
 

@@ -9,7 +9,7 @@ use super::pairing::{Pairing, note_blank, pin_needed, pins};
 use super::rules::{Rules, Timestamps};
 use crate::error::CupelError;
 use crate::model::{ContextItem, ContextKind, ContextSource, Fold, Origin, Placed, Refused};
-use crate::relevance::Question;
+use crate::relevance::{Question, is_informative};
 use crate::tokens::{HeuristicCounter, TokenCounter};
 
 /// Messages in units that are kept or dropped whole.
@@ -263,7 +263,7 @@ impl Conversation {
     #[must_use]
     pub fn question(&self, texts: &dyn Texts) -> Option<Question> {
         let last = self.messages.iter().rposition(Message::asks)?;
-        let question = Question::new(self.words(last, texts));
+        let question = Question::new(self.asked_words(last, texts));
         // The newest, from the end back until there is enough.
         let mut parts = Vec::new();
         let mut bytes = 0;
@@ -283,6 +283,16 @@ impl Conversation {
             work.push_str(part);
         }
         Some(if work.is_empty() { question } else { question.since(work) })
+    }
+
+    /// Words of the user's message at this index. "Go on" says nothing of its own: then it is the words
+    /// of the last message before it that says something.
+    pub(super) fn asked_words(&self, index: usize, texts: &dyn Texts) -> String {
+        let known = self.messages.get(..=index).unwrap_or_default();
+        let asks = known.iter().enumerate().rev().filter(|(_, message)| message.asks());
+        let mut words = asks.map(|(index, _)| self.words(index, texts));
+        let informative = words.find(|words| is_informative(words));
+        informative.unwrap_or_else(|| self.words(index, texts))
     }
 
     /// The user's own words in a message.

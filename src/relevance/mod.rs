@@ -44,6 +44,7 @@ pub use apply::RelevanceReport;
 pub use blend::{Blend, DEFAULT_BLEND_WEIGHT};
 pub use judge::{Candidate, Judge, JudgeFn, Question, Verdict, judge_fn};
 pub use language::Language;
+pub(crate) use lexical::is_informative;
 pub use lexical::{Corpus, Lexical};
 pub use task::JudgeTask;
 pub use vectors::{Vectors, cosine};

@@ -9,8 +9,10 @@ use super::cache::{Before, Choice, newest_first};
 use super::documents::{DocumentRoom, OWN};
 use super::excerpt::Excerpt;
 use super::ladder::{Decision, Ladder, Room, Step, Sums, Unit};
+use super::passage;
 use super::planned::{Broke, Expected, Part, Planned, SharedVerdict};
-use super::quote::{Quotation, message_tokens};
+use super::quote::Quotation;
+use super::recall::LEAST;
 use super::turn::Turn;
 use crate::relevance::{Hint, Judge, JudgeTask, Question, Verdict};
 
@@ -21,9 +23,6 @@ pub struct Draft {
     planned: Planned,
     documents: DocumentRoom,
 }
-
-/// Below this a hint says nothing: then the newest comes first.
-const LEAST: f64 = 0.01;
 
 impl Conversation {
     /// Plans a turn at once, with the judge here. None as for [`decide`](Self::decide).
@@ -119,14 +118,20 @@ impl Conversation {
             newest_first: None,
             quoted: turn.plan.quoted_tokens(turn.window, turn.has_sources),
             hints: vec![None; units.len()],
+            candidates: Vec::new(),
+            passages: BTreeMap::new(),
             verdict: SharedVerdict::default(),
         };
+        let splits = share > 0 && self.splits_messages(planned.question, texts);
         for (number, (unit, members)) in units.iter().zip(self.all_members()).enumerate() {
             let part = part(number, unit, decision);
             let tokens = match self.limit(choice, number, unit) {
                 Some(limit) => self.shorten(members, limit, turn.plan.hash, texts, &mut planned),
                 None if share == 0 || part == Part::Dropped => unit.whole,
-                None => self.most_quoted_tokens(members, planned.quoted, texts),
+                None => {
+                    let limit = planned.quoted;
+                    self.add_passages(number, limit, splits, texts, &mut planned.candidates)
+                }
             };
             planned.parts.push(part);
             planned.tokens.push(tokens);
@@ -232,32 +237,30 @@ impl Conversation {
         excerpt
     }
 
-    /// Upper bound of what a unit takes when it is quoted, without counting its text anew.
-    fn most_quoted_tokens(&self, members: &[usize], limit: i64, texts: &dyn Texts) -> i64 {
-        let tokens = |index: &usize| {
-            let message = self.messages.get(*index)?;
-            let text = self.text(*index, message, texts);
-            Some(message_tokens(message.within(limit), message.role, &text))
-        };
-        members.iter().filter_map(tokens).fold(0, i64::saturating_add)
-    }
-
     /// Text of a message as it may be quoted.
-    fn text<'a>(&self, index: usize, message: &'a Message, texts: &'a dyn Texts) -> Cow<'a, str> {
+    pub(super) fn text<'a>(
+        &self,
+        index: usize,
+        message: &'a Message,
+        texts: &'a dyn Texts,
+    ) -> Cow<'a, str> {
         if message.private { "".into() } else { texts.message(index, message) }
     }
 
     /// Adds a message to a quotation. Returns false if it has no text that may be quoted.
-    fn quote_message(
+    pub(super) fn quote_message(
         &self,
         quotation: &mut Quotation,
         index: usize,
-        limit: i64,
+        planned: &Planned,
         texts: &dyn Texts,
     ) -> bool {
         let Some(message) = self.messages.get(index) else { return false };
         let mut text = self.text(index, message, texts);
-        if message.results.iter().any(|tokens| *tokens > limit) {
+        let limit = planned.quoted;
+        if let Some(ranges) = planned.passages.get(&index) {
+            text = passage::quoted(&text, ranges).into();
+        } else if message.results.iter().any(|tokens| *tokens > limit) {
             text = Excerpt::of(&text, limit, false, &*self.counter).text.into();
         }
         let has_text = !text.trim().is_empty();
@@ -265,33 +268,6 @@ impl Conversation {
             quotation.message(index, message.role, &text);
         }
         has_text
-    }
-
-    /// Counts what has a chance to be recalled as it is quoted, instead of by an upper bound.
-    fn count_best(&self, planned: &mut Planned, texts: &dyn Texts) {
-        let hint = |(unit, hint): (usize, &Option<Hint>)| Some((hint.as_ref()?.value(), unit));
-        let mut order: Vec<(f64, usize)> =
-            planned.hints.iter().enumerate().filter_map(hint).collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut left = planned.share.saturating_mul(2);
-        for (_, unit) in order {
-            let Some(tokens) = planned.tokens.get_mut(unit).filter(|_| left > 0) else { break };
-            if *tokens > planned.share.saturating_mul(2) {
-                continue;
-            }
-            left = left.saturating_sub(*tokens);
-            *tokens = self.quoted_tokens(self.messages_of(unit), planned.quoted, texts);
-        }
-    }
-
-    /// Tokens of a unit as it is quoted, without the frame.
-    fn quoted_tokens(&self, members: &[usize], limit: i64, texts: &dyn Texts) -> i64 {
-        let tokens = |index: &usize| {
-            let mut quotation = Quotation::unframed();
-            self.quote_message(&mut quotation, *index, limit, texts);
-            quotation.tokens(&*self.counter)
-        };
-        members.iter().map(tokens).fold(0, i64::saturating_add)
     }
 
     /// Returns true if a request with this decision quotes something. What sources bring is not known
@@ -309,24 +285,12 @@ impl Conversation {
         if documents.fits_one(self, room) {
             return true;
         }
-        let quoted = turn.plan.quoted_tokens(turn.window, turn.has_sources);
-        let most = decision.share.saturating_mul(2);
-        // As `count_best` does it, from the newest on.
-        let mut left = most;
-        let mut is_quoted = |members: &[usize]| {
-            let mut tokens = self.most_quoted_tokens(members, quoted, texts);
-            if tokens <= most && left > 0 {
-                left = left.saturating_sub(tokens);
-                tokens = self.quoted_tokens(members, quoted, texts);
-                return (1..=room).contains(&tokens);
-            }
-            tokens <= room
-        };
-        let earlier = units.iter().enumerate().rev();
-        let mut earlier = earlier.filter(|(number, unit)| {
+        let limit = turn.plan.quoted_tokens(turn.window, turn.has_sources);
+        let splits = self.splits_messages(self.question_of(decision), texts);
+        let mut earlier = units.iter().enumerate().rev().filter(|(number, unit)| {
             !unit.absent && part(*number, unit, decision) == Part::Earlier
         });
-        earlier.any(|(number, _)| is_quoted(self.messages_of(number)))
+        earlier.any(|(number, _)| self.fits_one_passage(number, limit, splits, room, texts))
     }
 
     /// Text of the quotation before the user's last message, and the messages that it quotes. None if
@@ -339,8 +303,7 @@ impl Conversation {
         texts: &dyn Texts,
     ) -> Option<(String, Vec<usize>)> {
         let mut quotation = Quotation::new();
-        let mut quote =
-            |index: &usize| self.quote_message(&mut quotation, *index, planned.quoted, texts);
+        let mut quote = |index: &usize| self.quote_message(&mut quotation, *index, planned, texts);
         let messages = arranged.recalled.iter().copied().filter(&mut quote).collect();
         for document in documents.iter().filter_map(|number| self.documents.get(*number)) {
             // A document without a text says nothing.
@@ -359,10 +322,10 @@ impl Draft {
     #[must_use]
     pub fn task(&self, conversation: &Conversation, texts: &dyn Texts) -> Option<JudgeTask> {
         let question = self.planned.question.filter(|_| self.planned.share > 0)?;
-        let mut task = JudgeTask::new(Question::new(conversation.words(question, texts)));
-        for unit in self.earlier() {
-            let tokens = self.planned.tokens.get(unit).copied().unwrap_or_default();
-            task.add(tokens, Some(unit), |out| conversation.write_candidate(unit, texts, out));
+        let mut task = JudgeTask::new(Question::new(conversation.asked_words(question, texts)));
+        for passage in &self.planned.candidates {
+            let write = |out: &mut String| conversation.write_passage(passage, texts, out);
+            task.add(passage.tokens, Some(passage.unit), write);
         }
         Some(task)
     }
@@ -387,17 +350,20 @@ impl Draft {
     ) -> Planned {
         let earlier: Vec<usize> = self.earlier().collect();
         let Self { mut planned, documents } = self;
+        let candidates = std::mem::take(&mut planned.candidates);
         if planned.share > 0 {
-            let count = earlier.len().max(1) as f64;
-            for (rank, unit) in earlier.into_iter().enumerate() {
-                let hint = verdict.as_ref().and_then(|verdict| verdict.hints.get(rank));
-                let believed = hint.filter(|hint| (LEAST..=1.0).contains(&hint.value())).cloned();
-                let newest_first = || Hint::new(LEAST * (rank + 1) as f64 / count);
-                let hint = believed.unwrap_or_else(newest_first);
-                planned.hints.get_mut(unit).into_iter().for_each(|slot| *slot = Some(hint.clone()));
+            let hints = verdict.as_ref().map_or(&[][..], |verdict| &verdict.hints);
+            let hints = hints.get(..candidates.len()).unwrap_or_default();
+            if !conversation.choose_passages(&mut planned, &candidates, hints, texts) {
+                let count = earlier.len().max(1) as f64;
+                for (rank, unit) in earlier.into_iter().enumerate() {
+                    let hint = Hint::new(LEAST * (rank + 1) as f64 / count);
+                    let slot = planned.hints.get_mut(unit);
+                    slot.into_iter().for_each(|slot| *slot = Some(hint.clone()));
+                }
+                conversation.count_best(&mut planned, texts);
             }
             planned.verdict = SharedVerdict(verdict);
-            conversation.count_best(&mut planned, texts);
         }
         documents.add_to(&mut planned, conversation);
         planned

@@ -1,8 +1,10 @@
 //! A planned turn: the part of each candidate, the excerpts, and the expectation of a prompt cache.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::excerpt::Excerpt;
+use super::passage::Passage;
 use super::standing_block::StandingBlock;
 use crate::caught::caught;
 use crate::relevance::{Candidate, Hint, Verdict};
@@ -90,6 +92,10 @@ pub struct Planned {
     /// Relevance of each candidate before the cut.
     pub hints: Vec<Option<Hint>>,
     pub(super) verdict: SharedVerdict,
+    /// Passages that compete to be recalled, until they are judged.
+    pub(super) candidates: Vec<Passage>,
+    /// Passages that are quoted, by message. Messages that are not here are quoted whole.
+    pub(super) passages: BTreeMap<usize, Vec<Range<usize>>>,
     /// The longest result that is quoted whole.
     pub(super) quoted: i64,
 }

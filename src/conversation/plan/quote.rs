@@ -17,7 +17,7 @@ const UNTRUSTED: &str = "\n> ";
 
 /// Tokens of a label beyond the frame of the message that it stands for: its number, brackets, and the
 /// seams.
-const LABEL_TOKENS: i64 = 4;
+pub(super) const LABEL_TOKENS: i64 = 4;
 const UNTRUSTED_TOKENS: i64 = 4;
 
 /// Writes what is recalled as one text.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::recall_slice::RecallSlice;
 use crate::model::{ContextBudget, RecallBy, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::scorer::ReflexiveScorer;
-use crate::slicer::BestFirstSlice;
 
 /// Settings and room of one turn.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ pub(crate) fn recall_pipeline(plan: &TurnPlan, own: &Pipeline) -> Pipeline {
     match plan.recall_by {
         RecallBy::Policy => own.clone(),
         RecallBy::Relevance => {
-            own.with_parts(Some(Arc::new(ReflexiveScorer)), Some(Arc::new(BestFirstSlice)))
+            own.with_parts(Some(Arc::new(ReflexiveScorer)), Some(Arc::new(RecallSlice)))
         }
     }
 }

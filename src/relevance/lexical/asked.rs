@@ -144,6 +144,17 @@ impl Default for Filter {
     }
 }
 
+/// Returns true if a text has a word to go by: one that is not among the most common ones.
+pub(crate) fn is_informative(text: &str) -> bool {
+    let mut found = false;
+    for text in ends(text) {
+        each_term(text, Language::None, &mut |_, written, _| {
+            found = found || !is_common(&lower(written));
+        });
+    }
+    found
+}
+
 /// The beginning and the end of a long text, or all of it.
 pub(super) fn ends(text: &str) -> impl Iterator<Item = &str> {
     let bound = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

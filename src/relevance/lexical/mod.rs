@@ -13,6 +13,7 @@ use hashbrown::HashMap;
 
 use super::{Candidate, Hint, Judge, Language, Question, Verdict};
 use asked::Asked;
+pub(crate) use asked::is_informative;
 pub use corpus::Corpus;
 use score::{Matches, Scorer, Statistics, lend_to_neighbours};
 use terms::{MOST_BYTES, Reader, each_term, is_known, key_of, terms_of};
@@ -204,9 +205,50 @@ impl Texts {
             let in_conversation = candidate.place.is_some();
             scorer.score(asked, statistics, found, length.unwrap_or(0), in_conversation)
         });
-        scored.unzip()
+        let (mut scores, words): (Vec<f64>, Vec<u64>) = scored.unzip();
+        self.add_wholes(asked, statistics, candidates, &mut scores);
+        (scores, words)
+    }
+
+    /// Adds to the score of each passage a share of the score of the text that it belongs to: texts that
+    /// follow each other and have the same place are passages of one.
+    fn add_wholes(
+        &self,
+        asked: &Asked,
+        statistics: &Statistics,
+        candidates: &[Candidate<'_>],
+        scores: &mut [f64],
+    ) {
+        let mut scorer = Scorer::default();
+        let mut whole: Vec<(u32, u16)> = Vec::new();
+        let mut texts = self.each();
+        let same = |a: &Candidate<'_>, b: &Candidate<'_>| a.place.is_some() && a.place == b.place;
+        let mut start = 0;
+        for run in candidates.chunk_by(same) {
+            let end = start + run.len();
+            if run.len() == 1 {
+                texts.next();
+            } else {
+                whole.clear();
+                let mut length = 0;
+                for (found, terms) in texts.by_ref().take(run.len()) {
+                    let moved = found.iter().map(|(at, term)| (at.saturating_add(length), *term));
+                    whole.extend(moved);
+                    length = length
+                        .saturating_add(u32::try_from(terms.unwrap_or(0)).unwrap_or(u32::MAX));
+                }
+                let (score, _) = scorer.score(asked, statistics, &whole, length as usize, true);
+                for passage in scores.get_mut(start..end).into_iter().flatten() {
+                    *passage = (*passage + WHOLE_SHARE * score) / (1.0 + WHOLE_SHARE);
+                }
+            }
+            start = end;
+        }
     }
 }
+
+/// Share of a whole text's score that each of its passages gets on top.
+const WHOLE_SHARE: f64 = 0.3;
 
 /// Lets the parts of the conversation lend each other of their scores.
 fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {

@@ -1,0 +1,49 @@
+//! Takes what is recalled, until relevance ends or the share is full.
+
+use super::recall::{LEAST, floor};
+use crate::error::CupelError;
+use crate::model::{ContextBudget, ExclusionReason, ScoredItem};
+use crate::relevance::apply::is_said;
+use crate::slicer::{BestFirstSlice, Sliced, Slicer};
+
+/// Fills from the best score down, and leaves out what is far less relevant than the best.
+///
+/// The floor is for parts of a conversation with a hint. What a source found, and what nobody has
+/// judged, is taken while there is room.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RecallSlice;
+
+impl Slicer for RecallSlice {
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        budget: &ContextBudget,
+    ) -> Result<Sliced, CupelError> {
+        let hint = |scored: &ScoredItem<'_>| {
+            scored.item().future_relevance_hint().filter(|_| is_said(scored.item()))
+        };
+        // What does not fit itself must not keep others out.
+        let fits = |scored: &&ScoredItem<'_>| scored.tokens() <= budget.target_tokens();
+        let best = items.iter().filter(fits).filter_map(hint).fold(0.0, f64::max);
+        // Without a question the newest are recalled, and no hint of theirs is larger than this.
+        let threshold = if best > LEAST { floor(best).max(LEAST) } else { 0.0 };
+        let is_close = |scored: &ScoredItem<'_>| {
+            hint(scored).is_none_or(|hint| hint > 0.0 && hint >= threshold)
+        };
+        let kept: Vec<usize> = items
+            .iter()
+            .enumerate()
+            .filter_map(|(position, scored)| is_close(scored).then_some(position))
+            .collect();
+        let close: Vec<ScoredItem<'_>> =
+            kept.iter().filter_map(|position| items.get(*position).copied()).collect();
+        let mut sliced = Sliced::default();
+        sliced.absorb(BestFirstSlice.slice(&close, budget)?, &kept, "RecallSlice")?;
+        let far = items.iter().enumerate().filter(|(_, scored)| !is_close(scored));
+        sliced.exclusions.extend(far.map(|(position, scored)| {
+            let score = scored.score();
+            (position, ExclusionReason::ScoredTooLow { score, threshold })
+        }));
+        Ok(sliced)
+    }
+}
