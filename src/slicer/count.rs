@@ -114,7 +114,6 @@ fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone)]
-#[must_use]
 pub struct CountQuotaSlice {
     pub(crate) entries: Vec<CountQuotaEntry>,
     pub(crate) inner: Arc<dyn Slicer>,
@@ -169,7 +168,6 @@ impl CountQuotaSlice {
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
 #[derive(Debug, Clone)]
-#[must_use]
 pub struct CountConstrainedKnapsackSlice {
     pub(crate) entries: Vec<CountQuotaEntry>,
     pub(crate) knapsack: KnapsackSlice,
@@ -207,6 +205,7 @@ macro_rules! count_slicer {
             /// much to the overflow strategy. With this, the best required items that fit are
             /// committed, and a kind that stays short is a shortfall or an error, as the scarcity
             /// behaviour says.
+            #[must_use]
             pub fn within_budget(mut self, enabled: bool) -> Self {
                 self.within_budget = enabled;
                 self
