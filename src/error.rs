@@ -104,7 +104,7 @@ pub enum CupelError {
     },
 
     /// A count requirement cannot be met under
-    /// [`ScarcityBehavior::Throw`](crate::ScarcityBehavior::Throw).
+    /// [`ScarcityBehavior::Throw`](crate::slicer::ScarcityBehavior::Throw).
     #[error(
         "{slicer}: candidate pool for kind '{kind}' has {available} items but RequireCount is {required}."
     )]
@@ -120,7 +120,7 @@ pub enum CupelError {
     },
 
     /// Required items do not fit the budget they may be taken from, under
-    /// [`ScarcityBehavior::Throw`](crate::ScarcityBehavior::Throw).
+    /// [`ScarcityBehavior::Throw`](crate::slicer::ScarcityBehavior::Throw).
     #[error(
         "{slicer}: {fitting} of {required} required items of kind '{kind}' fit the budget of \
          {target_tokens} tokens; use a larger budget, a smaller requirement or \
@@ -224,7 +224,8 @@ impl fmt::Display for ConfigProblem {
 /// Everything that is wrong with the settings of one component.
 ///
 /// ```
-/// use cupel::{ContextKind, CupelError, KindScorer};
+/// use cupel::{ContextKind, CupelError};
+/// use cupel::scorer::KindScorer;
 ///
 /// let weights = [(ContextKind::document(), -1.0), (ContextKind::memory(), f64::NAN)];
 /// let Err(CupelError::ScorerConfig(error)) = KindScorer::new(weights) else { panic!() };

@@ -65,6 +65,7 @@
 //! | [`tokens`] | exact and estimated token counts |
 //! | [`contract`] | a check at start-up that every step fits its model |
 //! | [`diagnostics`] | the [`SelectionReport`], trace collectors, `tracing` spans |
+//! | [`error`] | errors of the synchronous core, and lists of invalid settings |
 //! | [`explain`] | a selection as text and as an HTML page |
 //! | [`analytics`] | selections under other budgets and policies |
 //! | [`testing`] | assertions over a report |
@@ -109,7 +110,7 @@
 mod caught;
 #[doc(hidden)]
 pub mod config;
-mod error;
+pub mod error;
 mod names;
 mod order;
 mod text_cache;
@@ -138,12 +139,8 @@ pub mod testing;
 pub mod tokens;
 
 pub use analytics::policy_sensitivity;
-pub use diagnostics::{
-    DiagnosticTraceCollector, ExcludedItem, ExclusionReason, IncludedItem, InclusionReason,
-    NullTraceCollector, OverflowEvent, PipelineStage, SelectionReport, TraceCollector,
-    TraceDetailLevel, TraceEvent,
-};
-pub use error::{ConfigError, ConfigProblem, CupelError};
+pub use diagnostics::SelectionReport;
+pub use error::CupelError;
 #[cfg(feature = "layer")]
 pub use gather::Source;
 #[cfg(feature = "layer")]
@@ -151,23 +148,14 @@ pub use layer::{
     ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, Selection, Selector,
 };
 pub use model::{
-    ContextBudget, ContextBudgetBuilder, ContextItem, ContextItemBuilder, ContextKind,
-    ContextSource, CountRequirementShortfall, OverflowStrategy, ScoredItem,
+    ContextBudget, ContextItem, ContextItemBuilder, ContextKind, ContextSource, OverflowStrategy,
+    ScoredItem,
 };
-pub use pipeline::{Pipeline, PipelineBuilder};
-pub use placer::{AgePlacer, ChronologicalPlacer, Placer, UShapedPlacer};
+pub use pipeline::Pipeline;
+pub use placer::{ChronologicalPlacer, Placer};
 #[cfg(feature = "serde")]
-pub use policy::spec::{PolicySpec, PolicySpecError, ScorerRegistry};
-pub use policy::{Policy, PolicyBuilder, Relevance};
-pub use relevance::{Judge, Lexical, Question};
-pub use scorer::{
-    AgeScorer, CompositeScorer, CompositeScorerBuilder, DecayCurve, DecayScorer, FixedTimeProvider,
-    FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
-    RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, ScorerFacts, SystemTimeProvider,
-    TagScorer, TimeProvider,
-};
-pub use slicer::{
-    BestFirstSlice, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice,
-    GreedySlice, KnapsackSlice, QuotaSet, QuotaSetBuilder, QuotaSlice, ScarcityBehavior, Sliced,
-    Slicer, SlicerFacts,
-};
+pub use policy::spec::PolicySpec;
+pub use policy::{Policy, PolicyBuilder};
+pub use relevance::{Judge, Question};
+pub use scorer::{PriorityScorer, ReflexiveScorer, Scorer};
+pub use slicer::{GreedySlice, Slicer};

@@ -75,7 +75,8 @@ impl fmt::Debug for dyn Placer {
 /// prompts without a date come first, in their given order: what is said last is read last.
 ///
 /// ```
-/// use cupel::{AgePlacer, ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
+/// use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
+/// use cupel::placer::AgePlacer;
 ///
 /// let pipeline =
 ///     Pipeline::builder().scorer(ReflexiveScorer).slicer(GreedySlice).placer(AgePlacer).build()?;
@@ -158,7 +159,8 @@ impl Placer for ChronologicalPlacer {
 /// Ranks alternate: first to the left edge, second to the right edge, third next to the first.
 ///
 /// ```
-/// use cupel::{ContextItem, Placer, ScoredItem, UShapedPlacer};
+/// use cupel::{ContextItem, Placer, ScoredItem};
+/// use cupel::placer::UShapedPlacer;
 ///
 /// let items = ["a", "b", "c", "d"].map(|text| ContextItem::new(text, 1).unwrap());
 /// let scores = [0.9, 0.8, 0.7, 0.6];

@@ -316,3 +316,13 @@ fn what_is_allowed_is_not_called_a_violation() {
         assert_eq!(violations(Path::new(path), text), [""; 0], "{path}: {text}");
     }
 }
+
+#[test]
+fn the_root_exports_at_most_thirty_names() {
+    let lib = std::fs::read_to_string("src/lib.rs").unwrap();
+    let exports = lib.split("pub use ").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let names = exports.flat_map(|export| export.rsplit("::").next().unwrap().split(','));
+    let names: Vec<&str> = names.map(|name| name.trim_matches(['{', '}', ' ', '\n'])).collect();
+    let count = names.iter().filter(|name| !name.is_empty()).count();
+    assert!((1..=30).contains(&count), "{count} names: {names:?}");
+}

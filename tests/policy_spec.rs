@@ -19,8 +19,10 @@ mod round_trip;
 mod values;
 
 use chrono::DateTime;
+use cupel::policy::spec::ScorerRegistry;
 use cupel::relevance::{Candidate, Hint, Question, judge_fn};
-use cupel::{ContextItem, FixedTimeProvider, Scorer, ScorerRegistry};
+use cupel::scorer::FixedTimeProvider;
+use cupel::{ContextItem, Scorer};
 use serde_json::{Value, json};
 
 /// Prefers items of few tokens.
@@ -38,7 +40,7 @@ fn registry() -> ScorerRegistry {
     let registry = ScorerRegistry::new(FixedTimeProvider::new(now));
     let registry = registry.register("brevity", Brevity).unwrap();
     // A built-in scorer may have a house name too.
-    let registry = registry.register("newest first", cupel::RecencyScorer).unwrap();
+    let registry = registry.register("newest first", cupel::scorer::RecencyScorer).unwrap();
     let letters = judge_fn("letters", |question: &Question, candidate: &Candidate<'_>| {
         Hint::new(if candidate.text.contains(question.text()) { 1.0 } else { 0.0 })
     });

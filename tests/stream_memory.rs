@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use allocation_counter::{AllocationInfo, measure};
+use cupel::slicer::KnapsackSlice;
 use cupel::slicer::{Sequence, StreamContent, StreamItem, StreamSlice};
-use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
+use cupel::{ContextBudget, ContextItem, ScoredItem, Slicer};
 
 const BUDGET: i64 = 8_000;
 const TEXT: usize = 64;

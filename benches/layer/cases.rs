@@ -10,7 +10,8 @@ use cupel::gather::Source;
 use cupel::layer::{
     ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, CupelService,
 };
-use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
+use cupel::placer::UShapedPlacer;
+use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
 use futures::stream;
 use tower::{Layer, Service, ServiceBuilder};
 

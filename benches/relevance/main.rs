@@ -22,11 +22,10 @@ use std::time::Instant;
 use bm25::{Language, SearchEngineBuilder};
 use common::table::{Goal, Row, show};
 use common::{Effort, median};
+use cupel::placer::AgePlacer;
 use cupel::relevance::{Candidate, Judge, Lexical, Question};
-use cupel::{
-    AgePlacer, AgeScorer, CompositeScorer, ContextBudget, ContextItem, GreedySlice, KindScorer,
-    Pipeline, PriorityScorer,
-};
+use cupel::scorer::{AgeScorer, CompositeScorer, KindScorer};
+use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, PriorityScorer};
 use texts::Texts;
 
 fn main() {

@@ -24,7 +24,7 @@ impl Pair {
             ours: cupel::Pipeline::builder()
                 .scorer(ours.0)
                 .slicer(ours.1)
-                .placer(cupel::UShapedPlacer)
+                .placer(cupel::placer::UShapedPlacer)
                 .build()
                 .unwrap(),
             published: published::Pipeline::builder()
@@ -54,16 +54,16 @@ pub(crate) fn run(effort: Effort) -> Vec<Row> {
         rows.push(versus("reflexive + greedy", n, &reflexive, Goal::Faster(faster), effort));
     }
     let recency = Pair::new(
-        (cupel::RecencyScorer, cupel::GreedySlice),
+        (cupel::scorer::RecencyScorer, cupel::GreedySlice),
         (Box::new(published::RecencyScorer), Box::new(published::GreedySlice)),
     );
     rows.push(versus("recency + greedy", 10_000, &recency, Goal::Faster(120.0), effort));
     let composite = Pair::new(
         (
-            cupel::CompositeScorer::new(vec![
-                (Arc::new(cupel::RecencyScorer), 0.5),
+            cupel::scorer::CompositeScorer::new(vec![
+                (Arc::new(cupel::scorer::RecencyScorer), 0.5),
                 (Arc::new(cupel::PriorityScorer), 0.3),
-                (Arc::new(cupel::KindScorer::default()), 0.2),
+                (Arc::new(cupel::scorer::KindScorer::default()), 0.2),
             ])
             .unwrap(),
             cupel::GreedySlice,
@@ -83,12 +83,15 @@ pub(crate) fn run(effort: Effort) -> Vec<Row> {
     let name = "3-part composite + greedy";
     rows.push(versus(name, 10_000, &composite, Goal::Faster(120.0), effort));
     let frequency = Pair::new(
-        (cupel::FrequencyScorer, cupel::GreedySlice),
+        (cupel::scorer::FrequencyScorer, cupel::GreedySlice),
         (Box::new(published::FrequencyScorer), Box::new(published::GreedySlice)),
     );
     rows.push(versus("frequency + greedy", 5_000, &frequency, Goal::Faster(300.0), effort));
     let scaled = Pair::new(
-        (cupel::ScaledScorer::new(cupel::RecencyScorer).unwrap(), cupel::GreedySlice),
+        (
+            cupel::scorer::ScaledScorer::new(cupel::scorer::RecencyScorer).unwrap(),
+            cupel::GreedySlice,
+        ),
         (
             Box::new(published::ScaledScorer::new(Box::new(published::RecencyScorer))),
             Box::new(published::GreedySlice),
@@ -96,7 +99,7 @@ pub(crate) fn run(effort: Effort) -> Vec<Row> {
     );
     rows.push(versus("scaled(recency) + greedy", 1_000, &scaled, Goal::Faster(5_000.0), effort));
     let knapsack = Pair::new(
-        (cupel::ReflexiveScorer, cupel::KnapsackSlice::new(100).unwrap()),
+        (cupel::ReflexiveScorer, cupel::slicer::KnapsackSlice::new(100).unwrap()),
         (
             Box::new(published::ReflexiveScorer),
             Box::new(published::KnapsackSlice::new(100).unwrap()),
@@ -189,7 +192,11 @@ fn null_collector(pipeline: &cupel::Pipeline, effort: Effort) -> Row {
     let times = medians(
         effort,
         &mut [
-            timed(|| pipeline.run_traced(&items, &budget, &mut cupel::NullTraceCollector).unwrap()),
+            timed(|| {
+                pipeline
+                    .run_traced(&items, &budget, &mut cupel::diagnostics::NullTraceCollector)
+                    .unwrap()
+            }),
             timed(|| pipeline.run(&items, &budget).unwrap()),
         ],
     );

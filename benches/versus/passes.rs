@@ -1,8 +1,9 @@
 //! Passes that were once quadratic: how they grow, and the worst shape there is.
 
+use cupel::scorer::FrequencyScorer;
+use cupel::slicer::{CountQuotaEntry, CountQuotaSlice, QuotaSet, QuotaSlice, ScarcityBehavior};
 use cupel::{
-    ContextBudget, ContextItem, ContextKind, CountQuotaEntry, CountQuotaSlice, FrequencyScorer,
-    GreedySlice, Policy, QuotaSet, QuotaSlice, ScarcityBehavior, ScoredItem, Scorer, Slicer,
+    ContextBudget, ContextItem, ContextKind, GreedySlice, Policy, ScoredItem, Scorer, Slicer,
 };
 
 use crate::common::Effort;

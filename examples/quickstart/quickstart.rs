@@ -10,11 +10,12 @@ use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
 
 use cupel::explain::Explanation;
-use cupel::{
-    CompositeScorer, ContextKind, CupelError, DecayCurve, DecayScorer, FixedTimeProvider,
-    GreedySlice, KindScorer, Pipeline, QuotaSet, QuotaSlice, ReflexiveScorer, TagScorer,
-    UShapedPlacer,
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::{
+    CompositeScorer, DecayCurve, DecayScorer, FixedTimeProvider, KindScorer, TagScorer,
 };
+use cupel::slicer::{QuotaSet, QuotaSlice};
+use cupel::{ContextKind, CupelError, GreedySlice, Pipeline, ReflexiveScorer};
 use scenario::Scenario;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,11 +7,11 @@ use std::error::Error;
 use std::io::{self, ErrorKind, Write};
 
 use cupel::conversation::{Conversation, Message, Rehearsal, Role, Rules};
+use cupel::placer::AgePlacer;
 use cupel::relevance::{Lexical, Question};
-use cupel::{
-    AgePlacer, AgeScorer, BestFirstSlice, ContextBudget, ContextItem, OverflowStrategy, Policy,
-    SelectionReport,
-};
+use cupel::scorer::AgeScorer;
+use cupel::slicer::BestFirstSlice;
+use cupel::{ContextBudget, ContextItem, OverflowStrategy, Policy, SelectionReport};
 
 /// A house is renovated, over two hundred messages; written for this example.
 const CONVERSATION: &str = include_str!("../recall/conversation.json");

@@ -12,11 +12,14 @@ use std::time::Duration;
 
 use cupel::analytics::BudgetPoint;
 use cupel::conversation::{Conversation, Message, Rehearsal, Role, Rules};
+use cupel::diagnostics::ExclusionReason;
 use cupel::explain::{Explanation, Section};
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::{CompositeScorer, DecayCurve, DecayScorer, FixedTimeProvider, KindScorer};
+use cupel::slicer::{QuotaSet, QuotaSlice};
 use cupel::{
-    CompositeScorer, ContextBudget, ContextItem, ContextKind, CupelError, DecayCurve, DecayScorer,
-    ExclusionReason, FixedTimeProvider, GreedySlice, KindScorer, OverflowStrategy, Policy,
-    QuotaSet, QuotaSlice, ReflexiveScorer, SelectionReport, UShapedPlacer, policy_sensitivity,
+    ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, OverflowStrategy, Policy,
+    ReflexiveScorer, SelectionReport, policy_sensitivity,
 };
 use scenario::Scenario;
 use scenario::table::{Paint, WIDTH, area, bar, clip, count, items, thousands};

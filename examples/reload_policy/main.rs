@@ -15,7 +15,8 @@ use std::time::SystemTime;
 use cupel::gather::BoxError;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, PolicyHandle};
 use cupel::policy::spec::{PolicySpec, ScorerRegistry};
-use cupel::{ContextBudget, ContextItem, SystemTimeProvider};
+use cupel::scorer::SystemTimeProvider;
+use cupel::{ContextBudget, ContextItem};
 use tower::{Layer as _, Service as _, ServiceExt as _, service_fn};
 
 const BY_PRIORITY: &str =

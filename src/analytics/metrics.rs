@@ -87,10 +87,9 @@ impl QuotaUtilization {
 ///
 /// ```
 /// use cupel::analytics::quota_utilization;
-/// use cupel::{
-///     ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, QuotaSet, QuotaSlice,
-///     ReflexiveScorer, UShapedPlacer,
-/// };
+/// use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer};
+/// use cupel::placer::UShapedPlacer;
+/// use cupel::slicer::{QuotaSet, QuotaSlice};
 ///
 /// let quotas = QuotaSet::builder().cap(ContextKind::document(), 50.0).build()?;
 /// let slicer = QuotaSlice::new(quotas, GreedySlice);

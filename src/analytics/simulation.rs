@@ -194,7 +194,8 @@ impl Pipeline {
     /// steps up to the answer or the ceiling.
     ///
     /// ```
-    /// use cupel::{ContextItem, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
+    /// use cupel::{ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
+    /// use cupel::placer::UShapedPlacer;
     ///
     /// let pipeline = Pipeline::builder()
     ///     .scorer(ReflexiveScorer)

@@ -386,8 +386,7 @@ impl CheckedStep {
         ContextBudget::trusted(max, target, self.budget.output)
     }
 
-    /// For a selection among retrieved context only; the fixed prompt and the history are spoken
-    /// for.
+    /// Budget for a selection among retrieved context only, without the fixed prompt and the history.
     pub fn context_budget(&self) -> ContextBudget {
         self.part_budget(self.budget.context)
     }

@@ -79,7 +79,7 @@ pub enum MessageView {
     Quoted,
     /// Sent in its place, with an excerpt of a tool's result.
     Excerpt,
-    /// Sent as it came.
+    /// Sent unchanged.
     Whole,
 }
 

@@ -92,10 +92,9 @@ type EventCallback = Box<dyn FnMut(&TraceEvent) + Send>;
 /// The detail level governs the *events*. The report always lists every item with its reason.
 ///
 /// ```
-/// use cupel::{
-///     ContextBudget, ContextItem, DiagnosticTraceCollector, GreedySlice, Pipeline,
-///     ReflexiveScorer, TraceDetailLevel, UShapedPlacer,
-/// };
+/// use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
+/// use cupel::diagnostics::{DiagnosticTraceCollector, TraceDetailLevel};
+/// use cupel::placer::UShapedPlacer;
 ///
 /// let pipeline = Pipeline::builder()
 ///     .scorer(ReflexiveScorer)

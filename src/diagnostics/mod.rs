@@ -5,10 +5,9 @@
 //! [`SelectionReport`], and a collector of your own implements three methods:
 //!
 //! ```
-//! use cupel::{
-//!     ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer, TraceCollector,
-//!     TraceEvent, UShapedPlacer,
-//! };
+//! use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
+//! use cupel::diagnostics::{TraceCollector, TraceEvent};
+//! use cupel::placer::UShapedPlacer;
 //!
 //! #[derive(Default)]
 //! struct Slowest(Option<TraceEvent>);

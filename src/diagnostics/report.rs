@@ -13,7 +13,9 @@ use crate::scorer::{ScoreParts, Scorer};
 /// Report of a run: the selected items, the others, and the reasons.
 ///
 /// ```
-/// use cupel::{ContextBudget, ContextItem, ExclusionReason, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
+/// use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
+/// use cupel::diagnostics::ExclusionReason;
+/// use cupel::placer::UShapedPlacer;
 ///
 /// let pipeline = Pipeline::builder()
 ///     .scorer(ReflexiveScorer)

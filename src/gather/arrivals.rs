@@ -18,7 +18,7 @@ pub(crate) struct Arrivals {
     pub(crate) streaming: Option<Box<Streaming>>,
     /// The judge's hints; none without a question.
     pub(crate) judged: Option<Box<Judged>>,
-    /// Set while an async judge is waited for.
+    /// Set while an async judge runs.
     pub(crate) queue: Option<Box<JudgeQueue>>,
 }
 

@@ -100,7 +100,7 @@ impl fmt::Debug for dyn AsyncJudge {
     }
 }
 
-/// Settings of an [`AsyncJudge`] in a layer: how long it is waited for, and how much its answer weighs.
+/// Settings of an [`AsyncJudge`] in a layer: its deadline, and the weight of its answer.
 ///
 /// The judge is asked beside the sources, about the request's own candidates first and about what
 /// sources bring as it arrives. Its answers are mixed with the hints of the policy's own judge. Where

@@ -20,7 +20,7 @@ pub struct GatherReport {
     pub stopped: StopReason,
     /// One entry a source, in the order they were added.
     pub sources: Vec<SourceReport>,
-    /// Report on the [judge that is waited for](crate::layer::WaitingJudge); none if it was not asked.
+    /// Report on the [async judge](crate::layer::WaitingJudge). `None` if it was not asked.
     pub judge: Option<JudgeReport>,
 }
 

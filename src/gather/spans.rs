@@ -49,7 +49,7 @@ fn warn(report: &SourceReport) {
     );
 }
 
-/// The span around a judge that is waited for, inside the current span.
+/// Span around an async judge, inside the current span.
 pub(crate) fn judge(name: &str) -> Span {
     tracing::info_span!(
         target: TARGET,

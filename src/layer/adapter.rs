@@ -143,7 +143,7 @@ pub struct Split<Rest> {
     pub refused: Vec<Refused>,
     /// Candidates that are sent only with an earlier one, and that one, by index. Those that were
     /// selected without it are withdrawn, and reported as
-    /// [`Filtered`](crate::ExclusionReason::Filtered).
+    /// [`Filtered`](crate::diagnostics::ExclusionReason::Filtered).
     pub needs: BTreeMap<usize, usize>,
     /// Descriptions of what is sent but cannot be counted; see [`Selection::uncounted`].
     ///

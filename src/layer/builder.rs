@@ -53,7 +53,7 @@ struct Settings<Req> {
     on_progress: Option<ProgressHook>,
 }
 
-/// Stands where the adapter goes until one is set; a layer cannot be built with it.
+/// Placeholder of the adapter until one is set. A layer cannot be built with it.
 #[derive(Debug, Clone, Copy)]
 pub struct NoAdapter;
 
@@ -212,7 +212,7 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// its own way). With what sources [promise](Source::max_score) the call leaves as soon as
     /// nothing that could still arrive would change the selection. It needs a scorer that looks at
     /// one item alone, and a slicer that takes whatever fits in one pass:
-    /// [`GreedySlice`](crate::GreedySlice), [`BestFirstSlice`](crate::BestFirstSlice), or one of your
+    /// [`GreedySlice`](crate::GreedySlice), [`BestFirstSlice`](crate::slicer::BestFirstSlice), or one of your
     /// own that [declares](crate::slicer::SlicerFacts::with_one_pass) it. The layer makes that pass as
     /// items arrive, so it does not call [`Slicer::slice`](crate::Slicer::slice).
     ///

@@ -357,7 +357,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
     }
 }
 
-/// Counts what sources give, and starts to select while it arrives.
+/// Counts the items of sources, and starts to select while they arrive.
 pub(super) struct CallIntake<'a, Req, A: ContextAdapter<Req>> {
     pub(super) shared: &'a Shared<Req, A>,
     pub(super) read: &'a mut ReadRequest<A::Rest>,

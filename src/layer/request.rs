@@ -43,7 +43,7 @@ enum Unit {
         folded: ContextItem,
         members: Arc<[ContextItem]>,
     },
-    /// Stands where an item was while the pipeline has it.
+    /// Placeholder of an item while the pipeline has it.
     Out,
 }
 

@@ -36,7 +36,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Stands where a selection will be.
+    /// Placeholder until there is a selection.
     pub(super) fn empty() -> Self {
         Self {
             report: SelectionReport::default(),

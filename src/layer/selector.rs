@@ -173,7 +173,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let mut question = question;
     let mut judged = turn.as_ref().and_then(|turn| turn.judged.clone());
     if turn.is_none() {
-        // The library quotes what sources give to a conversation.
+        // The library quotes the items of sources in a conversation.
         let talk = read.talk.as_ref().filter(|_| gather.is_some());
         let quote_tokens = talk.map_or(0, |talk| Quotation::frame_tokens(talk.token_counter()));
         let frame_tokens = frame_tokens.saturating_add(quote_tokens);

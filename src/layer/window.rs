@@ -136,7 +136,7 @@ impl<M> ModelWindow<M> {
         self
     }
 
-    /// Keeps so many percent of what is selected from free, for counts that are not the provider's
+    /// Keeps this share of the budget free, in percent, for counts that are not the provider's
     /// own; none, or what the model needs, unless set.
     pub fn safety_margin_percent(mut self, percent: f64) -> Self {
         self.safety_margin_percent = Some(percent);

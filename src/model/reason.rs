@@ -81,7 +81,7 @@ pub enum ExclusionReason {
     /// A kind has fewer candidates than it requires.
     ///
     /// The built-in slicers report this as a
-    /// [`CountRequirementShortfall`](crate::CountRequirementShortfall) instead.
+    /// [`CountRequirementShortfall`](crate::model::CountRequirementShortfall) instead.
     CountRequireCandidatesExhausted {
         /// The kind.
         kind: ContextKind,
@@ -151,7 +151,7 @@ impl ExclusionReason {
     /// name, which may then quote content.
     ///
     /// ```
-    /// use cupel::ExclusionReason;
+    /// use cupel::diagnostics::ExclusionReason;
     ///
     /// let unknown = ExclusionReason::unknown("somebody's text");
     /// assert_eq!(unknown.label(), "Unknown");
@@ -241,7 +241,7 @@ impl fmt::Display for InclusionReason {
 ///
 /// ```
 /// # #[cfg(feature = "serde")] {
-/// use cupel::ExclusionReason;
+/// use cupel::diagnostics::ExclusionReason;
 ///
 /// let text = r#"{"reason":"RateCapped","cap":0.5}"#;
 /// let reason: ExclusionReason = serde_json::from_str(text).unwrap();

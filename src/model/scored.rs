@@ -50,7 +50,7 @@ impl<'a> ScoredItem<'a> {
 
 /// A part of a request that the model's API would refuse.
 ///
-/// The report lists it as [`Filtered`](crate::ExclusionReason::Filtered) with the reason as the
+/// The report lists it as [`Filtered`](crate::diagnostics::ExclusionReason::Filtered) with the reason as the
 /// filter's name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refused {

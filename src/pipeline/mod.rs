@@ -1,9 +1,8 @@
 //! The six stages: classify, score, deduplicate, sort, slice, place.
 //!
 //! ```
-//! use cupel::{
-//!     ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer,
-//! };
+//! use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer};
+//! use cupel::placer::UShapedPlacer;
 //!
 //! let pipeline = Pipeline::builder()
 //!     .scorer(ReflexiveScorer)

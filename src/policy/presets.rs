@@ -50,7 +50,7 @@ fn kinds_for_tools() -> KindScorer {
 /// At least two tool outputs, however they score, as far as they fit, and no upper limit.
 fn at_least_two_tool_outputs(inner: impl Slicer + 'static) -> FillSlice {
     let kind = ContextKind::tool_output();
-    // Where they use up the budget, items that cost nothing are still to be had.
+    // If they use up the budget, items that cost nothing are still taken.
     FillSlice::new(CountQuotaSlice {
         entries: vec![CountQuotaEntry { kind, require_count: 2, cap_count: usize::MAX }],
         inner: Arc::new(inner),

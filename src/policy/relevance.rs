@@ -14,7 +14,10 @@ use crate::slicer::Slicer;
 /// ```
 /// use cupel::relevance::{Lexical, Question};
 /// use cupel::policy::Relevance;
-/// use cupel::{AgePlacer, AgeScorer, BestFirstSlice, ContextBudget, ContextItem, Policy, ReflexiveScorer};
+/// use cupel::{ContextBudget, ContextItem, Policy, ReflexiveScorer};
+/// use cupel::placer::AgePlacer;
+/// use cupel::scorer::AgeScorer;
+/// use cupel::slicer::BestFirstSlice;
 ///
 /// // The newest first; with a question, what is closest to it.
 /// let policy = Policy::builder()

@@ -10,7 +10,8 @@ use crate::model::ContextItem;
 /// The weighted average of its children, weights normalised to add up to 1.
 ///
 /// ```
-/// use cupel::{CompositeScorer, ContextItem, KindScorer, ReflexiveScorer, Scorer};
+/// use cupel::{ContextItem, ReflexiveScorer, Scorer};
+/// use cupel::scorer::{CompositeScorer, KindScorer};
 ///
 /// let scorer = CompositeScorer::builder()
 ///     .add(ReflexiveScorer, 3.0)
@@ -169,7 +170,8 @@ impl CompositeScorerBuilder {
 /// A pass over all candidates asks the inner scorer once, however deep the nesting.
 ///
 /// ```
-/// use cupel::{ContextItem, ReflexiveScorer, ScaledScorer, Scorer};
+/// use cupel::{ContextItem, ReflexiveScorer, Scorer};
+/// use cupel::scorer::ScaledScorer;
 ///
 /// let hint = |text, hint| ContextItem::builder(text, 1).future_relevance_hint(hint).build();
 /// let items = [hint("a", 0.30)?, hint("b", 0.40)?, hint("c", 0.50)?];

@@ -142,13 +142,14 @@ impl DecayCurve {
 
 /// Scores by the time since the item's timestamp, along a [`DecayCurve`].
 ///
-/// Unlike [`RecencyScorer`](crate::RecencyScorer) it looks at one item only, so the score does
+/// Unlike [`RecencyScorer`](crate::scorer::RecencyScorer) it looks at one item only, so the score does
 /// not depend on the other candidates. Items from the future count as fresh.
 ///
 /// ```
 /// use std::time::Duration;
 /// use chrono::DateTime;
-/// use cupel::{ContextItem, DecayCurve, DecayScorer, FixedTimeProvider, Scorer};
+/// use cupel::{ContextItem, Scorer};
+/// use cupel::scorer::{DecayCurve, DecayScorer, FixedTimeProvider};
 ///
 /// let at = |secs| DateTime::from_timestamp(secs, 0).unwrap();
 /// let scorer = DecayScorer::new(

@@ -9,7 +9,8 @@ use crate::model::ContextItem;
 /// Tags compare without regard to ASCII case.
 ///
 /// ```
-/// use cupel::{ContextItem, FrequencyScorer, Scorer};
+/// use cupel::{ContextItem, Scorer};
+/// use cupel::scorer::FrequencyScorer;
 ///
 /// let tagged = |text, tag| ContextItem::builder(text, 1).tag(tag).build();
 /// let items = [tagged("a", "db")?, tagged("b", "DB")?, tagged("c", "ui")?];

@@ -46,7 +46,8 @@ impl Scorer for ReflexiveScorer {
 /// Weights are returned as they are, without clamping.
 ///
 /// ```
-/// use cupel::{ContextItem, ContextKind, KindScorer, Scorer};
+/// use cupel::{ContextItem, ContextKind, Scorer};
+/// use cupel::scorer::KindScorer;
 ///
 /// let doc = ContextItem::builder("spec", 9).kind(ContextKind::new("DOCUMENT")?).build()?;
 /// assert_eq!(KindScorer::default().score(&doc, &[]), 0.4);
@@ -130,7 +131,8 @@ impl Scorer for KindScorer {
 /// Tags match exactly unless the scorer is built with [`TagScorer::case_insensitive`].
 ///
 /// ```
-/// use cupel::{ContextItem, Scorer, TagScorer};
+/// use cupel::{ContextItem, Scorer};
+/// use cupel::scorer::TagScorer;
 ///
 /// let scorer = TagScorer::new([("billing", 3.0), ("refund", 1.0)])?;
 /// let item = ContextItem::builder("invoice 17", 4).tag("billing").build()?;
@@ -229,7 +231,8 @@ impl Scorer for TagScorer {
 /// `boost` for items whose metadata holds exactly `value` under `key`, 1.0 for all others.
 ///
 /// ```
-/// use cupel::{ContextItem, MetadataKeyScorer, Scorer};
+/// use cupel::{ContextItem, Scorer};
+/// use cupel::scorer::MetadataKeyScorer;
 ///
 /// let scorer = MetadataKeyScorer::new("cupel:priority", "high", 1.5)?;
 /// let urgent = ContextItem::builder("pager", 1).metadata_entry("cupel:priority", "high").build()?;
@@ -284,7 +287,8 @@ impl Scorer for MetadataKeyScorer {
 /// A missing, unreadable or non-finite value scores the configured default instead.
 ///
 /// ```
-/// use cupel::{ContextItem, MetadataTrustScorer, Scorer};
+/// use cupel::{ContextItem, Scorer};
+/// use cupel::scorer::MetadataTrustScorer;
 ///
 /// let scorer = MetadataTrustScorer::new(0.5)?;
 /// let vetted = ContextItem::builder("runbook", 4).metadata_entry("cupel:trust", "0.85").build()?;

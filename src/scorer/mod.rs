@@ -102,7 +102,7 @@ pub trait Scorer: Send + Sync {
 
     /// Explains the score of every item, in the order of the items.
     ///
-    /// Called only if a report [asks for it](crate::DiagnosticTraceCollector::explain_scores), and it
+    /// Called only if a report [asks for it](crate::diagnostics::DiagnosticTraceCollector::explain_scores), and it
     /// never changes the scores. Override it in a scorer that is made of others; the default is the
     /// name, the score and the [`note`](Self::note).
     fn explain_all(&self, items: &[ContextItem]) -> Vec<ScoreParts> {

@@ -12,7 +12,8 @@ use crate::model::{ContextItem, ages};
 ///
 /// ```
 /// use chrono::DateTime;
-/// use cupel::{ContextItem, RecencyScorer, Scorer};
+/// use cupel::{ContextItem, Scorer};
+/// use cupel::scorer::RecencyScorer;
 ///
 /// let at = |secs| DateTime::from_timestamp(secs, 0).unwrap();
 /// let items = [
@@ -121,7 +122,7 @@ impl Scorer for PriorityScorer {
     crate::names::as_any!();
 }
 
-/// Scores newer items higher, as [`RecencyScorer`](crate::RecencyScorer) does, and takes the
+/// Scores newer items higher, as [`RecencyScorer`](crate::scorer::RecencyScorer) does, and takes the
 /// position in the list for the age of items without a date.
 ///
 /// The score is the share of the other items that are strictly older. With dates on all items the
@@ -133,7 +134,8 @@ impl Scorer for PriorityScorer {
 /// score 0.0 and do not count.
 ///
 /// ```
-/// use cupel::{AgeScorer, ContextItem, ContextKind, Scorer};
+/// use cupel::{ContextItem, ContextKind, Scorer};
+/// use cupel::scorer::AgeScorer;
 ///
 /// let items = [
 ///     ContextItem::builder("the manual", 1).kind(ContextKind::document()).build()?,

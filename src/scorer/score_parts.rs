@@ -3,10 +3,11 @@
 /// A score with the scores it was made of.
 ///
 /// A [`Scorer`](super::Scorer) gives one for each item in [`explain_all`](super::Scorer::explain_all), when a report
-/// [asks for it](crate::DiagnosticTraceCollector::explain_scores).
+/// [asks for it](crate::diagnostics::DiagnosticTraceCollector::explain_scores).
 ///
 /// ```
-/// use cupel::{CompositeScorer, ContextItem, KindScorer, ReflexiveScorer, Scorer};
+/// use cupel::{ContextItem, ReflexiveScorer, Scorer};
+/// use cupel::scorer::{CompositeScorer, KindScorer};
 ///
 /// let scorer = CompositeScorer::builder()
 ///     .add(ReflexiveScorer, 3.0)

@@ -15,7 +15,8 @@ use crate::order;
 /// Number of items of a kind that a selection must and may have.
 ///
 /// ```
-/// use cupel::{ContextKind, CountQuotaEntry};
+/// use cupel::ContextKind;
+/// use cupel::slicer::CountQuotaEntry;
 ///
 /// let entry = CountQuotaEntry::new(ContextKind::tool_output(), 1, 3)?;
 /// assert_eq!((entry.require_count(), entry.cap_count()), (1, 3));
@@ -75,7 +76,7 @@ impl CountQuotaEntry {
 
 /// Reaction of a count slicer when a kind has fewer candidates than it requires. It also applies if
 /// required items do not fit and the slicer takes them
-/// [within its budget](crate::CountQuotaSlice::within_budget) only.
+/// [within its budget](crate::slicer::CountQuotaSlice::within_budget) only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ScarcityBehavior {
@@ -98,10 +99,8 @@ fn check_entries(entries: &[CountQuotaEntry]) -> Problems {
 /// what that one chose beyond a kind's cap.
 ///
 /// ```
-/// use cupel::{
-///     ContextBudget, ContextItem, ContextKind, CountQuotaEntry, CountQuotaSlice, GreedySlice,
-///     ScarcityBehavior, ScoredItem, Slicer,
-/// };
+/// use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, ScoredItem, Slicer};
+/// use cupel::slicer::{CountQuotaEntry, CountQuotaSlice, ScarcityBehavior};
 ///
 /// let entries = vec![CountQuotaEntry::new(ContextKind::tool_output(), 1, 1)?];
 /// let slicer = CountQuotaSlice::new(entries, GreedySlice, ScarcityBehavior::Degrade)?;
@@ -127,7 +126,7 @@ impl CountQuotaSlice {
     /// # Errors
     ///
     /// [`CupelError::SlicerConfig`] when `inner` is a knapsack slicer (use
-    /// [`CountConstrainedKnapsackSlice`](crate::CountConstrainedKnapsackSlice)) or a kind has two
+    /// [`CountConstrainedKnapsackSlice`](crate::slicer::CountConstrainedKnapsackSlice)) or a kind has two
     /// entries.
     pub fn new(
         entries: Vec<CountQuotaEntry>,
@@ -149,10 +148,8 @@ impl CountQuotaSlice {
 /// goes beyond a kind's cap, lowest scores first.
 ///
 /// ```
-/// use cupel::{
-///     ContextBudget, ContextItem, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
-///     KnapsackSlice, ScarcityBehavior, ScoredItem, Slicer,
-/// };
+/// use cupel::{ContextBudget, ContextItem, ContextKind, ScoredItem, Slicer};
+/// use cupel::slicer::{CountConstrainedKnapsackSlice, CountQuotaEntry, KnapsackSlice, ScarcityBehavior};
 ///
 /// let entries = vec![CountQuotaEntry::new(ContextKind::new("tool")?, 3, 5)?];
 /// let slicer =

@@ -9,17 +9,15 @@ use crate::model::{ContextBudget, KindMap, ScoredItem};
 
 /// Lets another slicer choose first, and then fills what it leaves, as far as its caps allow.
 ///
-/// A [`QuotaSlice`](crate::QuotaSlice) shares the whole budget out among the kinds there are: a
+/// A [`QuotaSlice`](crate::slicer::QuotaSlice) shares the whole budget out among the kinds there are: a
 /// kind whose items are too large for its share keeps it, unused. Around it, this slicer goes
 /// through everything left out, most score per token first (or the best first, where the other
 /// slicer fills so), and takes what fits the rest of the budget and the cap of its kind. So nothing
 /// is left out that would still fit.
 ///
 /// ```
-/// use cupel::{
-///     ContextBudget, ContextItem, ContextKind, FillSlice, GreedySlice, QuotaSet, QuotaSlice,
-///     ScoredItem, Slicer,
-/// };
+/// use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, ScoredItem, Slicer};
+/// use cupel::slicer::{FillSlice, QuotaSet, QuotaSlice};
 ///
 /// let quotas = QuotaSet::builder().require(ContextKind::document(), 50.0).build()?;
 /// let slicer = FillSlice::new(QuotaSlice::new(quotas, GreedySlice));

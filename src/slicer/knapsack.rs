@@ -16,7 +16,8 @@ use crate::model::{ContextBudget, ScoredItem};
 /// on request. Memory is taken for the budget or for the items, whichever is less.
 ///
 /// ```
-/// use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
+/// use cupel::{ContextBudget, ContextItem, ScoredItem, Slicer};
+/// use cupel::slicer::KnapsackSlice;
 ///
 /// let items = [ContextItem::new("big", 60)?, ContextItem::new("half", 50)?, ContextItem::new("rest", 50)?];
 /// let scored = [
@@ -65,7 +66,8 @@ impl KnapsackSlice {
     /// message with both sizes.
     ///
     /// ```
-    /// use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
+    /// use cupel::{ContextBudget, ContextItem, ScoredItem, Slicer};
+    /// use cupel::slicer::KnapsackSlice;
     ///
     /// let items = [ContextItem::new("a", 400)?, ContextItem::new("b", 500)?];
     /// let scored: Vec<_> = items.iter().map(|item| ScoredItem::new(item, 0.5)).collect();

@@ -5,7 +5,8 @@
 //! not fit:
 //!
 //! ```
-//! use cupel::{ContextBudget, ContextItem, CupelError, ScoredItem, Sliced, Slicer};
+//! use cupel::{ContextBudget, ContextItem, CupelError, ScoredItem, Slicer};
+//! use cupel::slicer::Sliced;
 //!
 //! struct StopAtFirst;
 //!

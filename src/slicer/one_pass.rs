@@ -29,7 +29,8 @@ pub struct GreedySlice;
 /// An item that does not fit is passed over, and those behind it may still be taken. Equal scores go by position; items without tokens are always taken.
 ///
 /// ```
-/// use cupel::{BestFirstSlice, ContextBudget, ContextItem, ScoredItem, Slicer};
+/// use cupel::{ContextBudget, ContextItem, ScoredItem, Slicer};
+/// use cupel::slicer::BestFirstSlice;
 ///
 /// let items = [ContextItem::new("short", 20)?, ContextItem::new("long", 80)?];
 /// let scored = [ScoredItem::new(&items[0], 0.5), ScoredItem::new(&items[1], 0.9)];

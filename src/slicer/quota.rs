@@ -10,7 +10,8 @@ use crate::model::{ContextBudget, ContextKind, KindMap, ScoredItem};
 /// The smallest and largest share of the budget for each kind, in percent.
 ///
 /// ```
-/// use cupel::{ContextKind, QuotaSet};
+/// use cupel::ContextKind;
+/// use cupel::slicer::QuotaSet;
 ///
 /// let quotas = QuotaSet::builder()
 ///     .require(ContextKind::document(), 40.0)
@@ -140,9 +141,8 @@ impl QuotaSetBuilder {
 /// kind gets more than its cap. All conversions to tokens round down.
 ///
 /// ```
-/// use cupel::{
-///     ContextBudget, ContextItem, ContextKind, GreedySlice, QuotaSet, QuotaSlice, ScoredItem, Slicer,
-/// };
+/// use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, ScoredItem, Slicer};
+/// use cupel::slicer::{QuotaSet, QuotaSlice};
 ///
 /// let quotas = QuotaSet::builder().cap(ContextKind::tool_output(), 50.0).build()?;
 /// let slicer = QuotaSlice::new(quotas, GreedySlice);

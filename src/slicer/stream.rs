@@ -101,7 +101,7 @@ use kept::KeptItems;
 use rules::ReachRule;
 
 /// Selects what [`GreedySlice`](crate::GreedySlice) would, or
-/// [`BestFirstSlice`](crate::BestFirstSlice), from items that arrive one by one.
+/// [`BestFirstSlice`](crate::slicer::BestFirstSlice), from items that arrive one by one.
 ///
 /// At any moment [`selection`](Self::selection) is what a batch selects from everything that has
 /// arrived, in the same order, however the streams interleave. Memory is for the items that can

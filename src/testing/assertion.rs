@@ -2,7 +2,7 @@
 //! left out and why.
 //!
 //! Those about places say something only about a placer whose order is known. A
-//! [`UShapedPlacer`](crate::UShapedPlacer) puts the highest score first and the second highest
+//! [`UShapedPlacer`](crate::placer::UShapedPlacer) puts the highest score first and the second highest
 //! last.
 
 use std::borrow::Borrow;
@@ -204,7 +204,8 @@ assertions! {
     /// At least one excluded item has a reason of this variant.
     ///
     /// ```
-    /// # use cupel::{ContextItem, ExcludedItem, ExclusionReason, SelectionReport};
+    /// # use cupel::{ContextItem, SelectionReport};
+    /// # use cupel::diagnostics::{ExcludedItem, ExclusionReason};
     /// use cupel::testing::ReasonKind;
     ///
     /// # let item = ContextItem::new("a long log", 400)?;

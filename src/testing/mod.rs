@@ -7,10 +7,8 @@
 //!
 //! ```
 //! use cupel::testing::ReasonKind;
-//! use cupel::{
-//!     ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer,
-//!     UShapedPlacer,
-//! };
+//! use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer};
+//! use cupel::placer::UShapedPlacer;
 //!
 //! let pipeline = Pipeline::builder()
 //!     .scorer(ReflexiveScorer)

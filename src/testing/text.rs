@@ -14,7 +14,7 @@ macro_rules! reason_kind {
         /// only the variant counts.
         ///
         /// ```
-        /// use cupel::ExclusionReason;
+        /// use cupel::diagnostics::ExclusionReason;
         /// use cupel::testing::ReasonKind;
         ///
         /// let reason = ExclusionReason::BudgetExceeded { item_tokens: 9, available_tokens: 4 };

@@ -1,6 +1,7 @@
 //! The `[expected.diagnostics]` table against a report.
 
-use cupel::{ExcludedItem, ExclusionReason, IncludedItem, SelectionReport};
+use cupel::SelectionReport;
+use cupel::diagnostics::{ExcludedItem, ExclusionReason, IncludedItem};
 
 use super::document::View;
 use super::run::same_score;

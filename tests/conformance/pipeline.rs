@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::{ContextItem, DiagnosticTraceCollector, OverflowStrategy, Pipeline, TraceDetailLevel};
+use cupel::diagnostics::{DiagnosticTraceCollector, TraceDetailLevel};
+use cupel::{ContextItem, OverflowStrategy, Pipeline};
 
 use super::build::{Failure, budget, items};
 use super::document::View;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cupel::{
-    AgeScorer, CompositeScorer, ContextKind, DecayCurve, DecayScorer, FixedTimeProvider,
-    FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
-    RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, TagScorer,
+use cupel::scorer::{
+    AgeScorer, CompositeScorer, DecayCurve, DecayScorer, FixedTimeProvider, FrequencyScorer,
+    KindScorer, MetadataKeyScorer, MetadataTrustScorer, RecencyScorer, ScaledScorer, TagScorer,
 };
+use cupel::{ContextKind, PriorityScorer, ReflexiveScorer, Scorer};
 
 use super::build::Failure;
 use super::document::View;

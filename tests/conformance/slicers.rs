@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use cupel::{
-    AgePlacer, BestFirstSlice, ChronologicalPlacer, ContextKind, CountConstrainedKnapsackSlice,
-    CountQuotaEntry, CountQuotaSlice, FillSlice, GreedySlice, KnapsackSlice, Placer, QuotaSet,
-    QuotaSlice, ScarcityBehavior, Slicer, UShapedPlacer,
+use cupel::placer::{AgePlacer, UShapedPlacer};
+use cupel::slicer::{
+    BestFirstSlice, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice,
+    KnapsackSlice, QuotaSet, QuotaSlice, ScarcityBehavior,
 };
+use cupel::{ChronologicalPlacer, ContextKind, GreedySlice, Placer, Slicer};
 
 use super::build::Failure;
 use super::document::View;

@@ -1,6 +1,7 @@
 //! Slicing vectors: one slicer, scored items, the selection.
 
-use cupel::{ExclusionReason, ScoredItem};
+use cupel::ScoredItem;
+use cupel::diagnostics::ExclusionReason;
 
 use super::build::{Failure, budget, items};
 use super::document::View;

@@ -4,10 +4,11 @@ use cupel::contract::{
     BudgetContract, CheckedContract, CheckedStep, FormatOverhead, GenerationStep, HistoryEntry,
     LimitsPolicy, ModelLimits, PipelineSettings,
 };
+use cupel::slicer::{KnapsackSlice, QuotaSet, QuotaSlice};
 use cupel::tokens::TokenCounter;
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice,
-    KnapsackSlice, OverflowStrategy, Pipeline, QuotaSet, QuotaSlice, ReflexiveScorer,
+    OverflowStrategy, Pipeline, ReflexiveScorer,
 };
 use proptest::prelude::*;
 

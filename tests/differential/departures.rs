@@ -149,7 +149,7 @@ fn both_zeroes_are_one_score() {
     let (a, b) = (Blueprint::new(0, 1, 0.0), Blueprint::new(1, 1, 0.0));
     let items = [(a.ours(), -0.0), (b.ours(), 0.0)];
     let scored = items.each_ref().map(|(item, score)| ScoredItem::new(item, *score));
-    assert_eq!(cupel::UShapedPlacer.place(&scored), [0, 1]);
+    assert_eq!(cupel::placer::UShapedPlacer.place(&scored), [0, 1]);
     let scored = [
         published::ScoredItem { item: a.theirs(), score: -0.0 },
         published::ScoredItem { item: b.theirs(), score: 0.0 },

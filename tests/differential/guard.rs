@@ -18,7 +18,7 @@ fn items(candidates: i64) -> Vec<Blueprint> {
 fn ours(candidates: i64, target: i64, bucket: i64) -> Option<Refused> {
     let items = items::ours(&items(candidates));
     let scored: Vec<_> = items.iter().map(|item| cupel::ScoredItem::new(item, 0.5)).collect();
-    let slicer = cupel::KnapsackSlice::new(bucket).unwrap();
+    let slicer = cupel::slicer::KnapsackSlice::new(bucket).unwrap();
     match slicer.slice(&scored, &items::budget((target, target, 0))) {
         Ok(_) => None,
         Err(cupel::CupelError::TableTooLarge { candidates, capacity, cells, .. }) => {

@@ -18,7 +18,7 @@ impl Plan {
     pub(crate) fn ours(self) -> Box<dyn cupel::Placer> {
         match self {
             Self::Chronological => Box::new(cupel::ChronologicalPlacer),
-            Self::UShaped => Box::new(cupel::UShapedPlacer),
+            Self::UShaped => Box::new(cupel::placer::UShapedPlacer),
         }
     }
 

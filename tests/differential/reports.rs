@@ -24,8 +24,8 @@ pub(crate) fn ours(report: &cupel::SelectionReport) -> Run {
     }
 }
 
-fn our_reason(reason: &cupel::ExclusionReason) -> String {
-    use cupel::ExclusionReason as Reason;
+fn our_reason(reason: &cupel::diagnostics::ExclusionReason) -> String {
+    use cupel::diagnostics::ExclusionReason as Reason;
     match reason {
         Reason::BudgetExceeded { item_tokens, available_tokens } => {
             format!("BudgetExceeded {item_tokens} of {available_tokens}")

@@ -95,31 +95,37 @@ impl Plan {
 
     pub(crate) fn ours(&self) -> Arc<dyn cupel::Scorer> {
         match self {
-            Self::Recency => Arc::new(cupel::RecencyScorer),
+            Self::Recency => Arc::new(cupel::scorer::RecencyScorer),
             Self::Priority => Arc::new(cupel::PriorityScorer),
-            Self::DefaultKind => Arc::new(cupel::KindScorer::default()),
+            Self::DefaultKind => Arc::new(cupel::scorer::KindScorer::default()),
             Self::Kind(weights) => {
                 let kind = |kind: &str| cupel::ContextKind::new(kind).unwrap();
                 let weights = weights.iter().map(|(name, weight)| (kind(name), *weight));
-                Arc::new(cupel::KindScorer::new(weights).unwrap())
+                Arc::new(cupel::scorer::KindScorer::new(weights).unwrap())
             }
-            Self::Tag(weights) => Arc::new(cupel::TagScorer::new(weights.clone()).unwrap()),
-            Self::Frequency => Arc::new(cupel::FrequencyScorer),
+            Self::Tag(weights) => Arc::new(cupel::scorer::TagScorer::new(weights.clone()).unwrap()),
+            Self::Frequency => Arc::new(cupel::scorer::FrequencyScorer),
             Self::Reflexive => Arc::new(cupel::ReflexiveScorer),
-            Self::Trust(default) => Arc::new(cupel::MetadataTrustScorer::new(*default).unwrap()),
-            Self::Key(value, boost) => {
-                Arc::new(cupel::MetadataKeyScorer::new("cupel:priority", *value, *boost).unwrap())
+            Self::Trust(default) => {
+                Arc::new(cupel::scorer::MetadataTrustScorer::new(*default).unwrap())
             }
+            Self::Key(value, boost) => Arc::new(
+                cupel::scorer::MetadataKeyScorer::new("cupel:priority", *value, *boost).unwrap(),
+            ),
             Self::Decay(curve, null) => {
-                let scorer =
-                    cupel::DecayScorer::new(cupel::FixedTimeProvider::new(at(NOW)), curve.ours());
+                let scorer = cupel::scorer::DecayScorer::new(
+                    cupel::scorer::FixedTimeProvider::new(at(NOW)),
+                    curve.ours(),
+                );
                 Arc::new(scorer.null_timestamp_score(*null).unwrap())
             }
             Self::Composite(children) => {
                 let children = children.iter().map(|(plan, weight)| (plan.ours(), *weight));
-                Arc::new(cupel::CompositeScorer::new(children.collect()).unwrap())
+                Arc::new(cupel::scorer::CompositeScorer::new(children.collect()).unwrap())
             }
-            Self::Scaled(inner) => Arc::new(cupel::ScaledScorer::new(inner.ours()).unwrap()),
+            Self::Scaled(inner) => {
+                Arc::new(cupel::scorer::ScaledScorer::new(inner.ours()).unwrap())
+            }
         }
     }
 
@@ -167,15 +173,17 @@ impl Curve {
         }
     }
 
-    fn ours(&self) -> cupel::DecayCurve {
+    fn ours(&self) -> cupel::scorer::DecayCurve {
         let secs = Duration::from_secs;
         match self {
-            Self::Exponential(half_life) => cupel::DecayCurve::exponential(secs(*half_life)),
+            Self::Exponential(half_life) => {
+                cupel::scorer::DecayCurve::exponential(secs(*half_life))
+            }
             Self::Step(windows) => {
                 let windows = windows.iter().map(|(age, score)| (secs(*age), *score));
-                cupel::DecayCurve::step(windows.collect())
+                cupel::scorer::DecayCurve::step(windows.collect())
             }
-            Self::Window(max_age) => cupel::DecayCurve::window(secs(*max_age)),
+            Self::Window(max_age) => cupel::scorer::DecayCurve::window(secs(*max_age)),
         }
         .unwrap()
     }

@@ -46,35 +46,39 @@ impl Plan {
         let kind = |kind: &str| cupel::ContextKind::new(kind).unwrap();
         let entries = |counts: &[(&str, usize, usize)]| {
             let entry = |(name, require, cap): &(&str, usize, usize)| {
-                cupel::CountQuotaEntry::new(kind(name), *require, *cap).unwrap()
+                cupel::slicer::CountQuotaEntry::new(kind(name), *require, *cap).unwrap()
             };
             counts.iter().map(entry).collect::<Vec<_>>()
         };
         let scarcity = |throw: bool| match throw {
-            true => cupel::ScarcityBehavior::Throw,
-            false => cupel::ScarcityBehavior::Degrade,
+            true => cupel::slicer::ScarcityBehavior::Throw,
+            false => cupel::slicer::ScarcityBehavior::Degrade,
         };
         match self {
             Self::Greedy => Box::new(cupel::GreedySlice),
-            Self::Knapsack(bucket) => Box::new(cupel::KnapsackSlice::new(*bucket).unwrap()),
+            Self::Knapsack(bucket) => Box::new(cupel::slicer::KnapsackSlice::new(*bucket).unwrap()),
             Self::Quota(shares, inner) => {
-                let add = |set: cupel::QuotaSetBuilder, (name, require, cap): &(&str, f64, f64)| {
+                let add = |set: cupel::slicer::QuotaSetBuilder,
+                           (name, require, cap): &(&str, f64, f64)| {
                     set.require(kind(name), *require).cap(kind(name), *cap)
                 };
-                let set = shares.iter().fold(cupel::QuotaSet::builder(), add).build().unwrap();
-                Box::new(cupel::QuotaSlice::new(set, inner.ours()))
+                let set =
+                    shares.iter().fold(cupel::slicer::QuotaSet::builder(), add).build().unwrap();
+                Box::new(cupel::slicer::QuotaSlice::new(set, inner.ours()))
             }
             Self::CountQuota(counts, throw) => {
                 let (entries, scarcity) = (entries(counts), scarcity(*throw));
                 Box::new(
-                    cupel::CountQuotaSlice::new(entries, cupel::GreedySlice, scarcity).unwrap(),
+                    cupel::slicer::CountQuotaSlice::new(entries, cupel::GreedySlice, scarcity)
+                        .unwrap(),
                 )
             }
             Self::CountKnapsack(counts, bucket, throw) => {
-                let knapsack = cupel::KnapsackSlice::new(*bucket).unwrap();
+                let knapsack = cupel::slicer::KnapsackSlice::new(*bucket).unwrap();
                 let (entries, scarcity) = (entries(counts), scarcity(*throw));
                 Box::new(
-                    cupel::CountConstrainedKnapsackSlice::new(entries, knapsack, scarcity).unwrap(),
+                    cupel::slicer::CountConstrainedKnapsackSlice::new(entries, knapsack, scarcity)
+                        .unwrap(),
                 )
             }
         }
@@ -303,7 +307,7 @@ fn check(case: &SlicerCase) -> Result<(), String> {
 }
 
 /// Ours takes what the text takes, in the same order, and accounts for the rest as the text does.
-fn compare(ours: &cupel::Sliced, expected: &Expected) -> Result<(), String> {
+fn compare(ours: &cupel::slicer::Sliced, expected: &Expected) -> Result<(), String> {
     if ours.indices != expected.taken {
         return Err(format!("ours {:?}, the text {:?}", ours.indices, expected.taken));
     }

@@ -1,10 +1,12 @@
 //! Selections to explain, the same on every run.
 
+use cupel::diagnostics::{PipelineStage, TraceEvent};
 use cupel::explain::{Explanation, SourceTiming};
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::{CompositeScorer, KindScorer, TagScorer};
 use cupel::{
-    CompositeScorer, ContextBudget, ContextItem, ContextItemBuilder, ContextKind, ContextSource,
-    GreedySlice, KindScorer, Pipeline, PipelineStage, ReflexiveScorer, TagScorer, TraceEvent,
-    UShapedPlacer,
+    ContextBudget, ContextItem, ContextItemBuilder, ContextKind, ContextSource, GreedySlice,
+    Pipeline, ReflexiveScorer,
 };
 
 pub(crate) fn item(text: &str, tokens: i64, hint: f64) -> ContextItemBuilder {

@@ -1,7 +1,8 @@
 //! Kept, new and dropped items from one call to the next.
 
+use cupel::diagnostics::{IncludedItem, InclusionReason};
 use cupel::explain::{Difference, Explanation};
-use cupel::{ContextItem, ContextKind, IncludedItem, InclusionReason, SelectionReport};
+use cupel::{ContextItem, ContextKind, SelectionReport};
 use proptest::prelude::*;
 
 use crate::common::{explanation, next};

@@ -1,7 +1,8 @@
 //! The page before a browser sees it: its numbers, its escapes, and how a server embeds it.
 
+use cupel::diagnostics::{IncludedItem, InclusionReason};
 use cupel::explain::{Explanation, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
-use cupel::{ContextItem, IncludedItem, InclusionReason, SelectionReport};
+use cupel::{ContextItem, SelectionReport};
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cupel::diagnostics::{DiagnosticTraceCollector, TraceDetailLevel};
 use cupel::explain::Explanation;
+use cupel::placer::UShapedPlacer;
 use cupel::scorer::ScoreParts;
+use cupel::scorer::{DecayCurve, DecayScorer, ScaledScorer, SystemTimeProvider};
 use cupel::{
-    ContextBudget, ContextItem, DecayCurve, DecayScorer, DiagnosticTraceCollector, GreedySlice,
-    Pipeline, PriorityScorer, ReflexiveScorer, ScaledScorer, Scorer, SystemTimeProvider,
-    TraceDetailLevel, UShapedPlacer,
+    ContextBudget, ContextItem, GreedySlice, Pipeline, PriorityScorer, ReflexiveScorer, Scorer,
 };
 
 use crate::common::{budget, items, pipeline};

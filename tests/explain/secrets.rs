@@ -1,10 +1,8 @@
 //! Texts left out are out, wherever they could hide.
 
+use cupel::diagnostics::{ExcludedItem, ExclusionReason, IncludedItem, InclusionReason};
 use cupel::explain::{Explanation, SourceTiming};
-use cupel::{
-    ContextItem, ContextKind, ContextSource, ExcludedItem, ExclusionReason, IncludedItem,
-    InclusionReason, SelectionReport,
-};
+use cupel::{ContextItem, ContextKind, ContextSource, SelectionReport};
 
 use crate::common::{budget, timed};
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use cupel::diagnostics::{ExcludedItem, ExclusionReason};
 use cupel::explain::{Explanation, Section};
-use cupel::{ContextItem, ExcludedItem, ExclusionReason, SelectionReport};
+use cupel::{ContextItem, SelectionReport};
 
 use crate::common::{explanation, next};
 

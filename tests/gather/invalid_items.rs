@@ -1,7 +1,9 @@
 //! Items with token counts that make no sense do no harm.
 
+use cupel::diagnostics::ExclusionReason;
 use cupel::gather::{Source, SourceOutcome};
-use cupel::{ContextItem, ContextKind, ExclusionReason, KnapsackSlice, Pipeline, Slicer};
+use cupel::slicer::KnapsackSlice;
+use cupel::{ContextItem, ContextKind, Pipeline, Slicer};
 use futures::stream::{self, StreamExt};
 
 use crate::common::{
@@ -47,7 +49,7 @@ async fn the_largest_token_count_there_is_does_not_overflow() {
         let pipeline = Pipeline::builder()
             .scorer(cupel::ReflexiveScorer)
             .slicer(slicer)
-            .placer(cupel::UShapedPlacer)
+            .placer(cupel::placer::UShapedPlacer)
             .build()
             .unwrap();
         for source in both_ways(source) {

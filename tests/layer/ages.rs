@@ -2,7 +2,8 @@
 
 use cupel::gather::{ConversationStore, Source};
 use cupel::layer::{ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
-use cupel::{AgePlacer, ContextItem, ContextKind, GreedySlice, Pipeline, Policy, ReflexiveScorer};
+use cupel::placer::AgePlacer;
+use cupel::{ContextItem, ContextKind, GreedySlice, Pipeline, Policy, ReflexiveScorer};
 
 use crate::common::{Request, budget, item, report, request};
 

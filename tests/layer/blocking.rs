@@ -14,10 +14,11 @@ use cupel::layer::{
 };
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Question, Verdict};
+use cupel::scorer::{CompositeScorer, FrequencyScorer, ScaledScorer};
+use cupel::slicer::{KnapsackSlice, Sliced};
 use cupel::{
-    ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem, CupelError, FrequencyScorer,
-    GreedySlice, KnapsackSlice, Pipeline, Policy, ReflexiveScorer, ScaledScorer, ScoredItem,
-    Scorer, Sliced, Slicer,
+    ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Policy,
+    ReflexiveScorer, ScoredItem, Scorer, Slicer,
 };
 use tower::{Layer, Service, ServiceExt};
 

@@ -5,15 +5,15 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 
+use cupel::diagnostics::{
+    ExcludedItem, IncludedItem, PipelineStage, TraceCollector, TraceDetailLevel, TraceEvent,
+};
 use cupel::gather::{GatherReport, Source};
 use cupel::layer::{
     CallObserver, CallStart, ContextError, ContextRequestAdapter, CupelLayerBuilder, Selection,
     SelectionHook,
 };
-use cupel::{
-    ContextBudget, CupelError, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
-    TraceDetailLevel, TraceEvent,
-};
+use cupel::{ContextBudget, CupelError};
 use tower::{Layer, Service, ServiceExt};
 
 use crate::common::{

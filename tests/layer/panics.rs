@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cupel::conversation::{MessageTexts, Texts};
+use cupel::diagnostics::{PipelineStage, TraceCollector, TraceEvent};
 use cupel::gather::{BoxError, GatherReport, Source};
 use cupel::layer::{
     CallObserver, CallStart, ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer,
     Edits, Error, RequestFacts, Selection, SelectionHook, Split, Strategy,
 };
+use cupel::slicer::Sliced;
 use cupel::{
-    ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline,
-    PipelineStage, Placer, ReflexiveScorer, ScoredItem, Scorer, Sliced, Slicer, TraceCollector,
-    TraceEvent,
+    ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Placer,
+    ReflexiveScorer, ScoredItem, Scorer, Slicer,
 };
 use tower::buffer::Buffer;
 use tower::{Layer, Service, ServiceExt, service_fn};

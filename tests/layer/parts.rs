@@ -4,12 +4,13 @@
 use std::convert::Infallible;
 use std::future::ready;
 
+use cupel::ContextItem;
+use cupel::diagnostics::ExclusionReason;
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
     ContextAdapter, ContextError, CupelLayer, CupelLayerBuilder, Edits, Error, Refused, Split,
     Strategy,
 };
-use cupel::{ContextItem, ExclusionReason};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::common::{Recorder, budget, item, pipeline, relevant};

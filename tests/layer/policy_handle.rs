@@ -3,10 +3,8 @@
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
 use cupel::policy::Policy;
-use cupel::{
-    ChronologicalPlacer, GreedySlice, KnapsackSlice, PriorityScorer, ReflexiveScorer, Scorer,
-    Slicer,
-};
+use cupel::slicer::KnapsackSlice;
+use cupel::{ChronologicalPlacer, GreedySlice, PriorityScorer, ReflexiveScorer, Scorer, Slicer};
 use futures::future::poll_immediate;
 use tower::{Layer, Service, ServiceExt};
 
@@ -68,8 +66,8 @@ async fn a_policy_that_the_layer_cannot_have_is_refused_and_the_old_one_stays() 
 #[cfg(feature = "config")]
 #[tokio::test]
 async fn a_policy_file_replaces_the_policy_unless_it_has_mistakes() {
-    use cupel::SystemTimeProvider;
     use cupel::policy::spec::ScorerRegistry;
+    use cupel::scorer::SystemTimeProvider;
 
     let built = layer().budget(budget(10)).build().unwrap();
     let (handle, registry) = (built.policy_handle(), ScorerRegistry::new(SystemTimeProvider));

@@ -1,8 +1,9 @@
 //! Units of items are kept or dropped together and come out side by side, in their order.
 
 use chrono::DateTime;
+use cupel::diagnostics::ExclusionReason;
 use cupel::layer::ContextRequest;
-use cupel::{ContextItem, ContextKind, ContextSource, ExclusionReason};
+use cupel::{ContextItem, ContextKind, ContextSource};
 
 use crate::common::{budget, item, layer, pinned, relevant, report, request};
 

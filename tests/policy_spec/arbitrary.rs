@@ -8,7 +8,8 @@ use cupel::policy::spec::{
     CountQuotaSpec, DecayCurveSpec, DecayWindowSpec, KindQuotaSpec, Nested, PlacerSpec, ScorerSpec,
     SlicerSpec, WeightedScorer,
 };
-use cupel::{ContextItem, ContextKind, OverflowStrategy, PolicySpec, ScarcityBehavior};
+use cupel::slicer::ScarcityBehavior;
+use cupel::{ContextItem, ContextKind, OverflowStrategy, PolicySpec};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 

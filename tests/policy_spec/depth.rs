@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use cupel::placer::UShapedPlacer;
+use cupel::policy::spec::ScorerRegistry;
 use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec, WeightedScorer};
-use cupel::{
-    GreedySlice, Policy, PolicySpec, RecencyScorer, ScaledScorer, Scorer, ScorerRegistry,
-    SystemTimeProvider, UShapedPlacer,
-};
+use cupel::scorer::{RecencyScorer, ScaledScorer, SystemTimeProvider};
+use cupel::{GreedySlice, Policy, PolicySpec, Scorer};
 
 const LIMIT: &str = "nested more than 62 levels deep, the limit is 62";
 

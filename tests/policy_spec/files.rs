@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cupel::{PolicySpec, PolicySpecError};
+use cupel::PolicySpec;
+use cupel::policy::spec::PolicySpecError;
 use serde_json::json;
 
 use crate::samples;

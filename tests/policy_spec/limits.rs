@@ -1,6 +1,7 @@
 //! Policies that are too large, too deep, or not files at all: refused at once, by name.
 
-use cupel::{PolicySpec, PolicySpecError};
+use cupel::PolicySpec;
+use cupel::policy::spec::PolicySpecError;
 
 const REST: &str = "scorer: recency\nslicer: greedy\nplacer: u_shaped\n";
 

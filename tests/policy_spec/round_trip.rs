@@ -1,10 +1,12 @@
 //! Spec to policy to spec, policy to spec to policy, and through every format.
 
+use cupel::placer::UShapedPlacer;
 use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec, WeightedScorer};
+use cupel::scorer::{CompositeScorer, RecencyScorer, ScaledScorer};
+use cupel::slicer::{QuotaSet, QuotaSlice, Sliced};
 use cupel::{
-    ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem, CupelError, GreedySlice,
-    Placer, Policy, PolicySpec, QuotaSet, QuotaSlice, RecencyScorer, ScaledScorer, ScoredItem,
-    Sliced, Slicer, UShapedPlacer,
+    ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Placer, Policy,
+    PolicySpec, ScoredItem, Slicer,
 };
 use proptest::prelude::*;
 use serde_json::json;

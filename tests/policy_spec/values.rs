@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use cupel::model::TurnPlan;
+use cupel::policy::spec::ScorerRegistry;
 use cupel::policy::spec::{DecayCurveSpec, PlacerSpec, ScorerSpec, SlicerSpec, WeightedScorer};
-use cupel::{Policy, PolicySpec, ScorerRegistry, SystemTimeProvider};
+use cupel::scorer::SystemTimeProvider;
+use cupel::{Policy, PolicySpec};
 use serde_json::{Value, json};
 
 /// Problem of a policy with this scorer.
@@ -244,13 +246,13 @@ fn a_name_that_is_not_registered_is_named_with_those_that_are() {
 
 #[test]
 fn names_are_registered_once_and_are_not_blank() {
-    let error = crate::registry().register("brevity", cupel::RecencyScorer).unwrap_err();
+    let error = crate::registry().register("brevity", cupel::scorer::RecencyScorer).unwrap_err();
     assert_eq!(
         error.to_string(),
         "scorer configuration: ScorerRegistry: name: \"brevity\" is registered already, \
          expected a new one"
     );
-    assert!(crate::registry().register(" ", cupel::RecencyScorer).is_err());
+    assert!(crate::registry().register(" ", cupel::scorer::RecencyScorer).is_err());
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use std::fmt::Debug;
 
-use cupel::scorer::ScoreParts;
-use cupel::{
-    ContextBudget, ContextItem, ContextKind, DiagnosticTraceCollector, ExcludedItem,
-    ExclusionReason, IncludedItem, InclusionReason, Policy, SelectionReport, TraceDetailLevel,
+use cupel::diagnostics::{
+    DiagnosticTraceCollector, ExcludedItem, ExclusionReason, IncludedItem, InclusionReason,
+    TraceDetailLevel,
 };
+use cupel::scorer::ScoreParts;
+use cupel::{ContextBudget, ContextItem, ContextKind, Policy, SelectionReport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

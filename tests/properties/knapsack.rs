@@ -1,6 +1,7 @@
 //! The knapsack: optimal, and row by row what the text computes.
 
-use cupel::{ContextBudget, ContextItem, KnapsackSlice, ScoredItem, Slicer};
+use cupel::slicer::KnapsackSlice;
+use cupel::{ContextBudget, ContextItem, ScoredItem, Slicer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

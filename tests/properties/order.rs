@@ -52,7 +52,7 @@ proptest! {
             items.iter().map(|(item, score)| ScoredItem::new(item, *score)).collect();
         let scores: Vec<f64> = items.iter().map(|(_, score)| *score).collect();
         let place = |placer: &dyn cupel::Placer| placer.place(&scored);
-        prop_assert_eq!(place(&cupel::UShapedPlacer), stages::u_shaped(&scores));
+        prop_assert_eq!(place(&cupel::placer::UShapedPlacer), stages::u_shaped(&scores));
         let seconds = |item: &ContextItem| item.timestamp().map(|time| time.timestamp());
         let seconds: Vec<_> = items.iter().map(|(item, _)| seconds(item)).collect();
         prop_assert_eq!(place(&ChronologicalPlacer), stages::chronological(&seconds));

@@ -1,7 +1,8 @@
 //! Presets leave nothing out that would still fit, and keep what was said last.
 
+use cupel::diagnostics::ExclusionReason;
 use cupel::slicer::QuotaUnit;
-use cupel::{ContextBudget, ContextItem, ContextKind, ExclusionReason, Policy, SelectionReport};
+use cupel::{ContextBudget, ContextItem, ContextKind, Policy, SelectionReport};
 use proptest::prelude::*;
 
 use crate::strategies::{budget, config, items};

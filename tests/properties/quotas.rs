@@ -1,10 +1,10 @@
 //! Quotas by share and by count hold.
 
-use cupel::{
-    ContextBudget, ContextItem, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
-    CountQuotaSlice, GreedySlice, KnapsackSlice, QuotaSlice, ScarcityBehavior, ScoredItem, Sliced,
-    Slicer,
+use cupel::slicer::{
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, KnapsackSlice, QuotaSlice,
+    ScarcityBehavior, Sliced,
 };
+use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, ScoredItem, Slicer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! A report accounts for every candidate, once.
 
-use cupel::{ContextItem, ExclusionReason, InclusionReason};
+use cupel::ContextItem;
+use cupel::diagnostics::{ExclusionReason, InclusionReason};
 use proptest::prelude::*;
 
 use crate::strategies::{budget, config, count_same, items, pipeline, sum_tokens};

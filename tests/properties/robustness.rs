@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use cupel::{
-    ContextBudget, ContextItem, CupelError, DiagnosticTraceCollector, Pipeline, Placer, ScoredItem,
-    Scorer, Sliced, Slicer, TraceDetailLevel,
-};
+use cupel::diagnostics::{DiagnosticTraceCollector, TraceDetailLevel};
+use cupel::slicer::Sliced;
+use cupel::{ContextBudget, ContextItem, CupelError, Pipeline, Placer, ScoredItem, Scorer, Slicer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -87,7 +86,7 @@ proptest! {
         let pipeline = Pipeline::builder()
             .scorer(RawHint)
             .slicer(Stubborn(answer.clone()))
-            .placer(cupel::UShapedPlacer)
+            .placer(cupel::placer::UShapedPlacer)
             .deduplication(false)
             .overflow_strategy(cupel::OverflowStrategy::Proceed)
             .build()
@@ -149,7 +148,7 @@ fn pinned_items_beyond_the_largest_number_do_not_fit_the_largest_window() {
     let pipeline = Pipeline::builder()
         .scorer(RawHint)
         .slicer(cupel::GreedySlice)
-        .placer(cupel::UShapedPlacer)
+        .placer(cupel::placer::UShapedPlacer)
         .overflow_strategy(cupel::OverflowStrategy::Proceed)
         .build()
         .unwrap();

@@ -5,13 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use cupel::placer::{AgePlacer, UShapedPlacer};
+use cupel::scorer::{
+    AgeScorer, CompositeScorer, DecayCurve, DecayScorer, FixedTimeProvider, FrequencyScorer,
+    KindScorer, MetadataKeyScorer, MetadataTrustScorer, RecencyScorer, ScaledScorer, TagScorer,
+};
+use cupel::slicer::{
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, FillSlice, KnapsackSlice,
+    QuotaSet, QuotaSlice, ScarcityBehavior,
+};
 use cupel::{
-    AgePlacer, AgeScorer, ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem,
-    ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, DecayCurve,
-    DecayScorer, FillSlice, FixedTimeProvider, FrequencyScorer, GreedySlice, KindScorer,
-    KnapsackSlice, MetadataKeyScorer, MetadataTrustScorer, OverflowStrategy, Pipeline, Placer,
-    PriorityScorer, QuotaSet, QuotaSlice, RecencyScorer, ReflexiveScorer, ScaledScorer,
-    ScarcityBehavior, Scorer, Slicer, TagScorer, UShapedPlacer,
+    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, GreedySlice, OverflowStrategy,
+    Pipeline, Placer, PriorityScorer, ReflexiveScorer, Scorer, Slicer,
 };
 use proptest::collection::vec;
 use proptest::option;

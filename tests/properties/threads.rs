@@ -3,6 +3,14 @@
 use cupel::analytics::{
     BudgetPoint, ItemStatus, PolicySensitivityDiffEntry, PolicySensitivityReport,
 };
+use cupel::diagnostics::*;
+use cupel::error::*;
+use cupel::model::*;
+use cupel::pipeline::*;
+use cupel::placer::*;
+use cupel::policy::*;
+use cupel::scorer::*;
+use cupel::slicer::*;
 use cupel::slicer::{KindQuota, Monotonicity, QuotaUnit};
 use cupel::*;
 

@@ -1,10 +1,8 @@
 //! Values written as JSON or MessagePack read back as the same values.
 
 use chrono::DateTime;
-use cupel::{
-    ContextBudget, ContextItem, ContextKind, ContextSource, DiagnosticTraceCollector,
-    OverflowEvent, SelectionReport, TraceDetailLevel,
-};
+use cupel::diagnostics::{DiagnosticTraceCollector, OverflowEvent, TraceDetailLevel};
+use cupel::{ContextBudget, ContextItem, ContextKind, ContextSource, SelectionReport};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
+use cupel::placer::UShapedPlacer;
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Lexical, Question, Verdict};
-use cupel::{
-    BestFirstSlice, ContextBudget, ContextItem, Policy, ReflexiveScorer, SelectionReport,
-    UShapedPlacer,
-};
+use cupel::slicer::BestFirstSlice;
+use cupel::{ContextBudget, ContextItem, Policy, ReflexiveScorer, SelectionReport};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 type Request = ContextRequest<()>;

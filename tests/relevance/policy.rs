@@ -1,10 +1,10 @@
 //! Policies with a question, without a layer.
 
+use cupel::placer::AgePlacer;
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Hint, Judge, Lexical, Question, Verdict, judge_fn};
-use cupel::{
-    AgePlacer, BestFirstSlice, ContextBudget, ContextItem, ContextKind, Policy, ReflexiveScorer,
-};
+use cupel::slicer::BestFirstSlice;
+use cupel::{ContextBudget, ContextItem, ContextKind, Policy, ReflexiveScorer};
 
 fn budget(tokens: i64) -> ContextBudget {
     ContextBudget::builder(tokens).build().unwrap()

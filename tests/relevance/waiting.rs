@@ -12,9 +12,11 @@ use cupel::layer::{
     AsyncJudge, ContextError, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder,
     Selection, SelectionHook, WaitingJudge,
 };
+use cupel::placer::UShapedPlacer;
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Lexical, Question};
-use cupel::{BestFirstSlice, ContextBudget, ContextItem, Policy, ReflexiveScorer, UShapedPlacer};
+use cupel::slicer::BestFirstSlice;
+use cupel::{ContextBudget, ContextItem, Policy, ReflexiveScorer};
 use futures::StreamExt as _;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 

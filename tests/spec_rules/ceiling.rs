@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use cupel::diagnostics::ExclusionReason;
+use cupel::slicer::{CountQuotaEntry, CountQuotaSlice, ScarcityBehavior};
 use cupel::{
-    ContextBudget, ContextItem, ContextKind, CountQuotaEntry, CountQuotaSlice, CupelError,
-    ExclusionReason, GreedySlice, OverflowStrategy, Pipeline, Policy, ScarcityBehavior,
+    ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, OverflowStrategy, Pipeline,
+    Policy,
 };
 
 use super::common::{contents, pipeline};

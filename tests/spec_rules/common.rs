@@ -1,8 +1,9 @@
 //! Items, budgets and pipelines the tests share, and reproducible random numbers.
 
+use cupel::pipeline::PipelineBuilder;
+use cupel::placer::UShapedPlacer;
 use cupel::{
-    ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, PipelineBuilder,
-    ReflexiveScorer, ScoredItem, UShapedPlacer,
+    ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer, ScoredItem,
 };
 
 /// An item with a hint.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use cupel::{
-    ContextItem, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice,
-    CountRequirementShortfall, CupelError, ExclusionReason, GreedySlice, KnapsackSlice,
-    ScarcityBehavior, Slicer,
+use cupel::diagnostics::ExclusionReason;
+use cupel::model::CountRequirementShortfall;
+use cupel::slicer::{
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, KnapsackSlice,
+    ScarcityBehavior,
 };
+use cupel::{ContextItem, ContextKind, CupelError, GreedySlice, Slicer};
 
 use super::common::{budget, pipeline, scored};
 

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cupel::{
-    ContextItem, CountQuotaEntry, CountQuotaSlice, CupelError, DiagnosticTraceCollector,
-    GreedySlice, NullTraceCollector, OverflowEvent, OverflowStrategy, PipelineStage,
-    ScarcityBehavior, Scorer, TraceCollector, TraceDetailLevel, TraceEvent,
+use cupel::diagnostics::{
+    DiagnosticTraceCollector, NullTraceCollector, OverflowEvent, PipelineStage, TraceCollector,
+    TraceDetailLevel, TraceEvent,
 };
+use cupel::slicer::{CountQuotaEntry, CountQuotaSlice, ScarcityBehavior};
+use cupel::{ContextItem, CupelError, GreedySlice, OverflowStrategy, Scorer};
 
 use super::common::{budget, contents, hinted, pinned, pipeline};
 
@@ -51,10 +52,14 @@ fn a_collector_that_is_off_is_told_nothing() {
         fn record_item_event(&mut self, event: TraceEvent) {
             panic!("{event:?}");
         }
-        fn record_included(&mut self, included: cupel::IncludedItem) {
+        fn record_included(&mut self, included: cupel::diagnostics::IncludedItem) {
             panic!("{included:?}");
         }
-        fn record_excluded(&mut self, _stage: &PipelineStage, excluded: cupel::ExcludedItem) {
+        fn record_excluded(
+            &mut self,
+            _stage: &PipelineStage,
+            excluded: cupel::diagnostics::ExcludedItem,
+        ) {
             panic!("{excluded:?}");
         }
     }

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use cupel::slicer::{KnapsackSlice, QuotaSet, QuotaSlice, Sliced};
 use cupel::{
-    ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, KnapsackSlice,
-    OverflowStrategy, Placer, QuotaSet, QuotaSlice, ScoredItem, Scorer, Sliced, Slicer,
+    ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, OverflowStrategy, Placer,
+    ScoredItem, Scorer, Slicer,
 };
 
 use super::common::{Random, budget, contents, hinted, pinned, pipeline};
@@ -188,7 +189,7 @@ fn the_selection_leaves_the_output_reserve_free() {
             .build()
             .unwrap();
         let pipeline = pipeline()
-            .scorer(cupel::KindScorer::default())
+            .scorer(cupel::scorer::KindScorer::default())
             .slicer(Arc::clone(&slicers[round % 3]))
             .overflow_strategy(OverflowStrategy::Proceed)
             .build()
@@ -209,7 +210,7 @@ fn the_same_input_gives_the_same_output() {
             let quotas =
                 QuotaSet::builder().require(ContextKind::document(), 20.0).build().unwrap();
             let pipeline = pipeline()
-                .scorer(cupel::KindScorer::default())
+                .scorer(cupel::scorer::KindScorer::default())
                 .slicer(QuotaSlice::new(quotas, GreedySlice))
                 .build()
                 .unwrap();

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cupel::{
-    ContextItem, ContextKind, CountQuotaEntry, CountQuotaSlice, DiagnosticTraceCollector,
-    ExclusionReason, GreedySlice, InclusionReason, KnapsackSlice, OverflowStrategy, QuotaSet,
-    QuotaSlice, ScarcityBehavior, Scorer, Slicer,
+use cupel::diagnostics::{DiagnosticTraceCollector, ExclusionReason, InclusionReason};
+use cupel::slicer::{
+    CountQuotaEntry, CountQuotaSlice, KnapsackSlice, QuotaSet, QuotaSlice, ScarcityBehavior,
 };
+use cupel::{ContextItem, ContextKind, GreedySlice, OverflowStrategy, Scorer, Slicer};
 
 use super::common::{Random, budget, hinted, pinned, pipeline};
 
@@ -54,7 +54,7 @@ fn every_report_adds_up_and_uses_no_reserved_reason() {
         items.push(pinned("pin", random.below(30) as i64));
         items.push(ContextItem::new("negative", -5).unwrap());
         let pipeline = pipeline()
-            .scorer(cupel::KindScorer::default())
+            .scorer(cupel::scorer::KindScorer::default())
             .slicer(Arc::clone(&slicers()[round % 4]))
             .overflow_strategy(OverflowStrategy::Truncate)
             .build()

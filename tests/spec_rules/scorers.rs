@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cupel::{
-    CompositeScorer, ContextItem, CupelError, DecayCurve, DecayScorer, FixedTimeProvider,
-    FrequencyScorer, KindScorer, MetadataKeyScorer, MetadataTrustScorer, PriorityScorer,
-    RecencyScorer, ReflexiveScorer, ScaledScorer, Scorer, SystemTimeProvider, TagScorer,
-    TimeProvider,
+use cupel::scorer::{
+    CompositeScorer, DecayCurve, DecayScorer, FixedTimeProvider, FrequencyScorer, KindScorer,
+    MetadataKeyScorer, MetadataTrustScorer, RecencyScorer, ScaledScorer, SystemTimeProvider,
+    TagScorer, TimeProvider,
 };
+use cupel::{ContextItem, CupelError, PriorityScorer, ReflexiveScorer, Scorer};
 
 use super::common::{hinted, pipeline};
 

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::{
-    ContextBudget, ContextItem, ContextKind, CountConstrainedKnapsackSlice, CountQuotaEntry,
-    CountQuotaSlice, CupelError, GreedySlice, KnapsackSlice, PipelineStage, QuotaSet, QuotaSlice,
-    ScarcityBehavior, ScoredItem, Sliced, Slicer,
+use cupel::diagnostics::PipelineStage;
+use cupel::slicer::{
+    CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, KnapsackSlice, QuotaSet,
+    QuotaSlice, ScarcityBehavior, Sliced,
 };
+use cupel::{ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, ScoredItem, Slicer};
 
 use super::common::{Random, budget, hinted, pipeline, scored};
 

@@ -2,10 +2,10 @@
 
 #![cfg(feature = "serde")]
 
-use cupel::{
-    ContextKind, ExclusionReason, InclusionReason, OverflowEvent, PipelineStage, SelectionReport,
-    TraceEvent,
+use cupel::diagnostics::{
+    ExclusionReason, InclusionReason, OverflowEvent, PipelineStage, TraceEvent,
 };
+use cupel::{ContextKind, SelectionReport};
 use serde_json::{from_value, json, to_value};
 
 use super::common::{budget, hinted, pinned, pipeline};

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use cupel::slicer::Sliced;
 use cupel::slicer::{Sequence, StreamPush, StreamSlice};
 use cupel::{
     ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Placer, ScoredItem, Scorer,
-    Sliced, Slicer,
+    Slicer,
 };
 use proptest::prelude::*;
 

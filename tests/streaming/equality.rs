@@ -1,9 +1,10 @@
 //! Whatever the sources and however they interleave, streaming sends what a batch sends.
 
 use cupel::layer::{ContextRequest, CupelLayerBuilder};
+use cupel::placer::UShapedPlacer;
 use cupel::{
     ContextBudget, ContextItem, ContextKind, GreedySlice, OverflowStrategy, Pipeline,
-    ReflexiveScorer, UShapedPlacer,
+    ReflexiveScorer,
 };
 use proptest::prelude::*;
 
@@ -110,7 +111,7 @@ proptest! {
                 (Ok((batch, batch_report)), Ok((stream, stream_report))) => {
                     prop_assert_eq!(batch, stream);
                     let scores = |s: &cupel::layer::Selection| {
-                        let line = |i: &cupel::IncludedItem| (i.score, i.reason.clone());
+                        let line = |i: &cupel::diagnostics::IncludedItem| (i.score, i.reason.clone());
                         s.report.included.iter().map(line).collect::<Vec<_>>()
                     };
                     prop_assert_eq!(scores(&batch_report), scores(&stream_report));

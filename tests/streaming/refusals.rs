@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use cupel::layer::{ContextRequestAdapter, CupelLayer};
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::{
+    CompositeScorer, DecayCurve, DecayScorer, RecencyScorer, ScaledScorer, ScorerFacts,
+    SystemTimeProvider,
+};
+use cupel::slicer::KnapsackSlice;
 use cupel::{
-    CompositeScorer, ContextBudget, ContextItem, DecayCurve, DecayScorer, GreedySlice,
-    KnapsackSlice, Pipeline, Policy, PriorityScorer, RecencyScorer, ReflexiveScorer, ScaledScorer,
-    Scorer, ScorerFacts, Slicer, SystemTimeProvider, UShapedPlacer,
+    ContextBudget, ContextItem, GreedySlice, Pipeline, Policy, PriorityScorer, ReflexiveScorer,
+    Scorer, Slicer,
 };
 
 use crate::support::{Request, layer};

@@ -7,10 +7,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, Snapshot};
-use cupel::{
-    ContextBudget, ContextItem, DecayCurve, DecayScorer, GreedySlice, Pipeline, TimeProvider,
-    UShapedPlacer,
-};
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::{DecayCurve, DecayScorer, TimeProvider};
+use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline};
 
 use crate::support::{item, layer, pinned, send, timetable};
 

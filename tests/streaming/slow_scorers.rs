@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use cupel::gather::{BoxError, Source, SourceOutcome};
 use cupel::layer::ContextRequest;
-use cupel::{ContextItem, GreedySlice, Policy, Scorer, ScorerFacts, UShapedPlacer};
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::ScorerFacts;
+use cupel::{ContextItem, GreedySlice, Policy, Scorer};
 use futures::StreamExt;
 use tokio::time::advance;
 

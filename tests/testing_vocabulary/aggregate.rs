@@ -1,6 +1,7 @@
 //! The list of exclusions as a whole.
 
-use cupel::{ExcludedItem, SelectionReport};
+use cupel::SelectionReport;
+use cupel::diagnostics::ExcludedItem;
 
 use crate::reports::{duplicate, empty, excluded, failure, report};
 

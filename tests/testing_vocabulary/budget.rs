@@ -1,6 +1,7 @@
 //! Utilization of the budget.
 
-use cupel::{ContextBudget, ContextItem, IncludedItem, InclusionReason, SelectionReport};
+use cupel::diagnostics::{IncludedItem, InclusionReason};
+use cupel::{ContextBudget, ContextItem, SelectionReport};
 
 use crate::reports::{empty, excluded, failure, report, too_large, with_scores};
 

@@ -3,10 +3,12 @@
 use std::error::Error;
 use std::ptr;
 
+use cupel::diagnostics::InclusionReason;
+use cupel::placer::UShapedPlacer;
 use cupel::testing::{ReasonKind, SelectionReportAssertionError};
 use cupel::{
-    ContextBudget, ContextItem, ContextKind, GreedySlice, InclusionReason, Pipeline,
-    ReflexiveScorer, SelectionReport, UShapedPlacer,
+    ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer,
+    SelectionReport,
 };
 
 use crate::reports::{document, empty, message, tool_output, with_scores};

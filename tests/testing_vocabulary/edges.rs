@@ -35,7 +35,7 @@ fn an_item_inside_is_told_with_its_index() {
 fn the_score_of_an_edge_item_does_not_make_an_edge() {
     let report = with_scores([0.5, 0.5, 0.5]);
     let mut position = 0;
-    let is_second = |_: &cupel::IncludedItem| {
+    let is_second = |_: &cupel::diagnostics::IncludedItem| {
         position += 1;
         position == 2
     };

@@ -1,6 +1,7 @@
 //! Selected items.
 
-use cupel::{ContextKind, InclusionReason};
+use cupel::ContextKind;
+use cupel::diagnostics::InclusionReason;
 
 use crate::reports::{
     document, empty, excluded_of_kind, failure, included, message, report, too_large, tool_output,

@@ -1,6 +1,6 @@
 //! Every reason can be asked for.
 
-use cupel::ExclusionReason;
+use cupel::diagnostics::ExclusionReason;
 use cupel::testing::ReasonKind;
 
 use crate::reports::{excluded, failure, message, report};

@@ -1,10 +1,8 @@
 //! Reports built by hand.
 
+use cupel::diagnostics::{ExcludedItem, ExclusionReason, IncludedItem, InclusionReason};
 use cupel::testing::{SelectionReportAssertionChain, SelectionReportAssertionError};
-use cupel::{
-    ContextItem, ContextKind, ExcludedItem, ExclusionReason, IncludedItem, InclusionReason,
-    SelectionReport,
-};
+use cupel::{ContextItem, ContextKind, SelectionReport};
 
 pub(crate) fn message() -> ContextKind {
     ContextKind::message()

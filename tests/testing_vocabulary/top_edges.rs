@@ -1,9 +1,7 @@
 //! The best items at the edges.
 
-use cupel::{
-    ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer, SelectionReport,
-    UShapedPlacer,
-};
+use cupel::placer::UShapedPlacer;
+use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer, SelectionReport};
 
 use crate::reports::{
     document, empty, failure, included, message, report, tool_output, with_scores,

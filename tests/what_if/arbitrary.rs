@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::DateTime;
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::{CompositeScorer, KindScorer, RecencyScorer};
+use cupel::slicer::{
+    CountQuotaEntry, CountQuotaSlice, KnapsackSlice, QuotaSet, QuotaSlice, ScarcityBehavior,
+};
 use cupel::{
-    ChronologicalPlacer, CompositeScorer, ContextBudget, ContextItem, ContextKind, CountQuotaEntry,
-    CountQuotaSlice, GreedySlice, KindScorer, KnapsackSlice, OverflowStrategy, Placer, Policy,
-    QuotaSet, QuotaSlice, RecencyScorer, ReflexiveScorer, ScarcityBehavior, Scorer, Slicer,
-    UShapedPlacer,
+    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, GreedySlice, OverflowStrategy,
+    Placer, Policy, ReflexiveScorer, Scorer, Slicer,
 };
 use proptest::collection::vec;
 use proptest::option;

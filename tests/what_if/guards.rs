@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use cupel::placer::UShapedPlacer;
+use cupel::slicer::{CountConstrainedKnapsackSlice, KnapsackSlice, ScarcityBehavior, Sliced};
 use cupel::slicer::{Monotonicity, SlicerFacts};
 use cupel::{
-    ContextBudget, ContextItem, CountConstrainedKnapsackSlice, CupelError, GreedySlice,
-    KnapsackSlice, Pipeline, ReflexiveScorer, ScarcityBehavior, ScoredItem, Sliced, Slicer,
-    UShapedPlacer,
+    ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, ReflexiveScorer, ScoredItem,
+    Slicer,
 };
 
 use crate::arbitrary::{count_quota, quota};

@@ -2,11 +2,12 @@
 
 use chrono::DateTime;
 use cupel::analytics::{budget_utilization, kind_diversity, quota_utilization, timestamp_coverage};
+use cupel::placer::UShapedPlacer;
 use cupel::slicer::QuotaUnit;
+use cupel::slicer::{CountQuotaEntry, CountQuotaSlice, QuotaSet, QuotaSlice, ScarcityBehavior};
 use cupel::{
-    ContextBudget, ContextItem, ContextItemBuilder, ContextKind, CountQuotaEntry, CountQuotaSlice,
-    GreedySlice, Pipeline, QuotaSet, QuotaSlice, ReflexiveScorer, ScarcityBehavior,
-    SelectionReport, Slicer, UShapedPlacer,
+    ContextBudget, ContextItem, ContextItemBuilder, ContextKind, GreedySlice, Pipeline,
+    ReflexiveScorer, SelectionReport, Slicer,
 };
 
 fn report(

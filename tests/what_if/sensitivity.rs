@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use cupel::analytics::{ItemStatus, policy_sensitivity_from_pipelines};
+use cupel::placer::UShapedPlacer;
 use cupel::{
     ContextBudget, ContextItem, CupelError, GreedySlice, Policy, PriorityScorer, ReflexiveScorer,
-    UShapedPlacer, policy_sensitivity,
+    policy_sensitivity,
 };
 use proptest::prelude::*;
 

@@ -1,9 +1,13 @@
 //! The smallest budget for an item, beside trying every budget there is.
 
+use cupel::placer::UShapedPlacer;
+use cupel::slicer::{
+    CountQuotaEntry, CountQuotaSlice, FillSlice, KnapsackSlice, QuotaSet, QuotaSlice,
+    ScarcityBehavior,
+};
 use cupel::{
-    ContextBudget, ContextItem, ContextKind, CountQuotaEntry, CountQuotaSlice, CupelError,
-    FillSlice, GreedySlice, KnapsackSlice, OverflowStrategy, Pipeline, QuotaSet, QuotaSlice,
-    ReflexiveScorer, ScarcityBehavior, Slicer, UShapedPlacer,
+    ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, OverflowStrategy, Pipeline,
+    ReflexiveScorer, Slicer,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

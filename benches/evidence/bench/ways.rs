@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use cupel::placer::AgePlacer;
 use cupel::policy::Relevance;
+use cupel::relevance::Lexical;
 use cupel::relevance::{Blend, DEFAULT_BLEND_WEIGHT, Judge};
-use cupel::{
-    AgePlacer, AgeScorer, BestFirstSlice, ContextBudget, ContextItem, Lexical, OverflowStrategy,
-    Policy, ReflexiveScorer, Scorer,
-};
+use cupel::scorer::AgeScorer;
+use cupel::slicer::BestFirstSlice;
+use cupel::{ContextBudget, ContextItem, OverflowStrategy, Policy, ReflexiveScorer, Scorer};
 
 use cupel_model2vec::Model2Vec;
 

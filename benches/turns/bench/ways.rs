@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use cupel::layer::{CupelLayer, Selection, Selector};
 use cupel::model::TurnPlan;
+use cupel::placer::AgePlacer;
 use cupel::scorer::{AgeScorer, CompositeScorer, KindScorer, PriorityScorer};
-use cupel::{AgePlacer, ContextBudget, GreedySlice, OverflowStrategy, Policy};
+use cupel::{ContextBudget, GreedySlice, OverflowStrategy, Policy};
 use cupel_json::{Endpoint, JsonBody, MessagesAdapter, OpenAiAdapter};
 use serde_json::Value;
 

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use cupel::{ContextBudget, ContextItem, CupelError, ExclusionReason, OverflowStrategy, Pipeline};
+use cupel::diagnostics::ExclusionReason;
+use cupel::{ContextBudget, ContextItem, CupelError, OverflowStrategy, Pipeline};
 
 use super::ensure;
 use super::parts::{budget, items, pipeline};

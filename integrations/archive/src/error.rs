@@ -100,7 +100,7 @@ impl ArchiveError {
         matches!(self, Self::Database { kind: Connection | TimedOut, .. })
     }
 
-    /// Says that a server is away, where no connection was to be had.
+    /// Turns an error about a missing connection into one that says that the server is unreachable.
     pub(crate) fn away(self) -> Self {
         match self {
             Self::Database { operation, problem, .. } if problem == NO_CONNECTION => {

@@ -412,7 +412,7 @@ mod tests {
         let (mut client, server) = duplex(64);
         let mut stream = ClientStream::new(server, STALL);
         let mut bytes = [0; 64];
-        // Between requests nothing is waited for here.
+        // Between requests this does not wait.
         client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
         stream.read_exact(&mut [0; 18]).await.unwrap();
         let idle = tokio::time::timeout(Duration::from_secs(1_000), stream.read(&mut bytes)).await;

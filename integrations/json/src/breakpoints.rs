@@ -56,7 +56,7 @@ impl Markable {
         let mut sent: Vec<usize> =
             units.iter().flat_map(|unit| edits.messages_of(*unit)).copied().collect();
         sent.sort_unstable();
-        // What is sent as it came is not marked.
+        // A request that is sent unchanged gets no marks.
         let places = match planned.whole {
             true => Breakpoints::default(),
             false => self.places(edits.messages(), &sent),

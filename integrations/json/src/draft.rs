@@ -56,7 +56,7 @@ impl<'a> Draft<'a> {
         Self { endpoint, json, at, content, marked: false, apart: false, changes: Vec::new() }
     }
 
-    /// The message as it came.
+    /// The unchanged message.
     pub(crate) fn json(&self) -> &'a str {
         self.json
     }

@@ -25,7 +25,7 @@ use crate::template::ContextPosition;
 /// System and developer messages, the last user message and the newest unit are pinned. What the
 /// API would refuse is left out and reported. Messages keep their order. They are edited only where a
 /// [plan](cupel::conversation::plan), which `Policy::chat` has, puts an excerpt in the place of a long
-/// result, and in the user's last message, which begins with what is recalled and what sources give. A
+/// result, and in the user's last message, which begins with recalled messages and items of sources. A
 /// text stays a text unless a breakpoint stands on it; for models whose prompt cache [needs them](crate::CacheRule::Breakpoints), some also get
 /// breakpoints.
 ///

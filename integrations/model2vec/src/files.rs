@@ -1,6 +1,6 @@
 //! The three files of a model, read and checked.
 //!
-//! `model2vec-rs` takes a folder at its word: a table with fewer rows than the vocabulary has tokens
+//! `model2vec-rs` does not check a folder: a table with fewer rows than the vocabulary has tokens
 //! panics when such a token is met. So everything is checked here first, and an error names the file,
 //! the field and what would be valid.
 

@@ -13,11 +13,11 @@ mod bad_files;
 #[path = "judge/support.rs"]
 mod support;
 
+use cupel::placer::AgePlacer;
 use cupel::policy::Relevance;
 use cupel::relevance::{Blend, Candidate, Hint, Judge, Lexical, Question};
-use cupel::{
-    AgePlacer, BestFirstSlice, ContextBudget, ContextItem, ContextKind, Policy, ReflexiveScorer,
-};
+use cupel::slicer::BestFirstSlice;
+use cupel::{ContextBudget, ContextItem, ContextKind, Policy, ReflexiveScorer};
 use cupel_model2vec::Model2Vec;
 use serde_json::json;
 use support::{Folder, WORDS, table, tensors, tokenizer};

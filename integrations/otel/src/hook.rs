@@ -3,12 +3,12 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
+use cupel::diagnostics::{
+    ExcludedItem, IncludedItem, PipelineStage, TraceCollector, TraceDetailLevel, TraceEvent,
+};
 use cupel::gather::{GatherReport, SourceReport};
 use cupel::layer::{CallObserver, CallStart, ContextError, Selection, SelectionHook};
-use cupel::{
-    ContextBudget, CupelError, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
-    TraceDetailLevel, TraceEvent,
-};
+use cupel::{ContextBudget, CupelError};
 use opentelemetry::global::BoxedTracer;
 use opentelemetry::trace::{Span, SpanBuilder, TraceContextExt, Tracer, TracerProvider};
 use opentelemetry::{Context, KeyValue};

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use cupel::ContextBudget;
+use cupel::diagnostics::ExclusionReason;
 use cupel::gather::GatherReport;
 use cupel::layer::Selection;
-use cupel::{ContextBudget, ExclusionReason};
 use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider};
 use opentelemetry::{KeyValue, global};
 

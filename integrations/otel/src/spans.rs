@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use cupel::{ContextBudget, ExcludedItem, IncludedItem, PipelineStage, TraceEvent};
+use cupel::ContextBudget;
+use cupel::diagnostics::{ExcludedItem, IncludedItem, PipelineStage, TraceEvent};
 use opentelemetry::baggage::BaggageExt;
 use opentelemetry::global::{self, BoxedTracer};
 use opentelemetry::trace::{

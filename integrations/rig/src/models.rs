@@ -80,8 +80,8 @@ pub struct CatalogModels {
 ///
 /// The window comes from rig's catalog, which needs no network. What the model may write is the
 /// request's `max_tokens`; without it, 4,096 tokens or a quarter of the window, whichever is less. For
-/// Claude's models, whose tokens can only be estimated, 10 % of what is selected from (15 % without feature `tiktoken`) stay free unless
-/// `safety_margin_percent` says otherwise.
+/// Claude's models 10 % of the budget stays free (15 % without feature `tiktoken`), because their tokens are
+/// estimated. `safety_margin_percent` changes that.
 ///
 /// ```
 /// use cupel::layer::BudgetProvider as _;

@@ -25,7 +25,7 @@ pub(super) struct Room {
 /// Stage of giving way, from nothing to almost everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
-    /// Nothing has: it is sent as it came.
+    /// Nothing gives way: the conversation is sent unchanged.
     Whole,
     /// The tail begins on the grid.
     Tail,
@@ -335,7 +335,7 @@ impl Ladder<'_> {
 /// Facts of one unit that a plan decides by.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unit {
-    /// As it came.
+    /// Sent unchanged.
     pub(super) whole: i64,
     /// With its long results as excerpts.
     pub(super) short: i64,

@@ -2,7 +2,7 @@
 //! the provider's cache keeps its prefix.
 //!
 //! A function of the request alone: nothing is stored, and any replica sends the same bytes. What
-//! fits is sent as it came. Otherwise, in the order of the request:
+//! fits is sent unchanged. Otherwise, in the order of the request:
 //!
 //! 1. the **head**: instructions, wherever they stand, and what the caller has pinned;
 //! 2. the **tail**: the newest messages without holes. It begins where the tokens since the

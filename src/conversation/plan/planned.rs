@@ -72,7 +72,7 @@ pub struct Planned {
     pub parts: Vec<Part>,
     /// Tokens of each of them in the request: as a message, or quoted.
     pub tokens: Vec<i64>,
-    /// True if the conversation is sent as it came.
+    /// True if the conversation is sent unchanged.
     pub whole: bool,
     /// Tokens kept for what is recalled, its frame included; 0 when nothing is.
     pub share: i64,

@@ -12,7 +12,7 @@ use crate::model::ContextItem;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TurnReport {
-    /// True if the conversation was sent as it came.
+    /// True if the conversation was sent unchanged.
     pub whole: bool,
     /// Tokens kept for what is recalled; 0 when there was no room.
     pub share: i64,

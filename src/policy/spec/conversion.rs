@@ -13,7 +13,8 @@ use crate::error::{ConfigProblem, CupelError, ProblemList, QuotedText};
 ///
 /// ```
 /// use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec};
-/// use cupel::{PolicySpec, PolicySpecError};
+/// use cupel::PolicySpec;
+/// use cupel::policy::spec::PolicySpecError;
 ///
 /// let slicer = SlicerSpec::Knapsack { bucket_size: 0, widen_buckets: false };
 /// let spec = PolicySpec::new(ScorerSpec::Recency, slicer, PlacerSpec::UShaped);

@@ -82,7 +82,7 @@ impl PolicySpec {
     ///     "#,
     /// )?;
     /// assert_eq!(PolicySpec::from_toml_str(&spec.to_toml_string()?)?, spec);
-    /// # Ok::<(), cupel::PolicySpecError>(())
+    /// # Ok::<(), cupel::policy::spec::PolicySpecError>(())
     /// ```
     ///
     /// # Errors
@@ -139,12 +139,14 @@ impl PolicySpec {
     /// Writes YAML: a preset written this way is a good start for a policy of your own.
     ///
     /// ```
-    /// use cupel::{Policy, PolicySpec, ScorerRegistry, SystemTimeProvider};
+    /// use cupel::{Policy, PolicySpec};
+    /// use cupel::policy::spec::ScorerRegistry;
+    /// use cupel::scorer::SystemTimeProvider;
     ///
     /// let registry = ScorerRegistry::new(SystemTimeProvider);
     /// let yaml = PolicySpec::from_policy(&Policy::chat(), &registry)?.to_yaml_string()?;
     /// assert!(yaml.starts_with("scorers:\n- type: age\n  weight: 3.0\n"));
-    /// # Ok::<(), cupel::PolicySpecError>(())
+    /// # Ok::<(), cupel::policy::spec::PolicySpecError>(())
     /// ```
     ///
     /// # Errors

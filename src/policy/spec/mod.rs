@@ -1,7 +1,9 @@
 //! A policy as data: read from JSON, TOML or YAML, turned into a [`Policy`](crate::Policy), and back.
 //!
 //! ```
-//! use cupel::{PolicySpec, ScorerRegistry, SystemTimeProvider};
+//! use cupel::PolicySpec;
+//! use cupel::policy::spec::ScorerRegistry;
+//! use cupel::scorer::SystemTimeProvider;
 //!
 //! let text = r#"{
 //!     "scorers": [

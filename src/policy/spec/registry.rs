@@ -12,7 +12,9 @@ use crate::scorer::{Scorer, TimeProvider};
 /// There is no default clock: a policy that decays with age follows the one given here.
 ///
 /// ```
-/// use cupel::{ContextItem, PolicySpec, Scorer, ScorerRegistry, SystemTimeProvider};
+/// use cupel::{ContextItem, PolicySpec, Scorer};
+/// use cupel::policy::spec::ScorerRegistry;
+/// use cupel::scorer::SystemTimeProvider;
 ///
 /// struct Brevity;
 ///

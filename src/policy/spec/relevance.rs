@@ -19,7 +19,7 @@ parts! {
     /// | judge | keys; those in parentheses may be left out |
     /// | --- | --- |
     /// | `lexical` | (`language`): `english` (the default), `none`, or another [`Language`] |
-    /// | `custom` | `name`: registered in a [`ScorerRegistry`](crate::ScorerRegistry) |
+    /// | `custom` | `name`: registered in a [`ScorerRegistry`](crate::policy::spec::ScorerRegistry) |
     pub enum JudgeSpec: "a judge" else Self::Lexical { language: Language::default() } => {
         /// [`Lexical`](crate::relevance::Lexical).
         "lexical" Lexical {

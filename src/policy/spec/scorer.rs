@@ -32,7 +32,7 @@ parts! {
     /// | `decay` | `curve`, (`null_timestamp_score`) |
     /// | `scaled` | `scorer` |
     /// | `composite` | `scorers` |
-    /// | `custom` | `name`: what it is called in the [`ScorerRegistry`](crate::ScorerRegistry) |
+    /// | `custom` | `name`: what it is called in the [`ScorerRegistry`](crate::policy::spec::ScorerRegistry) |
     ///
     /// | curve of `decay` | keys |
     /// | --- | --- |
@@ -51,34 +51,34 @@ parts! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub enum ScorerSpec: "a scorer" else Self::Recency => {
-        /// [`RecencyScorer`](crate::RecencyScorer).
+        /// [`RecencyScorer`](crate::scorer::RecencyScorer).
         "recency" Recency,
-        /// [`AgeScorer`](crate::AgeScorer).
+        /// [`AgeScorer`](crate::scorer::AgeScorer).
         "age" Age,
         /// [`PriorityScorer`](crate::PriorityScorer).
         "priority" Priority,
-        /// [`FrequencyScorer`](crate::FrequencyScorer).
+        /// [`FrequencyScorer`](crate::scorer::FrequencyScorer).
         "frequency" Frequency,
         /// [`ReflexiveScorer`](crate::ReflexiveScorer).
         "reflexive" Reflexive,
-        /// [`KindScorer`](crate::KindScorer).
+        /// [`KindScorer`](crate::scorer::KindScorer).
         "kind" Kind {
             /// The weight of each kind; the default table where the key is left out.
             weights: BTreeMap<ContextKind, f64> = default_kinds(),
         },
-        /// [`TagScorer`](crate::TagScorer).
+        /// [`TagScorer`](crate::scorer::TagScorer).
         "tag" Tag {
             /// The weight of each tag.
             weights: BTreeMap<String, f64>,
             /// `true` to match tags without regard to ASCII case; false where the key is left out.
             ignore_case: bool = false,
         },
-        /// [`MetadataTrustScorer`](crate::MetadataTrustScorer).
+        /// [`MetadataTrustScorer`](crate::scorer::MetadataTrustScorer).
         "metadata_trust" MetadataTrust {
             /// The score of items without a usable trust value.
             default_score: f64,
         },
-        /// [`MetadataKeyScorer`](crate::MetadataKeyScorer).
+        /// [`MetadataKeyScorer`](crate::scorer::MetadataKeyScorer).
         "metadata_key" MetadataKey {
             /// The metadata key.
             key: String,
@@ -87,25 +87,25 @@ parts! {
             /// The score of items that have it; all others score 1.
             boost: f64,
         },
-        /// [`DecayScorer`](crate::DecayScorer), on the clock of the
-        /// [`ScorerRegistry`](crate::ScorerRegistry).
+        /// [`DecayScorer`](crate::scorer::DecayScorer), on the clock of the
+        /// [`ScorerRegistry`](crate::policy::spec::ScorerRegistry).
         "decay" Decay {
             /// Curve by which the score falls with age.
             curve: DecayCurveSpec,
             /// The score of items without a timestamp; 0.5 where the key is left out.
             null_timestamp_score: f64 = 0.5,
         },
-        /// [`ScaledScorer`](crate::ScaledScorer).
+        /// [`ScaledScorer`](crate::scorer::ScaledScorer).
         "scaled" Scaled {
             /// The scorer whose scores are spread over 0 to 1.
             scorer: Nested<ScorerSpec>,
         },
-        /// [`CompositeScorer`](crate::CompositeScorer).
+        /// [`CompositeScorer`](crate::scorer::CompositeScorer).
         "composite" Composite {
             /// The parts of the weighted average.
             scorers: Vec<WeightedScorer>,
         },
-        /// A scorer of your own, from the [`ScorerRegistry`](crate::ScorerRegistry).
+        /// A scorer of your own, from the [`ScorerRegistry`](crate::policy::spec::ScorerRegistry).
         "custom" Custom {
             /// The name it is registered under.
             name: String,
@@ -317,20 +317,20 @@ pub(super) fn write_scorer<S: Serializer>(
 }
 
 parts! {
-    /// A [`DecayCurve`](crate::DecayCurve) as data; in a file, ages are in seconds.
+    /// A [`DecayCurve`](crate::scorer::DecayCurve) as data; in a file, ages are in seconds.
     pub enum DecayCurveSpec: "a decay curve" else Self::Window { max_age: Duration::MAX } => {
-        /// [`DecayCurve::exponential`](crate::DecayCurve::exponential).
+        /// [`DecayCurve::exponential`](crate::scorer::DecayCurve::exponential).
         "exponential" Exponential {
             /// The age at which half of the score is left; key `half_life_secs`.
             #[serde(serialize_with = "seconds")]
             half_life: Duration as "half_life_secs",
         },
-        /// [`DecayCurve::step`](crate::DecayCurve::step).
+        /// [`DecayCurve::step`](crate::scorer::DecayCurve::step).
         "step" Step {
             /// From the youngest to the oldest.
             windows: Vec<DecayWindowSpec>,
         },
-        /// [`DecayCurve::window`](crate::DecayCurve::window).
+        /// [`DecayCurve::window`](crate::scorer::DecayCurve::window).
         "window" Window {
             /// The age from which on the score is 0; key `max_age_secs`.
             #[serde(serialize_with = "seconds")]

@@ -39,9 +39,9 @@ parts! {
     pub enum SlicerSpec: "a slicer" else Self::Greedy => {
         /// [`GreedySlice`](crate::GreedySlice).
         "greedy" Greedy,
-        /// [`BestFirstSlice`](crate::BestFirstSlice).
+        /// [`BestFirstSlice`](crate::slicer::BestFirstSlice).
         "best_first" BestFirst,
-        /// [`KnapsackSlice`](crate::KnapsackSlice).
+        /// [`KnapsackSlice`](crate::slicer::KnapsackSlice).
         "knapsack" Knapsack {
             /// Tokens in a bucket; 100 where the key is left out.
             bucket_size: i64 = KnapsackSlice::default().bucket_size(),
@@ -49,19 +49,19 @@ parts! {
             /// out.
             widen_buckets: bool = false,
         },
-        /// [`FillSlice`](crate::FillSlice).
+        /// [`FillSlice`](crate::slicer::FillSlice).
         "fill" Fill {
             /// The slicer that chooses first.
             inner: Nested<SlicerSpec>,
         },
-        /// [`QuotaSlice`](crate::QuotaSlice).
+        /// [`QuotaSlice`](crate::slicer::QuotaSlice).
         "quota" Quota {
             /// The shares of the kinds.
             quotas: Vec<KindQuotaSpec>,
             /// The slicer that fills each kind's part.
             inner: Nested<SlicerSpec>,
         },
-        /// [`CountQuotaSlice`](crate::CountQuotaSlice).
+        /// [`CountQuotaSlice`](crate::slicer::CountQuotaSlice).
         "count_quota" CountQuota {
             /// The counts of the kinds.
             entries: Vec<CountQuotaSpec>,
@@ -74,7 +74,7 @@ parts! {
             /// The slicer that fills the rest of the budget: any but a knapsack.
             inner: Nested<SlicerSpec>,
         },
-        /// [`CountConstrainedKnapsackSlice`](crate::CountConstrainedKnapsackSlice).
+        /// [`CountConstrainedKnapsackSlice`](crate::slicer::CountConstrainedKnapsackSlice).
         "count_constrained_knapsack" CountConstrainedKnapsack {
             /// The counts of the kinds.
             entries: Vec<CountQuotaSpec>,
@@ -274,11 +274,11 @@ parts! {
     /// A placer as data: `age`, `chronological` or `u_shaped`.
     #[derive(Copy, Eq)]
     pub enum PlacerSpec: "a placer" else Self::Chronological => {
-        /// [`AgePlacer`](crate::AgePlacer).
+        /// [`AgePlacer`](crate::placer::AgePlacer).
         "age" Age,
         /// [`ChronologicalPlacer`](crate::ChronologicalPlacer).
         "chronological" Chronological,
-        /// [`UShapedPlacer`](crate::UShapedPlacer).
+        /// [`UShapedPlacer`](crate::placer::UShapedPlacer).
         "u_shaped" UShaped,
     }
 }

@@ -87,7 +87,7 @@ pub enum StreamOrder {
     /// By score per token, as [`GreedySlice`](crate::GreedySlice) takes them.
     #[default]
     Density,
-    /// By score, as [`BestFirstSlice`](crate::BestFirstSlice) takes them.
+    /// By score, as [`BestFirstSlice`](crate::slicer::BestFirstSlice) takes them.
     Score,
 }
 

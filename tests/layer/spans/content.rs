@@ -3,13 +3,15 @@
 use std::convert::Infallible;
 use std::future::ready;
 
+use cupel::diagnostics::ExclusionReason;
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
 use cupel::policy::Relevance;
 use cupel::relevance::{Lexical, judge_fn};
+use cupel::slicer::{BestFirstSlice, Sliced};
 use cupel::{
-    BestFirstSlice, ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError,
-    ExclusionReason, Pipeline, Policy, ReflexiveScorer, ScoredItem, Sliced, Slicer,
+    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, Pipeline, Policy,
+    ReflexiveScorer, ScoredItem, Slicer,
 };
 use futures::stream;
 use tower::{Layer, Service, ServiceExt};

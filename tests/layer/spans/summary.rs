@@ -4,7 +4,8 @@
 use std::convert::Infallible;
 
 use cupel::gather::Source;
-use cupel::{GreedySlice, Pipeline, ReflexiveScorer, UShapedPlacer};
+use cupel::placer::UShapedPlacer;
+use cupel::{GreedySlice, Pipeline, ReflexiveScorer};
 use tower::{Layer, ServiceExt};
 use tracing::Level;
 

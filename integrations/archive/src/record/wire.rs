@@ -75,8 +75,8 @@ fn answer_of<A: Api>(answer: &[u8]) -> Option<Vec<Message>> {
     api.ended()
 }
 
-/// The data of a stream's events, as far as it is JSON. An event whose data has several lines is none
-/// of these APIs'.
+/// The data of a stream's events, as far as it is JSON. None of these APIs
+/// sends an event with several lines of data.
 fn events(stream: &str) -> impl Iterator<Item = Value> {
     let lines = stream.split(['\n', '\r']);
     let data = lines.filter_map(|line| line.strip_prefix("data:"));

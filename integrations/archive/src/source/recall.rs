@@ -95,7 +95,7 @@ impl<Req> Recall<Req> {
         self
     }
 
-    /// Fails after this time, which counts as every failure does; none unless set.
+    /// Fails after this time, like any other failure. There is no limit unless you set one.
     ///
     /// A deadline of the [source](Source::deadline) or of the layer ends the recall as well, but the
     /// archive cannot tell that from a call that needs it no longer.

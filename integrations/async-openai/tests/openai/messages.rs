@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use cupel::conversation::Attributes;
+use cupel::diagnostics::{ExcludedItem, ExclusionReason};
 use cupel::layer::Selection;
-use cupel::{ExcludedItem, ExclusionReason};
 use cupel_async_openai::{ChatService, OpenAiAdapter};
 use serde_json::{Value, json};
 use tower::{Service, ServiceBuilder, ServiceExt};

@@ -26,7 +26,7 @@ use crate::template::ContextTemplate;
 /// did. Thinking stays in its message, byte for byte; what a model went on to do without thinking
 /// anew is sent only with the thoughts before it. Messages are edited only where a
 /// [plan](cupel::conversation::plan) puts an excerpt in the place of a long result, and in the user's
-/// last message, which begins with what is recalled and what sources give (behind results of tools,
+/// last message, which begins with recalled messages and items of sources (behind results of tools,
 /// which have to come first). A text stays a text unless a mark of the cache stands on it.
 ///
 /// # Prompt caches

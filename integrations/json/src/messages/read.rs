@@ -262,7 +262,7 @@ fn nested(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, of_tool: b
         entry.add_tokens(BLOCK);
         match part.text("text").filter(|_| part.is("text")) {
             Some(text) => add_text(entry, &text),
-            // A result in a result is none of the API's.
+            // The API has no result inside a result.
             None if part.is("tool_result") => entry.add_tokens(meter.json(raw.get())),
             None => add(meter, entry, &part, raw),
         }

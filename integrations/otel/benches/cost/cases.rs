@@ -5,11 +5,10 @@ use std::future::ready;
 use std::task::Context as TaskContext;
 use std::time::Duration;
 
+use cupel::diagnostics::NullTraceCollector;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
-use cupel::{
-    ContextBudget, ContextItem, ContextKind, GreedySlice, NullTraceCollector, Pipeline,
-    ReflexiveScorer, UShapedPlacer,
-};
+use cupel::placer::UShapedPlacer;
+use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, Pipeline, ReflexiveScorer};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use futures::FutureExt;
 use opentelemetry::Context;

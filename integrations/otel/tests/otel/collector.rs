@@ -1,6 +1,8 @@
 //! The whole tree of one run, at each verbosity.
 
-use cupel::{ExclusionReason, ScoredItem, Sliced};
+use cupel::ScoredItem;
+use cupel::diagnostics::ExclusionReason;
+use cupel::slicer::Sliced;
 use cupel_otel::CupelVerbosity;
 
 use crate::otel::common::{

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use cupel::error::ConfigError;
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
+use cupel::pipeline::PipelineBuilder;
+use cupel::slicer::Sliced;
 use cupel::{
-    ChronologicalPlacer, ConfigError, ContextBudget, ContextItem, ContextKind, CupelError,
-    GreedySlice, OverflowStrategy, Pipeline, PipelineBuilder, ReflexiveScorer, ScoredItem, Sliced,
-    Slicer,
+    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice,
+    OverflowStrategy, Pipeline, ReflexiveScorer, ScoredItem, Slicer,
 };
 use cupel_otel::{CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use futures::StreamExt;

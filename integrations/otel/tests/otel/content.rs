@@ -5,6 +5,8 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 
+use cupel::diagnostics::ExclusionReason;
+use cupel::error::ConfigError;
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
     ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Edits,
@@ -12,10 +14,10 @@ use cupel::layer::{
 };
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Lexical, Question, Verdict};
+use cupel::slicer::{BestFirstSlice, Sliced};
 use cupel::{
-    BestFirstSlice, ChronologicalPlacer, ConfigError, ContextBudget, ContextItem, ContextKind,
-    ContextSource, CupelError, ExclusionReason, GreedySlice, Policy, ReflexiveScorer, ScoredItem,
-    Sliced, Slicer,
+    ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, ContextSource, CupelError,
+    GreedySlice, Policy, ReflexiveScorer, ScoredItem, Slicer,
 };
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 use futures::stream;

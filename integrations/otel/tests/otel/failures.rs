@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
-use cupel::{CupelError, ScoredItem, Sliced};
+use cupel::slicer::Sliced;
+use cupel::{CupelError, ScoredItem};
 use cupel_otel::CupelVerbosity::StageOnly;
 use opentelemetry::trace::Status;
 use tower::{Layer, ServiceExt, service_fn};

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::ready;
 
+use cupel::ScoredItem;
+use cupel::diagnostics::ExclusionReason;
 use cupel::gather::Source;
-use cupel::{ExclusionReason, ScoredItem, Sliced};
+use cupel::slicer::Sliced;
 use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};

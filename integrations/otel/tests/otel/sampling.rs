@@ -3,11 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
+use cupel::diagnostics::{ExcludedItem, IncludedItem, PipelineStage, TraceCollector, TraceEvent};
 use cupel::layer::{CallStart, SelectionHook};
-use cupel::{
-    ContextBudget, ContextItem, ExcludedItem, IncludedItem, PipelineStage, TraceCollector,
-    TraceEvent,
-};
+use cupel::{ContextBudget, ContextItem};
 use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use opentelemetry::metrics::noop::NoopMeterProvider;
 use opentelemetry::trace::{Link, SpanKind, TraceId};
@@ -33,7 +31,7 @@ impl TraceCollector for Counting {
     fn is_enabled(&self) -> bool {
         self.0.is_enabled()
     }
-    fn detail_level(&self) -> cupel::TraceDetailLevel {
+    fn detail_level(&self) -> cupel::diagnostics::TraceDetailLevel {
         self.0.detail_level()
     }
     fn begin_run(&mut self, candidates: usize, budget: &ContextBudget) {

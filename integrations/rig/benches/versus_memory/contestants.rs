@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use cupel::layer::{CupelLayer, Selection};
+use cupel::scorer::RecencyScorer;
 use cupel::tokens::{HeuristicCounter, TokenCounter};
-use cupel::{ChronologicalPlacer, ContextBudget, GreedySlice, Policy, RecencyScorer};
+use cupel::{ChronologicalPlacer, ContextBudget, GreedySlice, Policy};
 use cupel_rig::RigAdapter;
 use rig_core::completion::CompletionRequest;
 use rig_core::message::{AssistantContent, Message, ToolResultContent, UserContent};

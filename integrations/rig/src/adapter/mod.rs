@@ -49,9 +49,9 @@ pub use rest::RigRest;
 /// - **Tool calls without results and results without calls** are left out, with the reason in the
 ///   report.
 /// - **Documents** are candidates too: those of the request keep their order, and the items of
-///   the layer's sources follow in one document, quoted, in the placer's order. A plan quotes what
-///   sources give in the user's last message, and documents of a request that does not fit as it came,
-///   unless they are pinned.
+///   the layer's sources follow in one document, quoted, in the placer's order. A plan quotes
+///   them in the user's last message. If the request does not fit, it quotes the request's own documents
+///   too, unless they are pinned.
 /// - **Everything else** is counted and not touched: tools, an output schema, provider tools.
 ///
 /// Counts are those of the model's own encoding where it is known, and estimates otherwise; of Claude's

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cupel::ExclusionReason;
+use cupel::diagnostics::ExclusionReason;
 use rig_agent::AgentBuilder;
 use rig_core::message::{AssistantContent, Message};
 use rig_core::transcript::validate_canonical;

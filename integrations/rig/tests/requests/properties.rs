@@ -1,7 +1,9 @@
 //! Whatever the history and the budget, what scoring sends is a conversation that providers take.
 
 use cupel::layer::{ContextError, CupelLayer, Selected, Selection};
-use cupel::{ContextBudget, GreedySlice, Policy, RecencyScorer, UShapedPlacer};
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::RecencyScorer;
+use cupel::{ContextBudget, GreedySlice, Policy};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rig_core::completion::{CompletionRequest, Document};

@@ -56,7 +56,7 @@ pub(super) fn push_closed(out: &mut String, piece: &str) {
             linked = link.split(';').nth(1).is_some_and(|to| !to.starts_with(['\x1b', '\x07']));
         }
     }
-    // What closes stands where the piece ends, before the end of its last line.
+    // The closing escapes stand at the end of the piece, before the end of its last line.
     let ended = piece.trim_end_matches(['\n', '\r']);
     out.push_str(ended);
     if linked {
@@ -68,7 +68,7 @@ pub(super) fn push_closed(out: &mut String, piece: &str) {
     out.push_str(piece.get(ended.len()..).unwrap_or_default());
 }
 
-/// Where the escapes of a text start and end.
+/// Byte ranges of the escapes in a text.
 fn escapes(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {

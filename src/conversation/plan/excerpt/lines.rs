@@ -60,7 +60,7 @@ fn missing(text: &str, from: usize, to: usize, notes: &Notes<'_>) -> String {
 /// Lines of tables and logs are seldom longer. Paragraphs are, and may be cut between words.
 const PARAGRAPH: usize = 240;
 
-/// Whether whole lines take enough of a room: two thirds, or one where the line to cut is no paragraph.
+/// Returns true if whole lines fill enough of the room: two thirds, or one third if the line to cut is short.
 fn are_enough(lines: usize, room: usize, cut: &str) -> bool {
     lines * 3 >= room * 2 || lines * 3 >= room && cut.len() <= PARAGRAPH
 }

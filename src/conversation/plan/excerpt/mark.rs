@@ -38,7 +38,7 @@ impl<'a> Notes<'a> {
         Self { mark: Some(mark), shown }
     }
 
-    /// Whether the next note is the first one.
+    /// Returns true if no note was written yet.
     pub(super) fn is_unused(&self) -> bool {
         self.mark.is_some()
     }

@@ -30,13 +30,13 @@ use telling::Telling;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Excerpt {
-    /// What is sent in its place.
+    /// Text in the place of the result.
     pub text: String,
-    /// The tokens of that.
+    /// Tokens of the text.
     pub tokens: i64,
 }
 
-/// How often a text is made shorter until it fits.
+/// Most attempts to shorten a text until it fits.
 const TRIES: usize = 12;
 
 impl Excerpt {

@@ -14,7 +14,7 @@ const FIRST: usize = 2;
 const DEFINITIONS: &str = "abstract async class def enum export fn func function impl interface \
     module namespace package private protected pub public static struct trait type";
 
-/// Where lines start and end.
+/// Byte range of lines.
 type Place = (usize, usize);
 
 /// The lines of one text that are worth showing.
@@ -70,7 +70,7 @@ impl<'a> Telling<'a> {
         Self { text, is_diff, errors, outer, inner }
     }
 
-    /// Whether there are lines other than those that look like errors.
+    /// Returns true if there are lines other than errors.
     fn is_structured(&self) -> bool {
         !self.outer.is_empty() || !self.inner.is_empty()
     }
@@ -121,7 +121,7 @@ fn is_trouble(line: &str) -> bool {
     TROUBLE.iter().any(|word| has(word))
 }
 
-/// Whether a line is the header of a file in a diff. Those of git need no more than their first line.
+/// Returns true if a line is the header of a file in a diff. Of git's headers only the first line counts.
 fn is_file(line: &str, is_git: bool) -> bool {
     let of_git = ["diff --git ", "rename to ", "new file ", "deleted file ", "Binary files "];
     let others = ["--- ", "+++ ", "Index: "];
@@ -129,7 +129,7 @@ fn is_file(line: &str, is_git: bool) -> bool {
     starts.iter().any(|start| line.starts_with(start))
 }
 
-/// Whether a line of source code begins a definition, behind the number of the line if it has one.
+/// Returns true if a line of source code begins a definition. A line number before it is skipped.
 fn is_definition(line: &str) -> bool {
     if !line.ends_with(['{', '}', ':', '(', ')', ';', ',', '=']) {
         return false;
@@ -144,7 +144,7 @@ fn is_definition(line: &str) -> bool {
 #[derive(Default)]
 struct Trace {
     frames: Vec<Place>,
-    /// Whether the line before was the head of a frame.
+    /// True if the previous line was the head of a frame.
     in_frame: bool,
 }
 
@@ -176,7 +176,7 @@ impl Trace {
     }
 }
 
-/// Whether a line is a frame of Java, JavaScript, C#, Python, Ruby, Rust, Go or a debugger.
+/// Returns true if a line is a frame of Java, JavaScript, C#, Python, Ruby, Rust, Go or a debugger.
 fn is_frame(line: &str) -> bool {
     let code = line.trim_start();
     if code.len() == line.len() {

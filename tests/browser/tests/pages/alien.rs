@@ -1,10 +1,8 @@
 //! Texts that look like markup stay text, and texts that are left out are out.
 
+use cupel::diagnostics::{ExcludedItem, ExclusionReason, IncludedItem, InclusionReason};
 use cupel::explain::{Explanation, SourceTiming};
-use cupel::{
-    ContextItem, ContextKind, ContextSource, ExcludedItem, ExclusionReason, IncludedItem,
-    InclusionReason, SelectionReport,
-};
+use cupel::{ContextItem, ContextKind, ContextSource, SelectionReport};
 
 use crate::{assert_quiet, browser, open};
 

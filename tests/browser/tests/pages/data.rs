@@ -1,9 +1,10 @@
 //! Selections of any size, the same on every run.
 
 use cupel::explain::{Explanation, SourceTiming};
+use cupel::placer::UShapedPlacer;
+use cupel::scorer::{CompositeScorer, KindScorer, TagScorer};
 use cupel::{
-    CompositeScorer, ContextBudget, ContextItem, ContextKind, ContextSource, GreedySlice,
-    KindScorer, Pipeline, ReflexiveScorer, TagScorer, UShapedPlacer,
+    ContextBudget, ContextItem, ContextKind, ContextSource, GreedySlice, Pipeline, ReflexiveScorer,
 };
 
 const WORDS: [&str; 12] = [
