@@ -136,7 +136,7 @@ impl Conversation {
             planned.parts.push(part);
             planned.tokens.push(tokens);
         }
-        self.add_standing(&mut planned, decision.standing, texts);
+        self.add_standing(&mut planned, units, decision.standing, texts);
         planned
     }
 

@@ -348,6 +348,8 @@ pub(super) struct Unit {
     /// Nobody says anything in it.
     pub(super) blank: bool,
     pub(super) stays: bool,
+    /// A user gives a standing order in it, or takes one back.
+    pub(super) rules: bool,
     /// A user gives a standing order in it.
     pub(super) orders: bool,
     /// Not part of the request before: its calls had no results then.

@@ -41,16 +41,24 @@ impl Conversation {
             return;
         }
         for (unit, members) in units.iter_mut().zip(self.all_members()) {
-            unit.orders = unit.asks && self.gives_order(members, texts);
+            if unit.asks {
+                (unit.rules, unit.orders) = self.standing_kinds(members, texts);
+            }
         }
     }
 
     /// Adds the block to a plan whose parts are known, if so many tokens are kept for it.
-    pub(super) fn add_standing(&self, planned: &mut Planned, reserve: i64, texts: &dyn Texts) {
+    pub(super) fn add_standing(
+        &self,
+        planned: &mut Planned,
+        units: &[Unit],
+        reserve: i64,
+        texts: &dyn Texts,
+    ) {
         if reserve <= 0 {
             return;
         }
-        if let Some((unit, block)) = self.standing_block(planned, reserve, texts) {
+        if let Some((unit, block)) = self.standing_block(planned, units, reserve, texts) {
             let tokens = block.tokens.saturating_add(self.part.tokens());
             let slot = planned.tokens.get_mut(unit);
             slot.into_iter().for_each(|slot| *slot = slot.saturating_add(tokens));
@@ -68,26 +76,29 @@ impl Conversation {
         block.map_or(0, |block| block.tokens.saturating_add(self.part.tokens()))
     }
 
-    /// Tests if a user gives a standing order in one of these messages.
-    fn gives_order(&self, members: &[usize], texts: &dyn Texts) -> bool {
-        members.iter().any(|index| {
+    /// Kinds of the standing sentences in these messages: any at all, and any but retractions.
+    fn standing_kinds(&self, members: &[usize], texts: &dyn Texts) -> (bool, bool) {
+        let mut kinds = (false, false);
+        for index in members {
             let Some(message) = self.messages.get(*index).filter(|it| may_order(it)) else {
-                return false;
+                continue;
             };
-            match message.told_standing() {
-                Some(told) => told,
-                None => {
-                    let sentences = standing_sentences(&self.own_words(*index, message, texts));
-                    sentences.iter().any(|found| found.kind != SentenceKind::Retraction)
-                }
+            if let Some(told) = message.told_standing() {
+                kinds = (kinds.0 | told, kinds.1 | told);
+                continue;
             }
-        })
+            for found in &*standing_sentences(&self.own_words(*index, message, texts)) {
+                kinds = (true, kinds.1 | (found.kind != SentenceKind::Retraction));
+            }
+        }
+        kinds
     }
 
     /// The block of a plan whose parts are known, and the unit that carries it.
     fn standing_block(
         &self,
         planned: &Planned,
+        units: &[Unit],
         reserve: i64,
         texts: &dyn Texts,
     ) -> Option<(usize, StandingBlock)> {
@@ -98,7 +109,9 @@ impl Conversation {
             .filter_map(|(unit, (_, members))| Some((unit, *members.iter().find(asks)?)))
             .next()?;
         let mut orders = StandingOrders::new();
-        for (_, (_, members)) in parts().filter(|(_, (part, _))| !part.is_sent()) {
+        let earlier =
+            parts().zip(units).filter(|((_, (part, _)), unit)| unit.rules && !part.is_sent());
+        for ((_, (_, members)), _) in earlier {
             for index in members {
                 let Some(message) = self.messages.get(*index).filter(|it| may_order(it)) else {
                     continue;
