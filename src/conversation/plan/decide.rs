@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::super::message::{Message, Texts};
 use super::super::units::{Arranged, Conversation, PartTokens};
@@ -252,13 +253,13 @@ impl Conversation {
         &self,
         quotation: &mut Quotation,
         index: usize,
-        planned: &Planned,
+        limit: i64,
+        passages: Option<&[Range<usize>]>,
         texts: &dyn Texts,
     ) -> bool {
         let Some(message) = self.messages.get(index) else { return false };
         let mut text = self.text(index, message, texts);
-        let limit = planned.quoted;
-        if let Some(ranges) = planned.passages.get(&index) {
+        if let Some(ranges) = passages {
             text = passage::quoted(&text, ranges).into();
         } else if message.results.iter().any(|tokens| *tokens > limit) {
             text = Excerpt::of(&text, limit, false, &*self.counter).text.into();
@@ -290,7 +291,9 @@ impl Conversation {
         let mut earlier = units.iter().enumerate().rev().filter(|(number, unit)| {
             !unit.absent && part(*number, unit, decision) == Part::Earlier
         });
-        earlier.any(|(number, _)| self.fits_one_passage(number, limit, splits, room, texts))
+        let most = decision.share.saturating_mul(2);
+        earlier
+            .any(|(number, _)| self.fits_one_passage(number, (limit, splits), (room, most), texts))
     }
 
     /// Text of the quotation before the user's last message, and the messages that it quotes. None if
@@ -303,7 +306,10 @@ impl Conversation {
         texts: &dyn Texts,
     ) -> Option<(String, Vec<usize>)> {
         let mut quotation = Quotation::new();
-        let mut quote = |index: &usize| self.quote_message(&mut quotation, *index, planned, texts);
+        let mut quote = |index: &usize| {
+            let passages = planned.passages.get(index).map(Vec::as_slice);
+            self.quote_message(&mut quotation, *index, planned.quoted, passages, texts)
+        };
         let messages = arranged.recalled.iter().copied().filter(&mut quote).collect();
         for document in documents.iter().filter_map(|number| self.documents.get(*number)) {
             // A document without a text says nothing.
@@ -361,7 +367,7 @@ impl Draft {
                     let slot = planned.hints.get_mut(unit);
                     slot.into_iter().for_each(|slot| *slot = Some(hint.clone()));
                 }
-                conversation.count_best(&mut planned, texts);
+                conversation.count_best(&mut planned, &BTreeMap::new(), texts);
             }
             planned.verdict = SharedVerdict(verdict);
         }

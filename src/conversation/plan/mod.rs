@@ -10,9 +10,9 @@
 //!    moves begin alike. Long tool results in it are [excerpts](Excerpt), shorter ones in its older,
 //!    **faded** part. Its first user message begins with the user's
 //!    [standing orders](StandingBlock) from before the cut;
-//! 3. what is **recalled**: messages before the cut and what sources bring, by relevance to the
-//!    user's last words, in a fixed share of the window, [quoted](Quotation) as the first part of
-//!    the user's last message;
+//! 3. what is **recalled**: passages of messages before the cut and what sources bring, by relevance to
+//!    the user's last words, [quoted](Quotation) in the conversation's order as the first part of the
+//!    user's last message. A share of the window is the limit; less is quoted if less is relevant;
 //! 4. that message and the exchange under way.
 //!
 //! The user's last message is the last one with words, an image, a file or audio: a blank one asks

@@ -22,6 +22,8 @@ pub(super) const LEAST: f64 = 0.01;
 /// Weight of the user's own words where the other side is a model.
 const USER_WEIGHT: f64 = 1.5;
 
+/// Tokens of the ellipses around a passage.
+const ELLIPSES: i64 = 4;
 /// Bytes of the longest question by which passages are found.
 const LONGEST_QUESTION: usize = 600;
 
@@ -65,7 +67,8 @@ impl Conversation {
             let Some(message) = self.messages.get(*index) else { continue };
             let text = self.text(*index, message, texts);
             let quoted = message_tokens(message.within(limit), message.role, &text);
-            tokens = tokens.saturating_add(quoted);
+            tokens =
+                tokens.saturating_add(quoted).saturating_add(if is_long { ELLIPSES } else { 0 });
             if !is_long || text.trim().is_empty() {
                 continue;
             }
@@ -102,7 +105,8 @@ impl Conversation {
         hints: &[Hint],
         texts: &dyn Texts,
     ) -> bool {
-        let by_model = self.is_with_model(passages, texts);
+        let is_short = self.splits_messages(planned.question, texts);
+        let by_model = is_short && self.is_with_model(passages, texts);
         let value = |(passage, hint): (&Passage, &Hint)| {
             let value = Some(hint.value()).filter(|value| (LEAST..=1.0).contains(value));
             let value = value.unwrap_or(0.0);
@@ -124,7 +128,7 @@ impl Conversation {
         if best < LEAST {
             return false;
         }
-        let floor = floor(best).max(LEAST);
+        let floor = if is_short { floor(best).max(LEAST) } else { LEAST };
         let close = order.partition_point(|place| at(&values, *place) >= floor);
         let close = order.get(..close).unwrap_or_default();
         self.drop_repeats(passages, close, planned.share, texts, &mut values);
@@ -142,29 +146,77 @@ impl Conversation {
                 chosen.entry(passage.unit).or_default().push(*place);
             }
         }
+        let mut likely = BTreeMap::new();
         for (unit, places) in chosen {
             let best = places.first().copied().unwrap_or_default();
             let hint = hints.get(best).cloned().unwrap_or_else(|| Hint::new(0.0));
-            let hint = hint.with_value(at(&values, best));
+            // Of what has nothing to do with the question, the newest comes first.
+            let newest = LEAST * (unit + 1) as f64 / (planned.hints.len() + 1) as f64;
+            let hint = hint.with_value(at(&values, best).max(newest));
             planned.hints.get_mut(unit).into_iter().for_each(|slot| *slot = Some(hint.clone()));
-            self.quote_passages(planned, unit, places.iter().filter_map(|at| passages.get(*at)));
+            let quoted = places.iter().filter_map(|at| passages.get(*at));
+            likely.insert(unit, self.quote_passages(planned, unit, quoted));
         }
-        self.count_best(planned, texts);
+        self.count_best(planned, &likely, texts);
+        if is_short {
+            self.hold_to_floor(planned, room);
+        }
         true
     }
 
-    /// Returns true if a passage of a unit fits so many tokens as it is quoted.
+    /// Lowers hints that are far below the best one that fits, so that these units are not recalled.
+    /// Results of tools are exempt: a later call may need their values.
+    fn hold_to_floor(&self, planned: &mut Planned, room: i64) {
+        let fits = |(_, tokens): &(&Option<Hint>, &i64)| (1..=room).contains(*tokens);
+        let units = planned.hints.iter().zip(&planned.tokens).filter(fits);
+        let hints = units.filter_map(|(hint, _)| Some(hint.as_ref()?.value()));
+        let floor = floor(hints.fold(0.0, f64::max));
+        for (unit, slot) in planned.hints.iter_mut().enumerate() {
+            let Some(hint) = slot.as_mut().filter(|hint| hint.value() < floor) else { continue };
+            let members = self.messages_of(unit).iter().filter_map(|at| self.messages.get(*at));
+            if members.flat_map(|message| &message.results).next().is_none() {
+                *hint = hint.clone().with_value(hint.value() * LEAST);
+            }
+        }
+    }
+
+    /// Returns true if something of a unit fits so many tokens as it is quoted. Units whose upper bound is
+    /// above `most` are not counted.
     pub(super) fn fits_one_passage(
         &self,
         unit: usize,
-        limit: i64,
-        splits: bool,
-        room: i64,
+        (limit, splits): (i64, bool),
+        (room, most): (i64, i64),
         texts: &dyn Texts,
     ) -> bool {
         let mut passages = Vec::new();
         self.add_passages(unit, limit, splits, texts, &mut passages);
-        passages.iter().any(|passage| (1..=room).contains(&passage.tokens))
+        passages.iter().any(|passage| {
+            let mut tokens = passage.tokens;
+            if tokens <= most {
+                let members = self.messages_of(unit).iter().copied();
+                let index = passage.excerpt.as_ref().map(|(index, _)| *index);
+                let quoted = members.filter(|member| index.is_none_or(|index| index == *member));
+                let ranges = passage.excerpt.as_ref().map(|(_, range)| std::slice::from_ref(range));
+                tokens = quoted
+                    .map(|index| self.quoted_tokens(index, limit, ranges, texts))
+                    .fold(0, i64::saturating_add);
+            }
+            (1..=room).contains(&tokens)
+        })
+    }
+
+    /// Tokens of a message as it is quoted, without the frame.
+    fn quoted_tokens(
+        &self,
+        index: usize,
+        limit: i64,
+        ranges: Option<&[Range<usize>]>,
+        texts: &dyn Texts,
+    ) -> i64 {
+        let mut quotation = Quotation::unframed();
+        self.quote_message(&mut quotation, index, limit, ranges, texts);
+        quotation.tokens(&*self.counter)
     }
 
     /// Role of the message that a passage belongs to.
@@ -200,13 +252,13 @@ impl Conversation {
         }
     }
 
-    /// Has these passages of a unit quoted instead of the whole.
+    /// Has these passages of a unit quoted instead of the whole. Returns about how many tokens that takes.
     fn quote_passages<'a>(
         &self,
         planned: &mut Planned,
         unit: usize,
         passages: impl Iterator<Item = &'a Passage>,
-    ) {
+    ) -> i64 {
         let mut ranges: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
         let mut tokens = 0_i64;
         for passage in passages {
@@ -215,7 +267,6 @@ impl Conversation {
                 ranges.entry(*index).or_default().push(range.clone());
             }
         }
-        planned.tokens.get_mut(unit).into_iter().for_each(|slot| *slot = tokens);
         if !ranges.is_empty() {
             // Other messages of the unit are not quoted.
             self.messages_of(unit).iter().for_each(|index| {
@@ -224,10 +275,17 @@ impl Conversation {
         }
         let ranges = ranges.into_iter().map(|(index, ranges)| (index, joined(ranges)));
         planned.passages.extend(ranges);
+        tokens
     }
 
-    /// Counts what has a chance to be recalled as it is quoted, instead of by an upper bound.
-    pub(super) fn count_best(&self, planned: &mut Planned, texts: &dyn Texts) {
+    /// Counts what has a chance to be recalled as it is quoted, instead of by an upper bound. `likely` has
+    /// about the tokens of units that are quoted by passages.
+    pub(super) fn count_best(
+        &self,
+        planned: &mut Planned,
+        likely: &BTreeMap<usize, i64>,
+        texts: &dyn Texts,
+    ) {
         let hint = |(unit, hint): (usize, &Option<Hint>)| Some((hint.as_ref()?.value(), unit));
         let mut order: Vec<(f64, usize)> =
             planned.hints.iter().enumerate().filter_map(hint).collect();
@@ -235,7 +293,8 @@ impl Conversation {
         let most = planned.share.saturating_mul(2);
         let mut left = most;
         for (_, unit) in order {
-            let tokens = planned.tokens.get(unit).copied().filter(|_| left > 0);
+            let tokens = likely.get(&unit).or(planned.tokens.get(unit)).copied();
+            let tokens = tokens.filter(|_| left > 0);
             let Some(tokens) = tokens else { break };
             if tokens > most {
                 continue;
@@ -243,9 +302,9 @@ impl Conversation {
             left = left.saturating_sub(tokens);
             let mut counted = 0_i64;
             for index in self.messages_of(unit) {
-                let mut quotation = Quotation::unframed();
-                self.quote_message(&mut quotation, *index, planned, texts);
-                counted = counted.saturating_add(quotation.tokens(&*self.counter));
+                let ranges = planned.passages.get(index).map(Vec::as_slice);
+                let tokens = self.quoted_tokens(*index, planned.quoted, ranges, texts);
+                counted = counted.saturating_add(tokens);
             }
             planned.tokens.get_mut(unit).into_iter().for_each(|slot| *slot = counted);
         }

@@ -1,15 +1,13 @@
 //! Takes what is recalled, until relevance ends or the share is full.
 
-use super::recall::{LEAST, floor};
+use super::recall::LEAST;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ExclusionReason, ScoredItem};
-use crate::relevance::apply::is_said;
+use crate::model::{ContextBudget, ContextKind, ExclusionReason, ScoredItem};
 use crate::slicer::{BestFirstSlice, Sliced, Slicer};
 
-/// Fills from the best score down, and leaves out what is far less relevant than the best.
-///
-/// The floor is for parts of a conversation with a hint. What a source found, and what nobody has
-/// judged, is taken while there is room.
+/// Fills from the best score down, and leaves out messages whose hint says that they have nothing to do
+/// with the question. Results of tools, documents and what nobody has judged are taken while there is
+/// room.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RecallSlice;
 
@@ -20,13 +18,12 @@ impl Slicer for RecallSlice {
         budget: &ContextBudget,
     ) -> Result<Sliced, CupelError> {
         let hint = |scored: &ScoredItem<'_>| {
-            scored.item().future_relevance_hint().filter(|_| is_said(scored.item()))
+            let is_message = *scored.item().kind() == ContextKind::message();
+            scored.item().future_relevance_hint().filter(|_| is_message)
         };
-        // What does not fit itself must not keep others out.
-        let fits = |scored: &&ScoredItem<'_>| scored.tokens() <= budget.target_tokens();
-        let best = items.iter().filter(fits).filter_map(hint).fold(0.0, f64::max);
-        // Without a question the newest are recalled, and no hint of theirs is larger than this.
-        let threshold = if best > LEAST { floor(best).max(LEAST) } else { 0.0 };
+        let best = items.iter().filter_map(hint).fold(0.0, f64::max);
+        // Without a match the newest are recalled, and no hint of theirs is larger than this.
+        let threshold = if best > LEAST { LEAST } else { 0.0 };
         let is_close = |scored: &ScoredItem<'_>| {
             hint(scored).is_none_or(|hint| hint > 0.0 && hint >= threshold)
         };

@@ -128,12 +128,19 @@ async fn message_12_of_200_that_has_the_answer_is_sent() {
     }
 }
 
+/// A long conversation in which the user never says a word to go by.
+fn uninformative() -> Vec<Value> {
+    let mut messages = long("Yes, go on!");
+    messages.iter_mut().step_by(2).for_each(|message| *message = user("Yes, go on!"));
+    messages
+}
+
 #[tokio::test]
 async fn a_question_without_informative_words_changes_nothing() {
     for way in ALL {
         for plain in [Policy::chat().without_plan(), Policy::chat().with_plan(TurnPlan::new())] {
-            let asked = send(way, plain.clone(), 1_200, long("Yes, go on!")).await;
-            let without = send(way, plain.without_relevance(), 1_200, long("Yes, go on!")).await;
+            let asked = send(way, plain.clone(), 1_200, uninformative()).await;
+            let without = send(way, plain.without_relevance(), 1_200, uninformative()).await;
             assert_eq!(asked, without, "{way:?}");
         }
     }

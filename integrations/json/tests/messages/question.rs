@@ -74,10 +74,17 @@ fn message_12_of_200_that_has_the_answer_is_sent() {
     assert!(!without.contains(ANSWER), "the test would pass without relevance");
 }
 
+/// A long conversation in which the user never says a word to go by.
+fn uninformative() -> Vec<Value> {
+    let mut messages = long("Yes, go on!");
+    messages.iter_mut().step_by(2).for_each(|message| *message = user("Yes, go on!"));
+    messages
+}
+
 #[test]
 fn a_question_without_informative_words_changes_nothing() {
     for policy in [scored(), planned()] {
-        let messages = long("Yes, go on!");
+        let messages = uninformative();
         let asked = body(policy.clone(), 1_500, &messages);
         assert_eq!(asked, body(policy.without_relevance(), 1_500, &messages));
     }

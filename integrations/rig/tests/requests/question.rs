@@ -78,7 +78,10 @@ async fn message_12_of_200_that_has_the_answer_is_sent() {
 #[tokio::test]
 async fn a_question_without_informative_words_changes_nothing() {
     let plain = Policy::chat().without_plan();
-    let request = || prompted(history(), "Yes, go on!");
+    let mut history = history();
+    // The user never says a word to go by.
+    history.iter_mut().step_by(2).for_each(|message| *message = Message::user("Yes, go on!"));
+    let request = || prompted(history.clone(), "Yes, go on!");
     let asked = send(request(), plain.clone(), 500).await;
     assert_eq!(asked, send(request(), plain.without_relevance(), 500).await);
 }
