@@ -17,8 +17,10 @@
 mod forms;
 mod orders;
 mod paragraphs;
+mod phrase_index;
 mod recogniser;
 mod sentences;
 
 pub use orders::{StandingOrder, StandingOrders};
+pub(crate) use recogniser::standing_kinds;
 pub use recogniser::{SentenceKind, StandingSentence, standing_sentences};

@@ -1,10 +1,12 @@
 //! Recognises standing orders in a user's text.
 
+use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use super::forms::{ALL, Forms};
 use super::paragraphs::own_paragraphs;
+use super::phrase_index::{Language, List, languages_of};
 use super::sentences::{folded, sentences};
 use crate::text_cache::TextCache;
 
@@ -45,6 +47,29 @@ pub fn standing_sentences(text: &str) -> Arc<[StandingSentence]> {
     CACHE.get_or_insert(&CACHE.key(text, ()), || read(text).into())
 }
 
+/// Number of texts whose kinds are found without a look into the cache.
+const KINDS: usize = 1 << 15;
+
+/// A hash of a text with two bits for its kinds, at the place that the hash says. Zero is free.
+static KINDS_BY_HASH: LazyLock<(foldhash::fast::RandomState, Vec<AtomicU64>)> =
+    LazyLock::new(|| (Default::default(), (0..KINDS).map(|_| AtomicU64::new(0)).collect()));
+
+/// Returns true if a text has standing sentences, and true if some of them are no retractions.
+pub(crate) fn standing_kinds(text: &str) -> (bool, bool) {
+    let (state, slots) = &*KINDS_BY_HASH;
+    // Never zero.
+    let key = state.hash_one(text.as_bytes()) << 3 | 4;
+    let slot = slots.get((key >> 3) as usize % KINDS);
+    let known = slot.map(|slot| slot.load(Ordering::Relaxed)).filter(|known| known & !3 == key);
+    let bits = known.unwrap_or_else(|| {
+        let found = standing_sentences(text);
+        let orders = found.iter().any(|found| found.kind != SentenceKind::Retraction);
+        key | u64::from(!found.is_empty()) << 1 | u64::from(orders)
+    });
+    slot.into_iter().for_each(|slot| slot.store(bits, Ordering::Relaxed));
+    (bits & 2 != 0, bits & 1 != 0)
+}
+
 fn read(text: &str) -> Vec<StandingSentence> {
     let mut found = Vec::new();
     for paragraph in own_paragraphs(text) {
@@ -70,58 +95,49 @@ fn asks(sentence: &str) -> bool {
 /// Kind of a sentence, by its folded words.
 fn kind_of(sentence: &str) -> Option<SentenceKind> {
     let words: Vec<&str> = sentence.split_whitespace().collect();
-    languages(&words).find_map(|forms| Matcher { sentence, words: &words, forms }.kind())
-}
-
-/// The languages that a sentence may be in: those with most of its words.
-fn languages<'a>(words: &[&str]) -> impl Iterator<Item = &'a Forms> {
-    let score =
-        |forms: &Forms| words.iter().filter(|word| forms.function_words.contains(word)).count();
-    let scores = ALL.map(score);
-    let most = scores.into_iter().max().unwrap_or_default();
-    ALL.into_iter().zip(scores).filter(move |(_, score)| *score == most).map(|(forms, _)| forms)
+    languages_of(&words).find_map(|language| {
+        let lists = language.lists_in(&words);
+        Matcher { words: &words, language, lists }.kind()
+    })
 }
 
 struct Matcher<'a> {
-    sentence: &'a str,
     words: &'a [&'a str],
-    forms: &'a Forms,
+    language: &'static Language,
+    /// Lists whose phrases the sentence has, as bits.
+    lists: u16,
 }
 
 impl Matcher<'_> {
     fn kind(&self) -> Option<SentenceKind> {
-        let forms = self.forms;
         if self.words.len() < 2 {
             return None;
         }
         if self.retracts() {
             return Some(SentenceKind::Retraction);
         }
-        if self.prefers() {
+        if self.has(List::Preferences) && !self.has(List::NoPreferences) {
             return Some(SentenceKind::Preference);
         }
-        let is_general =
-            [forms.henceforth, forms.general, forms.asked].iter().any(|phrases| self.has(phrases));
-        let is_directive = (is_general || !self.has(forms.once))
+        let general = [List::Henceforth, List::General, List::Asked];
+        let is_general = general.into_iter().any(|list| self.has(list));
+        let is_directive = (is_general || !self.has(List::Once))
             && self.clauses().any(|clause| self.directs(&clause, is_general));
         is_directive.then_some(SentenceKind::Directive)
     }
 
     fn retracts(&self) -> bool {
-        let forms = self.forms;
-        let again = self.has(forms.again);
-        self.clauses().any(|clause| {
-            clause.opens_with(forms.retractions) || again && clause.opens_with(forms.permissions)
-        })
-    }
-
-    fn prefers(&self) -> bool {
-        self.has(self.forms.preferences) && !self.has(self.forms.no_preferences)
+        let permits = self.has(List::Permissions) && self.has(List::Again);
+        (permits || self.has(List::Retractions))
+            && self.clauses().any(|clause| {
+                self.opens_with(&clause, List::Retractions)
+                    || permits && self.opens_with(&clause, List::Permissions)
+            })
     }
 
     /// Tests if a clause gives an instruction for later.
     fn directs(&self, clause: &Clause<'_>, is_general: bool) -> bool {
-        let forms = self.forms;
+        let forms = self.language.forms;
         let opens = clause.words.split_first().is_some_and(|(first, rest)| {
             forms.always.contains(first)
                 && (forms.goes_on)(rest)
@@ -130,29 +146,29 @@ impl Matcher<'_> {
         let own = clause.own(0);
         let addressed = match (forms.commands)(own) {
             true => Some(0),
-            false => forms.addresses.iter().find_map(|phrase| clause.behind(phrase)),
+            false => self.behind(clause, List::Addresses),
         };
         let is_lasting = |from: usize| {
             is_general || clause.own(from).iter().any(|word| forms.adverbs.contains(word))
         };
         opens
             || (clause.is_first || is_general) && (forms.forbids)(own)
-            || clause.is_first && clause.opens_with(forms.openings)
+            || clause.is_first && self.opens_with(clause, List::Openings)
             || addressed.is_some_and(is_lasting)
-            || self.has(forms.asked) && clause.opens_with(forms.wishes)
+            || self.has(List::Asked) && self.opens_with(clause, List::Wishes)
     }
 
     /// Clauses of the sentence. A clause with words at its beginning that change nothing is there with
     /// and without them.
     fn clauses(&self) -> impl Iterator<Item = Clause<'_>> {
-        let forms = self.forms;
+        let forms = self.language.forms;
         let (mut open_at, mut is_first) = (Some(0), true);
         self.words.iter().enumerate().filter_map(move |(at, word)| {
             let begins = open_at == Some(at);
             let words = self.words.get(at..).unwrap_or_default();
             let clause = Clause { is_first, words };
             if begins {
-                let skipped = forms.henceforth.iter().find_map(|phrase| clause.behind(phrase));
+                let skipped = self.behind(&clause, List::Henceforth);
                 open_at =
                     skipped.or(forms.lead.contains(word).then_some(1)).map(|words| at + words);
                 is_first &= open_at.is_some();
@@ -164,18 +180,22 @@ impl Matcher<'_> {
         })
     }
 
-    fn has(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| holds(self.sentence, phrase))
+    fn has(&self, list: List) -> bool {
+        self.lists & list as u16 != 0
     }
-}
 
-/// Tests if a folded sentence has a phrase, word by word.
-fn holds(sentence: &str, phrase: &str) -> bool {
-    sentence.match_indices(phrase).any(|(at, _)| {
-        let before = sentence.get(..at).is_some_and(|before| before.ends_with(' '));
-        let behind = sentence.get(at + phrase.len()..).is_some_and(|rest| rest.starts_with(' '));
-        before && behind
-    })
+    /// Number of words of the first phrase of a list that a clause begins with.
+    fn behind(&self, clause: &Clause<'_>, list: List) -> Option<usize> {
+        if !self.has(list) {
+            return None;
+        }
+        let mut phrases = self.language.phrases_at(clause.words);
+        phrases.find_map(|(of, words)| (of == list).then_some(words))
+    }
+
+    fn opens_with(&self, clause: &Clause<'_>, list: List) -> bool {
+        self.behind(clause, list).is_some()
+    }
 }
 
 /// The rest of a sentence from the beginning of a clause on.
@@ -191,23 +211,13 @@ impl<'a> Clause<'a> {
         let end = words.iter().position(|word| matches!(*word, "," | ":")).unwrap_or(words.len());
         words.get(..end).unwrap_or_default()
     }
-
-    /// Number of a phrase's words, if the clause begins with it.
-    fn behind(&self, phrase: &str) -> Option<usize> {
-        let mut words = self.words.iter();
-        phrase.split(' ').all(|part| words.next() == Some(&part)).then(|| phrase.split(' ').count())
-    }
-
-    fn opens_with(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| self.behind(phrase).is_some())
-    }
 }
 
 /// Words of a sentence that say what it is about.
 pub(super) fn informative(sentence: &str) -> Vec<String> {
     let words = folded(sentence, 0..sentence.len(), &[]);
     let words: Vec<&str> = words.split_whitespace().collect();
-    let all = languages(&words).collect::<Vec<_>>();
+    let all: Vec<_> = languages_of(&words).map(|language| language.forms).collect();
     let says_little = |word: &str| {
         all.iter().any(|forms| {
             let lists = [

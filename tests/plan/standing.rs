@@ -104,9 +104,8 @@ fn the_block_changes_only_when_the_cut_moves() {
     for turn in 30..60 {
         let mut messages: Vec<Message> = all[..2 * turn].to_vec();
         // A new order in the tail, said again, and taken back there.
-        match turn {
-            40.. => messages[80 - 4] = Message::new(Role::User, "Never use tabs.", 100),
-            _ => {}
+        if turn >= 40 {
+            messages[76] = Message::new(Role::User, "Never use tabs.", 100);
         }
         if turn >= 42 {
             messages[80] = Message::new(Role::User, "Forget the rule about version numbers.", 100);

@@ -11,7 +11,7 @@ use super::planned::{Part, Planned};
 use super::quote::Quotation;
 use super::standing_block::StandingBlock;
 use super::turn::Turn;
-use crate::standing::{SentenceKind, StandingOrder, StandingOrders, standing_sentences};
+use crate::standing::{StandingOrder, StandingOrders, standing_kinds};
 use crate::text_cache::TextCache;
 
 /// A smaller share holds no sentence.
@@ -87,9 +87,8 @@ impl Conversation {
                 kinds = (kinds.0 | told, kinds.1 | told);
                 continue;
             }
-            for found in &*standing_sentences(&self.own_words(*index, message, texts)) {
-                kinds = (true, kinds.1 | (found.kind != SentenceKind::Retraction));
-            }
+            let (rules, orders) = standing_kinds(&self.own_words(*index, message, texts));
+            kinds = (kinds.0 | rules, kinds.1 | orders);
         }
         kinds
     }
