@@ -27,9 +27,9 @@ pub(crate) fn cmp_ignoring_case(a: &str, b: &str) -> Ordering {
 }
 
 /// A number in groups of three digits: `10,636`.
-pub(crate) struct Grouped(pub(crate) i64);
+pub(crate) struct GroupedNumber(pub(crate) i64);
 
-impl fmt::Display for Grouped {
+impl fmt::Display for GroupedNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.unsigned_abs().to_string();
         let mut text = String::from(if self.0 < 0 { "-" } else { "" });
@@ -45,7 +45,7 @@ impl fmt::Display for Grouped {
 
 #[cfg(test)]
 mod tests {
-    use super::Grouped;
+    use super::GroupedNumber;
 
     #[test]
     fn digits_come_in_threes() {
@@ -57,9 +57,9 @@ mod tests {
             (123_456_789, "123,456,789"),
             (i64::MIN, "-9,223,372,036,854,775,808"),
         ] {
-            assert_eq!(Grouped(number).to_string(), text);
+            assert_eq!(GroupedNumber(number).to_string(), text);
         }
-        assert_eq!(format!("{:>7}", Grouped(1_000)), "  1,000");
+        assert_eq!(format!("{:>7}", GroupedNumber(1_000)), "  1,000");
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod recall;
 mod standing;
 
 use cupel::conversation::Role;
-use cupel::conversation::plan::{Excerpt, Part, Planned, Quotation, Turn};
+use cupel::conversation::plan::{Excerpt, Part, PlanOutcome, Quotation, Turn};
 use cupel::model::{Grid, TurnPlan};
 use cupel::tokens::{HeuristicCounter, TokenCounter, counter_fn};
 use proptest::prelude::*;
@@ -82,7 +82,7 @@ fn settings_out_of_range_are_named() {
 fn plans_are_shared_between_threads() {
     fn assert_shared<T: Send + Sync>() {}
     assert_shared::<TurnPlan>();
-    assert_shared::<Planned>();
+    assert_shared::<PlanOutcome>();
     assert_shared::<Excerpt>();
     assert_shared::<Part>();
     assert_shared::<Turn<'static>>();
@@ -91,7 +91,7 @@ fn plans_are_shared_between_threads() {
 #[test]
 fn what_is_quoted_needs_nothing() {
     use cupel::conversation::{Conversation, Message, MessageTexts, Rules};
-    use cupel::model::{Origin, Placed};
+    use cupel::model::{Origin, PlacedItem};
 
     let mut messages = vec![
         Message::new(Role::User, "Look at both.", 20),
@@ -106,7 +106,7 @@ fn what_is_quoted_needs_nothing() {
     messages.push(Message::new(Role::User, "What is blue?", 10));
     let conversation = Conversation::new(messages, &Rules::new()).unwrap();
     let item = conversation.candidates()[2].clone();
-    let placed = [Placed { item, origin: Origin::Request(2) }];
+    let placed = [PlacedItem { item, origin: Origin::Request(2) }];
     assert_eq!(conversation.withdrawn(&placed).len(), 1, "it is sent with its thoughts only");
     let plan = TurnPlan::new().recall(0.3);
     let planned = conversation.plan(&Turn::new(&plan, 400), None, &MessageTexts).unwrap();

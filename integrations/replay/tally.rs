@@ -16,7 +16,7 @@ pub enum Outcome {
     /// The parts that are always sent exceed the window, so nothing was sent.
     NoRoom,
     /// The server did not take it, for this reason.
-    Refused(String),
+    RefusedItem(String),
     /// The server counted more tokens than its window has.
     Over(String),
     /// The server took it, but counted more tokens than the selection.
@@ -48,7 +48,7 @@ impl Outcome {
         match refused {
             None => Self::Taken,
             Some(why) if OVER.iter().any(|words| why.contains(words)) => Self::Over(why),
-            Some(why) => Self::Refused(why),
+            Some(why) => Self::RefusedItem(why),
         }
     }
 }
@@ -88,7 +88,7 @@ impl Tally {
                 self.no_room += 1;
                 return;
             }
-            Outcome::Refused(why) => (&mut self.refused, why),
+            Outcome::RefusedItem(why) => (&mut self.refused, why),
             Outcome::Over(why) => (&mut self.over, why),
             Outcome::Low(why) => (&mut self.low, why),
             Outcome::Failed(why) => (&mut self.failed, why),

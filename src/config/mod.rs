@@ -23,7 +23,7 @@ mod values;
 #[cfg(feature = "serde")]
 pub(crate) use fields::wrong;
 #[cfg(feature = "serde")]
-pub use fields::{Fields, Found, FromTree, Report, meant};
+pub use fields::{FieldFinding, Fields, FromTree, Report, meant};
 #[cfg(feature = "config")]
 pub use format::{Format, read_file};
 pub use problems::Path;
@@ -31,6 +31,6 @@ pub(crate) use problems::Problems;
 #[cfg(feature = "serde")]
 pub use tree::{Tree, Value};
 #[cfg(feature = "serde")]
-pub use values::Key;
+pub use values::ConfigKey;
 #[cfg(feature = "serde")]
 pub(crate) use values::plain;

@@ -11,13 +11,13 @@ use crate::error::{ConfigError, ConfigProblem, CupelError};
 #[derive(Debug, Clone, Copy)]
 pub enum Path<'a> {
     Root,
-    Key(&'a Path<'a>, &'a str),
+    ConfigKey(&'a Path<'a>, &'a str),
     Index(&'a Path<'a>, usize),
 }
 
 impl Path<'_> {
     pub fn key<'a>(&'a self, key: &'a str) -> Path<'a> {
-        Path::Key(self, key)
+        Path::ConfigKey(self, key)
     }
 
     pub fn index(&self, index: usize) -> Path<'_> {
@@ -40,9 +40,9 @@ impl fmt::Display for Path<'_> {
         match self {
             Path::Root => Ok(()),
             Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
-            Path::Key(parent, key) if !is_plain(key) => write!(f, "{parent}[{key:?}]"),
-            Path::Key(Path::Root, key) => f.write_str(key),
-            Path::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Path::ConfigKey(parent, key) if !is_plain(key) => write!(f, "{parent}[{key:?}]"),
+            Path::ConfigKey(Path::Root, key) => f.write_str(key),
+            Path::ConfigKey(parent, key) => write!(f, "{parent}.{key}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Found, FromTree, Path, Report, Tree, Value, wrong};
+use super::{FieldFinding, FromTree, Path, Report, Tree, Value, wrong};
 
 /// Makes a type readable by a function from a value to an option of it.
 macro_rules! plain {
@@ -86,14 +86,14 @@ impl<T: FromTree> FromTree for Vec<T> {
 }
 
 /// A key of a table with free keys.
-pub trait Key: FromTree + Ord {
+pub trait ConfigKey: FromTree + Ord {
     /// Remark to add about a key that is there already.
     const TWICE: &'static str = "";
 }
 
-impl Key for String {}
+impl ConfigKey for String {}
 
-impl<K: Key, V: FromTree> FromTree for BTreeMap<K, V> {
+impl<K: ConfigKey, V: FromTree> FromTree for BTreeMap<K, V> {
     const EXPECTED: &'static str = "a table";
 
     fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
@@ -104,7 +104,7 @@ impl<K: Key, V: FromTree> FromTree for BTreeMap<K, V> {
             let key = Tree { value: Value::Text(name.clone()), file: tree.file.clone() };
             let key = K::from_tree(key, &path, report);
             if key.as_ref().is_some_and(|key| map.contains_key(key)) {
-                report.report(&path, Found::Twice { tree: &tree, note: K::TWICE });
+                report.report(&path, FieldFinding::Twice { tree: &tree, note: K::TWICE });
             }
             let value = V::from_tree(tree, &path, report);
             map.extend(key.zip(value));

@@ -13,7 +13,7 @@ use super::problem::{ContractError, ContractPlace, ContractProblem};
 use super::step_budget::{Clamp, StepBudget, clamp};
 use crate::config::Path;
 use crate::model::ContextBudget;
-use crate::names::Grouped;
+use crate::names::GroupedNumber;
 use crate::tokens::{FormatOverhead, TokenCounter};
 
 /// The limits of a model, of a pipeline and of its steps, before they are checked.
@@ -193,7 +193,7 @@ impl LimitReader<'_> {
             // A value that is there and could not be read is not missing as well.
             None if self.is_reported(key) => return Err(ReportedProblem),
             Some(value) if value > MAX_TOKENS => {
-                format!("a whole number of at most {}", Grouped(MAX_TOKENS))
+                format!("a whole number of at most {}", GroupedNumber(MAX_TOKENS))
             }
             Some(value) if value < least => at_least(least),
             valid => return Ok(valid),

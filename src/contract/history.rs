@@ -5,7 +5,7 @@ use std::fmt;
 
 use foldhash::HashMap;
 
-use crate::names::Grouped;
+use crate::names::GroupedNumber;
 
 /// One entry of the history, as trimming sees it.
 ///
@@ -109,9 +109,9 @@ impl fmt::Display for TrimmedHistory {
             "history: kept {} of {} entries, {} of {} tokens (at most {})",
             self.kept.len(),
             self.kept.len() + self.dropped.len(),
-            Grouped(self.kept_tokens),
-            Grouped(self.kept_tokens.saturating_add(self.dropped_tokens)),
-            Grouped(self.max_tokens),
+            GroupedNumber(self.kept_tokens),
+            GroupedNumber(self.kept_tokens.saturating_add(self.dropped_tokens)),
+            GroupedNumber(self.max_tokens),
         )?;
         if self.dropped.is_empty() {
             return Ok(());

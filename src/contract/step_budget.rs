@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tracing::Level;
 
-use crate::names::Grouped;
+use crate::names::GroupedNumber;
 
 /// Tokens that one step needs in the worst case, and the window it has to fit.
 ///
@@ -56,18 +56,18 @@ impl fmt::Display for StepBudget {
             f,
             "{}: {} fixed + {} + {} + {} + {} = {} ",
             self.name,
-            Grouped(self.fixed_prompt),
-            Grouped(self.history),
-            Grouped(self.context),
-            Grouped(self.output),
-            Grouped(self.safety_margin),
-            Grouped(self.sum()),
+            GroupedNumber(self.fixed_prompt),
+            GroupedNumber(self.history),
+            GroupedNumber(self.context),
+            GroupedNumber(self.output),
+            GroupedNumber(self.safety_margin),
+            GroupedNumber(self.sum()),
         )?;
-        let (window, headroom) = (Grouped(self.window), self.headroom());
+        let (window, headroom) = (GroupedNumber(self.window), self.headroom());
         if headroom < 0 {
-            write!(f, "> {window}, over by {}", Grouped(headroom.saturating_neg()))
+            write!(f, "> {window}, over by {}", GroupedNumber(headroom.saturating_neg()))
         } else {
-            write!(f, "<= {window}, {} to spare", Grouped(headroom))
+            write!(f, "<= {window}, {} to spare", GroupedNumber(headroom))
         }
     }
 }
@@ -111,7 +111,7 @@ impl Clamp {
 
 impl fmt::Display for Clamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (before, after) = (Grouped(self.before), Grouped(self.after));
+        let (before, after) = (GroupedNumber(self.before), GroupedNumber(self.after));
         write!(f, "{} clamped from {before} to {after}: {}", self.key(), self.reason)
     }
 }

@@ -5,12 +5,12 @@ use std::hash::{BuildHasher, Hasher};
 
 use super::message::{Message, Role, Texts};
 use super::plan::{
-    Excerpt, Expected, Part, Planned, Quotation, ReportedRequest, SentMessage, StandingBlock,
-    TurnReport,
+    CacheExpectation, Excerpt, Part, PlanOutcome, Quotation, ReportedRequest, SentMessage,
+    StandingBlock, TurnReport,
 };
-use super::units::{Arranged, Conversation, withdrawn};
+use super::units::{Arrangement, Conversation, withdrawn};
 use crate::diagnostics::SelectionReport;
-use crate::model::{ContextBudget, ContextItem, Origin, Placed};
+use crate::model::{ContextBudget, ContextItem, Origin, PlacedItem};
 use crate::relevance::{JudgeTask, Question};
 
 /// A selection as changes to a request.
@@ -22,7 +22,7 @@ use crate::relevance::{JudgeTask, Question};
 #[non_exhaustive]
 pub struct Edits {
     /// Selected items that are written as they are, in the placer's order. Empty for a conversation.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlacedItem>,
     /// Quotation of what sources gave to a conversation that has no plan. The adapter writes it as it
     /// stands: beside the user's last words, with nothing of it taken out of its frame.
     pub sources: Option<String>,
@@ -35,8 +35,8 @@ pub struct Edits {
     /// Text before everything that the user says in a message.
     pub quotation: Option<QuotationEdit>,
     /// The plan that was followed, where the turn was planned. An adapter lowers
-    /// [`Planned::expected`] to what its API's prompt cache can know.
-    pub plan: Option<Planned>,
+    /// [`PlanOutcome::expected`] to what its API's prompt cache can know.
+    pub plan: Option<PlanOutcome>,
     /// Tokens beside the conversation: tools and formats.
     pub fixed_tokens: i64,
     /// True if the layer has sources.
@@ -61,7 +61,7 @@ pub struct QuotationEdit {
 impl Edits {
     /// Edits of a request that was taken apart into items.
     #[must_use]
-    pub fn of_items(placed: Vec<Placed>) -> Self {
+    pub fn of_items(placed: Vec<PlacedItem>) -> Self {
         Self { placed, ..Self::default() }
     }
 
@@ -106,7 +106,7 @@ impl Edits {
     }
 
     /// The expectation of the prompt cache, to be lowered.
-    pub fn expected_mut(&mut self) -> Option<&mut Expected> {
+    pub fn expected_mut(&mut self) -> Option<&mut CacheExpectation> {
         self.plan.as_mut().map(|plan| &mut plan.expected)
     }
 }
@@ -114,9 +114,14 @@ impl Edits {
 impl Conversation {
     /// The edits that a selection comes to.
     #[must_use]
-    pub fn edits(self, placed: Vec<Placed>, plan: Option<Planned>, texts: &dyn Texts) -> Edits {
+    pub fn edits(
+        self,
+        placed: Vec<PlacedItem>,
+        plan: Option<PlanOutcome>,
+        texts: &dyn Texts,
+    ) -> Edits {
         let Some(mut plan) = plan else {
-            let Arranged { kept, mut documents, retrieved, .. } = self.arrange(placed);
+            let Arrangement { kept, mut documents, retrieved, .. } = self.arrange(placed);
             documents.sort_unstable();
             let mut quotation = Quotation::new();
             quotation.sources(&retrieved, texts);
@@ -178,7 +183,7 @@ impl Conversation {
     }
 }
 
-impl Planned {
+impl PlanOutcome {
     /// Gives the request's candidates their tokens, pins and hints, and says what the selection may take.
     pub(crate) fn prepare(&self, own: &mut [ContextItem], budget: &ContextBudget) -> ContextBudget {
         let parts = self.parts.iter().zip(&self.tokens).zip(&self.hints);
@@ -198,7 +203,7 @@ impl Planned {
     }
 
     /// Returns true if a selected item is quoted.
-    pub(crate) fn is_recalled(&self, placed: &Placed) -> bool {
+    pub(crate) fn is_recalled(&self, placed: &PlacedItem) -> bool {
         match placed.origin {
             Origin::Request(unit) => self.parts.get(unit).is_none_or(|part| *part == Part::Earlier),
             Origin::Source { .. } => true,
@@ -258,7 +263,7 @@ impl TurnReport {
 /// Items and tokens of a request, counted when it was built. They are there without a report as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Sent {
+pub struct SentSummary {
     /// Number of items in the request.
     pub items: usize,
     /// Their tokens, and those of the frame around what a plan quotes; the fixed tokens come on top.
@@ -267,9 +272,9 @@ pub struct Sent {
     pub left_out: usize,
 }
 
-impl Sent {
+impl SentSummary {
     /// Counts what is placed of `candidates`, the refused ones among them.
-    fn count(placed: &[Placed], candidates: usize) -> Self {
+    fn count(placed: &[PlacedItem], candidates: usize) -> Self {
         let tokens = placed.iter().map(|placed| placed.item.tokens());
         Self {
             items: placed.len(),
@@ -283,7 +288,7 @@ impl Sent {
 /// much that was. The report lists the selection in the order in which it is placed.
 pub(crate) fn withdraw(
     needs: &BTreeMap<usize, usize>,
-    placed: &mut Vec<Placed>,
+    placed: &mut Vec<PlacedItem>,
     report: &mut SelectionReport,
 ) -> usize {
     let withdrawn = withdrawn(needs, placed);
@@ -296,25 +301,25 @@ pub(crate) fn withdraw(
 }
 
 /// The edits that a selection comes to, and the numbers of a report on them.
-pub(crate) struct Written {
+pub(crate) struct WrittenTurn {
     pub(crate) edits: Edits,
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentSummary,
     /// Message, hash and tokens of the quotation, which an adapter may take out of the edits.
     quotation: Option<(usize, u64, i64)>,
 }
 
-impl Written {
+impl WrittenTurn {
     /// Edits for what was placed of so many candidates, the refused ones among them.
     pub(crate) fn new(
         conversation: Option<Conversation>,
-        planned: Option<Planned>,
-        placed: Vec<Placed>,
+        planned: Option<PlanOutcome>,
+        placed: Vec<PlacedItem>,
         candidates: usize,
         texts: &dyn Texts,
     ) -> Self {
-        let mut sent = Sent::count(&placed, candidates);
+        let mut sent = SentSummary::count(&placed, candidates);
         let is_recalled =
-            |placed: &&Placed| planned.as_ref().is_some_and(|it| it.is_recalled(placed));
+            |placed: &&PlacedItem| planned.as_ref().is_some_and(|it| it.is_recalled(placed));
         // Quoted together they take less than one by one, or more, with the frame.
         let bare = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
         let bare = bare.fold(0, i64::saturating_add);

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use cupel::conversation::{Conversation, Message, Role, Rules};
-//! use cupel::model::{Origin, Placed};
+//! use cupel::model::{Origin, PlacedItem};
 //!
 //! let messages = vec![
 //!     Message::new(Role::System, "You are a calculator.", 8),
@@ -24,7 +24,7 @@
 //! assert_eq!(candidates[2].tokens(), 16);
 //!
 //! // Whatever order the selection comes in, the conversation keeps its own.
-//! let placed = [2, 0, 1].map(|unit| Placed {
+//! let placed = [2, 0, 1].map(|unit| PlacedItem {
 //!     item: candidates[unit].clone(),
 //!     origin: Origin::Request(unit),
 //! });
@@ -41,8 +41,8 @@ mod rules;
 mod units;
 pub mod what_if;
 
-pub use edits::{Edits, QuotationEdit, Sent};
+pub use edits::{Edits, QuotationEdit, SentSummary};
 pub use message::{Attributes, Message, MessageTexts, Role, Texts};
-pub use rehearsal::{DryRun, MessageView, Rehearsal};
+pub use rehearsal::{DryRun, Rehearsal, RehearsedMessage};
 pub use rules::{Answers, Exchanges, Rules};
-pub use units::{Arranged, Conversation, PartTokens, QuotableDocument};
+pub use units::{Arrangement, Conversation, PartTokens, QuotableDocument};

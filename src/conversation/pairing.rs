@@ -6,7 +6,7 @@ use super::message::{Message, Role};
 use super::rules::{Answers, Exchanges, Rules};
 
 /// Search for messages that are kept or dropped together.
-pub(super) struct Pairing {
+pub(super) struct MessagePairs {
     /// A message of the same unit, nearer to the unit's first one; itself for the first.
     parent: Vec<usize>,
     /// Why a message cannot be sent; most can.
@@ -35,7 +35,7 @@ impl Units {
     }
 }
 
-impl Pairing {
+impl MessagePairs {
     pub(super) fn of(messages: &[Message], rules: &Rules) -> Self {
         let refused = messages.iter().enumerate();
         let refused =

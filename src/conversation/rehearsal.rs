@@ -1,16 +1,18 @@
 //! Dry runs over messages: a turn as the layer would send it, without a service.
 
-use super::edits::{Edits, Sent, Written, withdraw};
+use super::edits::{Edits, SentSummary, WrittenTurn, withdraw};
 use super::message::{MessageTexts, Texts};
 use super::plan::{ReportedRequest, TurnFacts, TurnReport, recall_pipeline};
 use super::units::Conversation;
 use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
 use crate::error::CupelError;
 use crate::explain::Explanation;
-use crate::model::{ContextBudget, ContextItem, Origin, Placed, Refused, Strategy, TurnPlan};
+use crate::model::{
+    ContextBudget, ContextItem, Origin, PlacedItem, RefusedItem, Strategy, TurnPlan,
+};
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
-use crate::relevance::Judged;
+use crate::relevance::JudgeOutcome;
 
 /// A conversation of which policies are asked what they would send.
 ///
@@ -46,7 +48,7 @@ use crate::relevance::Judged;
 pub struct Rehearsal<'a> {
     pub(super) conversation: Conversation,
     candidates: Vec<ContextItem>,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedItem>,
     texts: &'a dyn Texts,
     fixed_tokens: i64,
     remote: bool,
@@ -64,7 +66,7 @@ pub struct DryRun {
     /// The messages that are kept, the excerpts and the quotation.
     pub edits: Edits,
     /// Items and tokens of the request.
-    pub sent: Sent,
+    pub sent: SentSummary,
     /// The budget that the selection had: the one that was given, less the fixed tokens.
     pub budget: ContextBudget,
 }
@@ -72,7 +74,7 @@ pub struct DryRun {
 /// Form in which a message is sent, from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum MessageView {
+pub enum RehearsedMessage {
     /// Not sent.
     Dropped,
     /// Quoted before the user's last words.
@@ -99,7 +101,7 @@ impl Rehearsal<'static> {
     pub(crate) fn of_parts(
         conversation: Conversation,
         mut candidates: Vec<ContextItem>,
-        refused: Vec<Refused>,
+        refused: Vec<RefusedItem>,
     ) -> Self {
         candidates.iter_mut().for_each(|item| item.set_gathered(false));
         let (texts, fixed_tokens) = (&MessageTexts, 0);
@@ -169,18 +171,18 @@ impl<'a> Rehearsal<'a> {
         report.refuse(self.refused.iter().cloned());
         let place = |position: usize| {
             let item = own.get(position)?.clone();
-            Some(Placed { item, origin: Origin::Request(position) })
+            Some(PlacedItem { item, origin: Origin::Request(position) })
         };
-        let mut placed: Vec<Placed> = positions.into_iter().filter_map(place).collect();
+        let mut placed: Vec<PlacedItem> = positions.into_iter().filter_map(place).collect();
         if planned.is_none() {
             withdraw(talk.needs(), &mut placed, &mut report);
         }
 
         let candidates = own.len() + self.refused.len();
-        let mut written = Written::new(Some(talk.clone()), planned, placed, candidates, texts);
+        let mut written = WrittenTurn::new(Some(talk.clone()), planned, placed, candidates, texts);
         written.edits.fixed_tokens = self.fixed_tokens;
         let plan = written.report(reported, budget.max_tokens());
-        let Written { edits, sent, .. } = written;
+        let WrittenTurn { edits, sent, .. } = written;
         Ok(DryRun { report, plan, edits, sent, budget: left })
     }
 
@@ -203,14 +205,14 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// Gives the candidates their hints for the conversation's question, and says how to select.
-    fn judge(&self, policy: &Policy, own: &mut [ContextItem]) -> (Pipeline, Option<Judged>) {
+    fn judge(&self, policy: &Policy, own: &mut [ContextItem]) -> (Pipeline, Option<JudgeOutcome>) {
         let question = policy
             .relevance()
             .and_then(|relevance| Some((relevance, self.conversation.question(self.texts)?)));
         let Some((relevance, question)) = question else { return (policy.to_pipeline(), None) };
         let task = self.conversation.judge_task(&question, own, self.texts);
         let judge = relevance.judge();
-        let judged = Judged::of(judge.name(), relevance.blended(), task.run(&**judge), own);
+        let judged = JudgeOutcome::of(judge.name(), relevance.blended(), task.run(&**judge), own);
         let pipeline = match judged.report.asked {
             true => relevance.pipeline(policy.pipeline()),
             false => policy.to_pipeline(),
@@ -222,17 +224,17 @@ impl<'a> Rehearsal<'a> {
 impl DryRun {
     /// Form in which a message is sent.
     #[must_use]
-    pub fn view_of(&self, message: usize) -> MessageView {
+    pub fn view_of(&self, message: usize) -> RehearsedMessage {
         let Edits { kept, excerpts, quotation, .. } = &self.edits;
         if kept.binary_search(&message).is_ok() {
             let mut excerpts = excerpts.range((message, 0)..=(message, usize::MAX));
-            return excerpts.next().map_or(MessageView::Whole, |_| MessageView::Excerpt);
+            return excerpts.next().map_or(RehearsedMessage::Whole, |_| RehearsedMessage::Excerpt);
         }
         match quotation {
             Some(quotation) if quotation.messages.binary_search(&message).is_ok() => {
-                MessageView::Quoted
+                RehearsedMessage::Quoted
             }
-            _ => MessageView::Dropped,
+            _ => RehearsedMessage::Dropped,
         }
     }
 
@@ -248,7 +250,7 @@ impl DryRun {
     }
 }
 
-impl MessageView {
+impl RehearsedMessage {
     /// Returns true if the model sees anything of the message.
     #[must_use]
     pub fn is_in_view(self) -> bool {

@@ -5,10 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::message::{Message, Role, Texts};
-use super::pairing::{Pairing, note_blank, pin_needed, pins};
+use super::pairing::{MessagePairs, note_blank, pin_needed, pins};
 use super::rules::{Rules, Timestamps};
 use crate::error::CupelError;
-use crate::model::{ContextItem, ContextKind, ContextSource, Fold, Origin, Placed, Refused};
+use crate::model::{
+    ContextItem, ContextKind, ContextSource, Fold, Origin, PlacedItem, RefusedItem,
+};
 use crate::relevance::{Question, is_informative};
 use crate::tokens::{HeuristicCounter, TokenCounter};
 
@@ -32,7 +34,7 @@ pub struct Conversation {
     members: Vec<usize>,
     /// Candidates that are sent only with another one, and that one.
     pub(super) needs: BTreeMap<usize, usize>,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedItem>,
     pub(super) user_first: bool,
     pub(super) documents: Vec<QuotableDocument>,
     pub(super) counter: Arc<dyn TokenCounter>,
@@ -84,7 +86,7 @@ impl PartTokens {
 /// A selection in the order in which it is sent.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Arranged {
+pub struct Arrangement {
     /// Indexes of the messages that are kept, in the order of the conversation.
     pub kept: Vec<usize>,
     /// Indexes of the messages that a [plan](super::plan) quotes, in the order of the conversation.
@@ -92,7 +94,7 @@ pub struct Arranged {
     /// Numbers of the request's documents, in the placer's order.
     pub documents: Vec<usize>,
     /// Items of sources, in the placer's order.
-    pub retrieved: Vec<Placed>,
+    pub retrieved: Vec<PlacedItem>,
 }
 
 impl Conversation {
@@ -119,7 +121,7 @@ impl Conversation {
         mut write: impl FnMut(usize, &Message, &mut String),
     ) -> Result<Self, CupelError> {
         note_blank(&mut messages, &mut write);
-        let units = Pairing::of(&messages, rules).into_units();
+        let units = MessagePairs::of(&messages, rules).into_units();
         let mut is_sound = vec![true; messages.len()];
         for message in units.refused.keys().flat_map(|unit| units.members_of(*unit)) {
             is_sound.get_mut(*message).into_iter().for_each(|sound| *sound = false);
@@ -146,7 +148,7 @@ impl Conversation {
             start = end;
             let item = items.item(units.members.get(range.clone()).unwrap_or_default())?;
             if let Some(why) = reasons.remove(&unit) {
-                refused.push(Refused { item, why });
+                refused.push(RefusedItem { item, why });
                 continue;
             }
             if !units.needs.is_empty() {
@@ -244,7 +246,7 @@ impl Conversation {
     }
 
     /// Takes out the units that must not be sent, with the reasons.
-    pub fn take_refused(&mut self) -> Vec<Refused> {
+    pub fn take_refused(&mut self) -> Vec<RefusedItem> {
         std::mem::take(&mut self.refused)
     }
 
@@ -338,7 +340,7 @@ impl Conversation {
     /// [needed](Message::needs) one was not selected, and steps of an exchange whose question was not
     /// (see [`Exchanges::StepsApart`](super::Exchanges::StepsApart)). A planned turn withdraws nothing: its plan keeps what is needed.
     #[must_use]
-    pub fn withdrawn(&self, placed: &[Placed]) -> Vec<(usize, String)> {
+    pub fn withdrawn(&self, placed: &[PlacedItem]) -> Vec<(usize, String)> {
         withdrawn(&self.needs, placed)
     }
 
@@ -354,17 +356,17 @@ impl Conversation {
 
     /// Puts what was selected in the order in which it is sent.
     #[must_use]
-    pub fn arrange(&self, placed: Vec<Placed>) -> Arranged {
+    pub fn arrange(&self, placed: Vec<PlacedItem>) -> Arrangement {
         self.arrange_by(placed, |_| true)
     }
 
     /// As [`arrange`](Self::arrange). `is_sent` says of a unit whether it is sent as messages, or quoted.
     pub(super) fn arrange_by(
         &self,
-        placed: Vec<Placed>,
+        placed: Vec<PlacedItem>,
         is_sent: impl Fn(usize) -> bool,
-    ) -> Arranged {
-        let mut arranged = Arranged::default();
+    ) -> Arrangement {
+        let mut arranged = Arrangement::default();
         for placed in placed {
             match placed.origin {
                 Origin::Request(index) => match index.checked_sub(self.units.len()) {
@@ -385,11 +387,14 @@ impl Conversation {
 const MOST_WORK: usize = 64 << 10;
 
 /// Positions in `placed` of candidates whose needed one is not there.
-pub(super) fn withdrawn(needs: &BTreeMap<usize, usize>, placed: &[Placed]) -> Vec<(usize, String)> {
+pub(super) fn withdrawn(
+    needs: &BTreeMap<usize, usize>,
+    placed: &[PlacedItem],
+) -> Vec<(usize, String)> {
     if needs.is_empty() {
         return Vec::new();
     }
-    let unit = |placed: &Placed| match placed.origin {
+    let unit = |placed: &PlacedItem| match placed.origin {
         Origin::Request(unit) => Some(unit),
         Origin::Source { .. } => None,
     };
@@ -400,7 +405,7 @@ pub(super) fn withdrawn(needs: &BTreeMap<usize, usize>, placed: &[Placed]) -> Ve
             sent.remove(step);
         }
     }
-    let is_withdrawn = |placed: &Placed| unit(placed).is_some_and(|unit| !sent.contains(&unit));
+    let is_withdrawn = |placed: &PlacedItem| unit(placed).is_some_and(|unit| !sent.contains(&unit));
     let withdrawn = placed.iter().enumerate().filter(|(_, placed)| is_withdrawn(placed));
     withdrawn.map(|(position, _)| (position, "what it needs was not selected".into())).collect()
 }

@@ -33,7 +33,7 @@
 use std::ops::RangeInclusive;
 
 use super::plan::Excerpt;
-use super::rehearsal::{DryRun, MessageView, Rehearsal};
+use super::rehearsal::{DryRun, Rehearsal, RehearsedMessage};
 use crate::error::CupelError;
 use crate::model::ContextBudget;
 use crate::policy::Policy;
@@ -75,7 +75,7 @@ pub struct TurnComparison {
     /// Label and turn of each policy, in the order given.
     pub turns: Vec<(String, DryRun)>,
     /// Messages that the policies send in different forms, by index, with the form under each.
-    pub differences: Vec<(usize, Vec<MessageView>)>,
+    pub differences: Vec<(usize, Vec<RehearsedMessage>)>,
 }
 
 impl Rehearsal<'_> {
@@ -163,7 +163,7 @@ impl Rehearsal<'_> {
         };
         let grown = |(key, excerpt): (&(usize, usize), &Excerpt)| {
             let (message, result) = *key;
-            if after.view_of(message) < MessageView::Excerpt {
+            if after.view_of(message) < RehearsedMessage::Excerpt {
                 return None;
             }
             let sent = match after.edits.excerpts.get(key) {
@@ -198,7 +198,7 @@ impl Rehearsal<'_> {
         };
         let turns = policies.iter().map(run).collect::<Result<Vec<_>, CupelError>>()?;
         let difference = |message: usize| {
-            let views: Vec<MessageView> =
+            let views: Vec<RehearsedMessage> =
                 turns.iter().map(|(_, turn)| turn.view_of(message)).collect();
             let differ = views.windows(2).any(|pair| pair.first() != pair.last());
             differ.then_some((message, views))

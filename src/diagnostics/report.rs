@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{ExclusionReason, InclusionReason};
-use crate::model::{ContextBudget, ContextItem, CountRequirementShortfall, Refused, Strategy};
+use crate::model::{ContextBudget, ContextItem, CountRequirementShortfall, RefusedItem, Strategy};
 use crate::order;
 use crate::relevance::RelevanceReport;
 use crate::scorer::{ScoreParts, Scorer};
@@ -93,8 +93,8 @@ impl SelectionReport {
     }
 
     /// Lists items that were never up for selection among the excluded ones.
-    pub(crate) fn refuse(&mut self, refused: impl IntoIterator<Item = Refused>) {
-        let excluded = refused.into_iter().map(|Refused { item, why }| {
+    pub(crate) fn refuse(&mut self, refused: impl IntoIterator<Item = RefusedItem>) {
+        let excluded = refused.into_iter().map(|RefusedItem { item, why }| {
             ExcludedItem::new(item, 0.0, ExclusionReason::Filtered { filter_name: why })
         });
         let excluded: Vec<ExcludedItem> = excluded.collect();

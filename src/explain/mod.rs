@@ -25,7 +25,7 @@
 //! The call before shows what moved ([`Difference`]): what is still there, what is new, what was
 //! dropped, and how much of the beginning is the same, which is what prompt caches go by.
 //!
-//! Use [`Text::without_texts`] and [`Page::without_texts`] to show a selection without its content.
+//! Use [`Text::without_texts`] and [`ReportPage::without_texts`] to show a selection without its content.
 
 mod difference;
 mod explanation;
@@ -40,5 +40,5 @@ pub use difference::{Difference, DroppedItem};
 pub use explanation::ReadError;
 pub use explanation::{Explanation, PromptCache, SourceTiming};
 #[cfg(feature = "serde")]
-pub use page::{Page, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
+pub use page::{ReportPage, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
 pub use text::{Section, Text};

@@ -49,7 +49,7 @@ pub(super) fn groups<'a>(
 /// Parts of the window, in tokens. They add up to its size, unless the selection exceeds it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-pub(super) struct Window {
+pub(super) struct WindowTotals {
     /// All of it, for request and answer.
     pub(super) size: i64,
     /// Not up for selection.
@@ -81,7 +81,7 @@ pub(super) fn token_sum<'a>(items: impl Iterator<Item = &'a ContextItem>) -> i64
     items.map(ContextItem::tokens).fold(0, i64::saturating_add)
 }
 
-impl Window {
+impl WindowTotals {
     /// None when the budget is not known.
     pub(super) fn of(explanation: &Explanation) -> Option<Self> {
         let budget = explanation.budget.as_ref()?;

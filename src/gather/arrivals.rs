@@ -4,9 +4,9 @@ use std::task::{Context, Poll};
 
 use super::judge_queue::{JudgeQueue, JudgeText};
 use super::run::{Gather, GatherError, Sink};
-use super::streaming::Streaming;
+use super::streaming::StreamingSelection;
 use crate::model::ContextItem;
-use crate::relevance::{Judged, RelevanceReport};
+use crate::relevance::{JudgeOutcome, RelevanceReport};
 
 /// The candidates so far.
 pub(crate) struct Arrivals {
@@ -15,9 +15,9 @@ pub(crate) struct Arrivals {
     pub(crate) sources: Vec<Vec<ContextItem>>,
     /// Set once a layer that selects while gathering has to wait for a source; then the lists are
     /// empty.
-    pub(crate) streaming: Option<Box<Streaming>>,
+    pub(crate) streaming: Option<Box<StreamingSelection>>,
     /// The judge's hints; none without a question.
-    pub(crate) judged: Option<Box<Judged>>,
+    pub(crate) judged: Option<Box<JudgeOutcome>>,
     /// Set while an async judge runs.
     pub(crate) queue: Option<Box<JudgeQueue>>,
 }
@@ -29,7 +29,7 @@ pub(crate) trait Intake {
 
     /// Starts to select while items arrive; none if the layer selects at the end. `now` is set if
     /// there is something to wait for, or much has arrived.
-    fn stream(&self, asked: bool, now: bool) -> Option<Streaming>;
+    fn stream(&self, asked: bool, now: bool) -> Option<StreamingSelection>;
 }
 
 impl Arrivals {

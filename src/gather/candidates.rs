@@ -7,7 +7,7 @@ use super::source::{FailurePolicy, Source};
 use super::watchers::Watchers;
 use crate::diagnostics::{NullTraceCollector, SelectionReport};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, Placed};
+use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, PlacedItem};
 use crate::pipeline::Pipeline;
 use crate::slicer::StreamBounds;
 
@@ -97,7 +97,7 @@ impl Candidates {
         budget: &ContextBudget,
         facts: &[SourceFacts],
         mut watchers: Watchers,
-    ) -> Result<Chosen, NotSelected> {
+    ) -> Result<SelectionOutcome, SelectionFailure> {
         let lifted = match facts.is_empty() {
             true => Vec::new(),
             false => self.lift_pins(facts, budget, pipeline.overflow_strategy()),
@@ -110,9 +110,9 @@ impl Candidates {
         };
         let own = self.starts.first().copied().unwrap_or(items.len());
         let own = |position: usize| (position < own).then_some(position);
-        let positions = positions.map_err(|error| NotSelected::new(error, items, own))?;
+        let positions = positions.map_err(|error| SelectionFailure::new(error, items, own))?;
         let notes = |pins_lifted| SourceNotes { pins_lifted, broke_promise: false };
-        Ok(Chosen {
+        Ok(SelectionOutcome {
             candidates: items.len(),
             placed: self.into_placed(&positions, facts),
             report: watchers.into_report(),
@@ -122,14 +122,14 @@ impl Candidates {
     }
 
     /// The candidates at these positions, each named once, with where they came from.
-    fn into_placed(self, positions: &[usize], facts: &[SourceFacts]) -> Vec<Placed> {
+    fn into_placed(self, positions: &[usize], facts: &[SourceFacts]) -> Vec<PlacedItem> {
         let Self { items, starts } = self;
         let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
         let placed = positions.iter().filter_map(|&position| {
             let list = starts.partition_point(|start| *start <= position);
             let start = list.checked_sub(1).and_then(|list| starts.get(list)).unwrap_or(&0);
             let origin = origin(facts, list, position - start)?;
-            Some(Placed { item: items.get_mut(position)?.take()?, origin })
+            Some(PlacedItem { item: items.get_mut(position)?.take()?, origin })
         });
         placed.collect()
     }
@@ -175,9 +175,9 @@ impl PinRoom {
 
 /// Selected items, and the reports on them.
 #[derive(Default)]
-pub(crate) struct Chosen {
+pub(crate) struct SelectionOutcome {
     /// In presentation order.
-    pub(crate) placed: Vec<Placed>,
+    pub(crate) placed: Vec<PlacedItem>,
     /// Empty when nobody wants it.
     pub(crate) report: SelectionReport,
     pub(crate) stream: Option<StreamReport>,
@@ -195,13 +195,13 @@ pub(crate) struct SourceNotes {
 }
 
 /// An error of the pipeline, with the largest pinned items if these do not fit.
-pub(crate) struct NotSelected {
+pub(crate) struct SelectionFailure {
     pub(crate) error: CupelError,
     /// Each with its index among the request's own candidates, if it is one.
     pub(crate) largest: Vec<(Option<usize>, ContextItem)>,
 }
 
-impl NotSelected {
+impl SelectionFailure {
     /// `own` says which of the request's own candidates an item is, by its position in `items`.
     pub(crate) fn new(
         error: CupelError,

@@ -64,7 +64,9 @@ mod work_time;
 
 pub(crate) use arrivals::{Arrivals, Intake};
 pub use async_judge::{AsyncJudge, WaitingJudge};
-pub(crate) use candidates::{Candidates, Chosen, NotSelected, SourceFacts, facts_of};
+pub(crate) use candidates::{
+    Candidates, SelectionFailure, SelectionOutcome, SourceFacts, facts_of,
+};
 pub use conversation::ConversationStore;
 pub(crate) use judge_queue::JudgeQueue;
 pub use report::{
@@ -73,7 +75,7 @@ pub use report::{
 pub(crate) use run::{Gather, GatherError, new_timer};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub use streaming::Snapshot;
-pub(crate) use streaming::{ProgressHook, Streaming, StreamingMode};
+pub(crate) use streaming::{ProgressHook, StreamingMode, StreamingSelection};
 pub(crate) use watchers::{Watchers, tell};
 pub(crate) use work_time::LearnedCost;
 

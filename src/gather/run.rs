@@ -48,7 +48,7 @@ pub(crate) struct Gather {
     /// `true` if nothing was ready any more when the last poll ended.
     waiting: bool,
     deadline: Duration,
-    started: Option<Started>,
+    started: Option<StartedSource>,
     /// Wakes the call when the next deadline passes. Made when there is something to wait for.
     timer: Option<Pin<Box<Sleep>>>,
     report: GatherReport,
@@ -57,7 +57,7 @@ pub(crate) struct Gather {
 
 /// Start and deadline of gathering.
 #[derive(Clone, Copy)]
-struct Started {
+struct StartedSource {
     at: Instant,
     /// None when the deadline is beyond the clock's range.
     deadline: Option<Instant>,
@@ -74,7 +74,7 @@ struct OpenSource {
 }
 
 impl OpenSource {
-    fn deadline(&self, started: Started) -> Option<Instant> {
+    fn deadline(&self, started: StartedSource) -> Option<Instant> {
         let own = self.limit.and_then(|limit| started.at.checked_add(limit));
         own.into_iter().chain(started.deadline).min()
     }
@@ -138,7 +138,7 @@ impl Gather {
         let started = *self.started.get_or_insert_with(|| {
             let at = Instant::now();
             // The clock of every source starts here, whenever its turn comes.
-            Started { at, deadline: at.checked_add(self.deadline) }
+            StartedSource { at, deadline: at.checked_add(self.deadline) }
         });
         let result = match self.advance(cx, started, sink) {
             Ok(None) => return Poll::Pending,
@@ -162,7 +162,7 @@ impl Gather {
 
     /// Ends sources that are still open, and reports on all.
     pub(crate) fn take_report(&mut self) -> GatherReport {
-        if let Some(Started { at, .. }) = self.started.filter(|_| self.open > 0) {
+        if let Some(StartedSource { at, .. }) = self.started.filter(|_| self.open > 0) {
             self.report.stopped = StopReason::Failed;
             self.abandon(at.elapsed());
         }
@@ -173,7 +173,7 @@ impl Gather {
     fn advance(
         &mut self,
         cx: &mut Context<'_>,
-        started: Started,
+        started: StartedSource,
         sink: &mut impl Sink,
     ) -> Result<Option<StopReason>, GatherError> {
         let mut slice = TimeSlice::begin(Pace::default());
@@ -222,7 +222,7 @@ impl Gather {
     fn end_late(
         &mut self,
         cx: &mut Context<'_>,
-        started: Started,
+        started: StartedSource,
         sink: &mut impl Sink,
     ) -> Result<(), GatherError> {
         let now = Instant::now();
@@ -252,7 +252,11 @@ impl Gather {
     }
 
     /// Has the task woken when the next deadline passes; says whether it already has.
-    fn is_time_up(&mut self, cx: &mut Context<'_>, started: Started) -> Result<bool, GatherError> {
+    fn is_time_up(
+        &mut self,
+        cx: &mut Context<'_>,
+        started: StartedSource,
+    ) -> Result<bool, GatherError> {
         let open = self.sources.iter().filter(|source| !source.ended);
         let Some(next) = open.filter_map(|source| source.deadline(started)).min() else {
             return Ok(false);
@@ -270,7 +274,7 @@ impl Gather {
     /// Ends every source that has not ended itself, because nothing more is needed.
     fn settle(
         &mut self,
-        started: Started,
+        started: StartedSource,
         sink: &mut impl Sink,
     ) -> Result<Option<StopReason>, GatherError> {
         self.streams.clear();
@@ -301,7 +305,7 @@ impl Gather {
     fn take(
         &mut self,
         batch: Batch,
-        started: Started,
+        started: StartedSource,
         sink: &mut impl Sink,
     ) -> Result<(), GatherError> {
         let Batch { source: number, items, end } = batch;

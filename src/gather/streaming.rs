@@ -8,14 +8,14 @@ use foldhash::HashMap;
 use tokio::time::Instant;
 
 use super::candidates::{
-    Candidates, Chosen, NotSelected, PinRoom, SourceFacts, SourceNotes, origin,
+    Candidates, PinRoom, SelectionFailure, SelectionOutcome, SourceFacts, SourceNotes, origin,
 };
 use super::dropped::DroppedItems;
 use super::report::{DroppedCounts, StreamReport};
 use super::watchers::{Watchers, tell};
 use super::work_time::{LearnedCost, Pace, TimeSlice};
 use crate::diagnostics::{PipelineStage, TraceCollector as _};
-use crate::model::{ContextBudget, ContextItem, Placed};
+use crate::model::{ContextBudget, ContextItem, PlacedItem};
 use crate::order;
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
@@ -63,7 +63,7 @@ const MOST_WAITING: usize = 16_384;
 ///
 /// An item's [`Sequence`] says which list it is of, and where it stands there; list 0 is the
 /// request, the sources follow.
-pub(crate) struct Streaming {
+pub(crate) struct StreamingSelection {
     pipeline: Pipeline,
     /// With its clock stopped, so that an item does not lose because it came late.
     scorer: Arc<dyn Scorer>,
@@ -94,7 +94,7 @@ pub(crate) struct Streaming {
     shown: Vec<Sequence>,
 }
 
-impl Streaming {
+impl StreamingSelection {
     pub(crate) fn new(
         pipeline: &Pipeline,
         mode: &StreamingMode,
@@ -317,7 +317,7 @@ impl Streaming {
     }
 
     /// Selects from everything at the end, and reports as if it had been done while items arrived.
-    fn finish_at_once(self, watchers: Watchers) -> Result<Chosen, NotSelected> {
+    fn finish_at_once(self, watchers: Watchers) -> Result<SelectionOutcome, SelectionFailure> {
         let mut lists: Vec<Vec<ContextItem>> = self.lengths.iter().map(|_| Vec::new()).collect();
         for (sequence, item) in self.waiting {
             if let Some(list) = lists.get_mut(sequence.stream as usize) {
@@ -346,7 +346,10 @@ impl Streaming {
     }
 
     /// Places what is selected and explains what is not.
-    pub(crate) fn finish(mut self, mut watchers: Watchers) -> Result<Chosen, NotSelected> {
+    pub(crate) fn finish(
+        mut self,
+        mut watchers: Watchers,
+    ) -> Result<SelectionOutcome, SelectionFailure> {
         // An observer would hear of stages that a selection made while items arrive does not have.
         if self.defers && watchers.others.is_empty() {
             return self.finish_at_once(watchers);
@@ -383,7 +386,7 @@ impl Streaming {
             .pipeline
             .place_selected(&items, &scores, &arrival, arrived, &budget, &mut watchers)
             .map_err(|error| {
-                NotSelected::new(error, &items, |position| {
+                SelectionFailure::new(error, &items, |position| {
                     let sequence = sequences.get(position)?;
                     (sequence.stream == 0).then_some(sequence.position as usize)
                 })
@@ -405,9 +408,15 @@ impl Streaming {
         let placed = positions.into_iter().filter_map(|position| {
             let Sequence { stream, position: at } = *sequences.get(position)?;
             let origin = origin(&facts, stream as usize, at as usize)?;
-            Some(Placed { item: items.get(position)?.clone(), origin })
+            Some(PlacedItem { item: items.get(position)?.clone(), origin })
         });
         let stream = Some(StreamReport { arrived, dropped: counts });
-        Ok(Chosen { placed: placed.collect(), report, stream, sources, candidates: arrived })
+        Ok(SelectionOutcome {
+            placed: placed.collect(),
+            report,
+            stream,
+            sources,
+            candidates: arrived,
+        })
     }
 }

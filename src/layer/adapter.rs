@@ -6,7 +6,7 @@ use auto_impl::auto_impl;
 
 use crate::conversation::{Conversation, Edits, MessageTexts, Rehearsal, Texts};
 use crate::gather::BoxError;
-use crate::model::{ContextItem, Refused, Strategy};
+use crate::model::{ContextItem, RefusedItem, Strategy};
 use crate::relevance::Question;
 
 /// Takes the candidates out of a request and puts the selected ones back.
@@ -140,7 +140,7 @@ pub struct Split<Rest> {
     /// arrives.
     pub recounts_sources: bool,
     /// Parts that must not be sent, whatever room there is. They are reported as excluded.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedItem>,
     /// Candidates that are sent only with an earlier one, and that one, by index. Those that were
     /// selected without it are withdrawn, and reported as
     /// [`Filtered`](crate::diagnostics::ExclusionReason::Filtered).

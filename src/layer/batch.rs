@@ -6,17 +6,19 @@ use tokio::time::Instant;
 
 use crate::diagnostics::TraceCollector;
 use crate::gather::Watchers;
-use crate::gather::{Arrivals, Candidates, Chosen, LearnedCost, NotSelected, SourceFacts};
-use crate::model::{ContextBudget, Refused};
+use crate::gather::{
+    Arrivals, Candidates, LearnedCost, SelectionFailure, SelectionOutcome, SourceFacts,
+};
+use crate::model::{ContextBudget, RefusedItem};
 use crate::pipeline::Pipeline;
 
 /// A selection to be made, here or on the blocking pool.
-pub(super) struct Job {
+pub(super) struct SelectionJob {
     pub(super) pipeline: Pipeline,
     pub(super) facts: Arc<[SourceFacts]>,
     pub(super) arrivals: Arrivals,
     pub(super) budget: ContextBudget,
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<RefusedItem>,
     pub(super) watchers: Watchers,
     pub(super) cost: Arc<LearnedCost>,
 }
@@ -27,7 +29,7 @@ const STEPS_PER_CANDIDATE: u64 = 36;
 /// Steps for listing a candidate in a report.
 const STEPS_PER_REPORTED: u64 = 150;
 
-impl Job {
+impl SelectionJob {
     /// Duration of the selection in steps of about a nanosecond: what its parts say, or what the calls
     /// before have shown, whichever is more.
     pub(super) fn steps(&self) -> u64 {
@@ -43,7 +45,7 @@ impl Job {
         declared.saturating_add(listing).max(self.cost.of(candidates))
     }
 
-    pub(super) fn run(self) -> Result<Chosen, NotSelected> {
+    pub(super) fn run(self) -> Result<SelectionOutcome, SelectionFailure> {
         let (begun, count) = (Instant::now(), self.arrivals.len());
         let Self { pipeline, facts, arrivals, budget, refused, watchers, cost } = self;
         let wants_report = watchers.want_report();

@@ -26,7 +26,7 @@ static SPARE_THREADS: Semaphore = Semaphore::const_new(8);
 
 /// Need of a call for long work that the pool does not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum WorkNeed {
     /// The call cannot go on without it: it runs on a spare thread.
     Required,
     /// The call goes on without it.
@@ -42,7 +42,7 @@ pub(super) enum Need {
 pub(super) async fn run<T: Send + 'static>(
     steps: u64,
     threshold: u64,
-    need: Need,
+    need: WorkNeed,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
     let pool = if steps >= threshold { Handle::try_current().ok() } else { None };
@@ -56,7 +56,7 @@ pub(super) async fn run<T: Send + 'static>(
 async fn on_pool<T: Send + 'static>(
     pool: Handle,
     steps: u64,
-    need: Need,
+    need: WorkNeed,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
     let span = Span::current();
@@ -76,8 +76,8 @@ async fn on_pool<T: Send + 'static>(
                 (Some(work), _) if steps < MOST_HERE => {
                     return caught(work).map_err(NotRun::Panicked);
                 }
-                (Some(_), Need::Optional) => return Err(NotRun::PoolBusy),
-                (Some(work), Need::Required) => return on_spare_thread(pool, work).await,
+                (Some(_), WorkNeed::Optional) => return Err(NotRun::PoolBusy),
+                (Some(work), WorkNeed::Required) => return on_spare_thread(pool, work).await,
             },
         },
     };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::call::Shared;
+use super::call::LayerState;
 use super::policy_handle::{PolicyParts, PolicyRules};
 use super::selector::Selector;
 use super::service::CupelLayer;
@@ -321,7 +321,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             BuildError::new("no budget is set; call .budget(..) with one or a function")
         })?;
         let PolicyParts { pipeline, judging, planning } = parts;
-        Ok(CupelLayer::new(Selector::new(Shared {
+        Ok(CupelLayer::new(Selector::new(LayerState {
             adapter: Arc::new(adapter),
             planning,
             pipeline,

@@ -5,32 +5,32 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::blocking::{Need, NotRun};
+use super::blocking::{NotRun, WorkNeed};
 use super::call_log::CallLog;
-use super::policy_handle::{Judging, Planning, PolicyParts, PolicyRules};
+use super::policy_handle::{JudgeRules, PlanRules, PolicyParts, PolicyRules};
 use super::{
     BudgetOrigin, BudgetProvider, BuildError, ContextAdapter, ContextError, Selection,
     SelectionHook, Split, Strategy, blocking,
 };
 use crate::caught::caught;
 use crate::conversation::Conversation;
-use crate::conversation::edits::Written;
-use crate::conversation::plan::{Planned, Quotation, ReportedRequest, TurnFacts};
+use crate::conversation::edits::WrittenTurn;
+use crate::conversation::plan::{PlanOutcome, Quotation, ReportedRequest, TurnFacts};
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
-    Streaming, StreamingMode,
+    StreamingMode, StreamingSelection,
 };
-use crate::model::{ContextBudget, ContextItem, Placed};
+use crate::model::{ContextBudget, ContextItem, PlacedItem};
 use crate::pipeline::Pipeline;
 use crate::policy::Policy;
-use crate::relevance::{JudgeTask, Judged, Question, Verdict};
+use crate::relevance::{JudgeOutcome, JudgeTask, Question, Verdict};
 
 /// Everything a call needs, shared by all calls.
-pub(super) struct Shared<Req, A> {
+pub(super) struct LayerState<Req, A> {
     pub(super) adapter: Arc<A>,
     pub(super) pipeline: Pipeline,
     /// Set when the question is used.
-    pub(super) judging: Option<Judging>,
+    pub(super) judging: Option<JudgeRules>,
     pub(super) rules: PolicyRules,
     pub(super) budget: Arc<dyn BudgetProvider<Req>>,
     pub(super) sources: Arc<[Source<Req>]>,
@@ -42,12 +42,12 @@ pub(super) struct Shared<Req, A> {
     pub(super) explain_scores: bool,
     pub(super) cost: Arc<LearnedCost>,
     /// Set when turns are planned.
-    pub(super) planning: Option<Planning>,
+    pub(super) planning: Option<PlanRules>,
     /// Set when items are selected while they arrive.
     pub(super) streaming: Option<Arc<StreamingMode>>,
 }
 
-impl<Req, A> Shared<Req, A> {
+impl<Req, A> LayerState<Req, A> {
     /// The same layer with another policy.
     pub(super) fn with_policy(&self, policy: &Policy) -> Result<Self, BuildError> {
         let PolicyParts { pipeline, judging, planning } =
@@ -83,22 +83,22 @@ pub(super) struct ReadRequest<Rest> {
 }
 
 /// A request that was judged, the question, and the judge's report.
-type JudgedRequest<Rest> = (ReadRequest<Rest>, Option<Question>, Option<Box<Judged>>);
+type JudgedRequest<Rest> = (ReadRequest<Rest>, Option<Question>, Option<Box<JudgeOutcome>>);
 
 /// Plan of one turn.
 pub(super) struct PlannedTurn {
-    pub(super) planned: Planned,
+    pub(super) planned: PlanOutcome,
     /// Budget of what competes to be recalled, and of what is sent anyway.
     pub(super) limit: ContextBudget,
     /// The candidates and messages, for a report.
     reported: ReportedRequest,
     /// Set when the judge failed.
-    pub(super) judged: Option<Box<Judged>>,
+    pub(super) judged: Option<Box<JudgeOutcome>>,
 }
 
 /// A selection that has to be written.
 pub(super) struct WriteTask {
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<PlacedItem>,
     pub(super) turn: Option<Box<PlannedTurn>>,
     /// Number of candidates, the refused ones among them.
     pub(super) candidates: usize,
@@ -115,7 +115,7 @@ pub(super) struct OpenedCall {
     pub(super) gather: Option<Box<Gather>>,
 }
 
-impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
+impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     /// Asks for the budget, and opens the sources.
     pub(super) fn open(
         &self,
@@ -141,7 +141,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let strategy = Strategy::of(self.planning.is_some());
         let shared = Arc::clone(self);
         let work = move || shared.adapter.split(request, strategy);
-        let split = blocking::run(steps, self.blocking_threshold, Need::Required, work).await;
+        let split = blocking::run(steps, self.blocking_threshold, WorkNeed::Required, work).await;
         split?.map_err(ContextError::Adapter)
     }
 
@@ -157,7 +157,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             let done = work(&shared, &mut read);
             (read, done)
         };
-        Ok(blocking::run(steps, threshold, Need::Required, work).await?)
+        Ok(blocking::run(steps, threshold, WorkNeed::Required, work).await?)
     }
 
     /// Returns true if the request is a conversation whose turns are planned.
@@ -191,7 +191,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             Ok(verdict) => (verdict, None),
             Err(problem) => {
                 let judge = self.judging.as_ref().map_or("", |it| it.relevance.judge().name());
-                (None, Some(Box::new(Judged::of(judge, 0.0, Err(problem), &mut []))))
+                (None, Some(Box::new(JudgeOutcome::of(judge, 0.0, Err(problem), &mut []))))
             }
         };
         let budget = budget.clone();
@@ -214,7 +214,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         self: &Arc<Self>,
         read: ReadRequest<A::Rest>,
         question: Option<Question>,
-        judging: &Judging,
+        judging: &JudgeRules,
     ) -> Result<JudgedRequest<A::Rest>, ContextError> {
         let task = self.work(read, move |shared, ReadRequest { rest, talk, own, .. }| match talk {
             Some(talk) => {
@@ -232,7 +232,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
         let Some((question, task)) = task else { return Ok((read, None, None)) };
         let verdict = self.judge(task).await;
         let (judge, blend) = (judging.relevance.judge(), judging.relevance.blended());
-        let judged = Judged::of(judge.name(), blend, verdict, &mut read.own);
+        let judged = JudgeOutcome::of(judge.name(), blend, verdict, &mut read.own);
         Ok((read, Some(question), Some(Box::new(judged))))
     }
 
@@ -251,7 +251,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             let (planned, reported) = turn.map(|turn| (turn.planned, turn.reported)).unzip();
             let talk = talk.map(|talk| *talk);
             let texts = shared.adapter.texts(&rest);
-            let mut written = Written::new(talk, planned, placed, candidates, &*texts);
+            let mut written = WrittenTurn::new(talk, planned, placed, candidates, &*texts);
             drop(texts);
             written.edits.fixed_tokens = fixed_tokens;
             written.edits.has_sources = !shared.sources.is_empty();
@@ -259,7 +259,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             let request = shared.adapter.join(rest, &mut written.edits)?;
             Ok((request, sent, written.report(reported.unwrap_or_default(), window).map(Box::new)))
         };
-        let written = blocking::run(steps, threshold, Need::Required, write).await?;
+        let written = blocking::run(steps, threshold, WorkNeed::Required, write).await?;
         let (request, sent, plan) = written.map_err(ContextError::Adapter)?;
         (selection.sent, selection.plan) = (sent, plan);
         Ok(request)
@@ -281,7 +281,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
             cost.note(count, begun.elapsed());
             verdict
         };
-        let verdict = blocking::run(steps, self.blocking_threshold, Need::Optional, work).await;
+        let verdict = blocking::run(steps, self.blocking_threshold, WorkNeed::Optional, work).await;
         verdict.unwrap_or_else(|not_run| match not_run {
             NotRun::Panicked(_) => Err("panicked".to_owned()),
             NotRun::Cancelled => Err("was cancelled".to_owned()),
@@ -292,7 +292,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
     /// The async judge, if the policy's own judge has found something to go by.
     pub(super) fn judge_queue(
         &self,
-        planned: Option<&Planned>,
+        planned: Option<&PlanOutcome>,
         arrivals: &Arrivals,
         question: Option<Question>,
     ) -> Option<JudgeQueue> {
@@ -359,9 +359,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Shared<Req, A> {
 
 /// Counts the items of sources, and starts to select while they arrive.
 pub(super) struct CallIntake<'a, Req, A: ContextAdapter<Req>> {
-    pub(super) shared: &'a Shared<Req, A>,
+    pub(super) shared: &'a LayerState<Req, A>,
     pub(super) read: &'a mut ReadRequest<A::Rest>,
-    pub(super) planned: Option<&'a Planned>,
+    pub(super) planned: Option<&'a PlanOutcome>,
     pub(super) limit: &'a ContextBudget,
     pub(super) wants_report: bool,
     pub(super) recounts: bool,
@@ -391,9 +391,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Intake for CallIntak
         }
     }
 
-    fn stream(&self, asked: bool, now: bool) -> Option<Streaming> {
+    fn stream(&self, asked: bool, now: bool) -> Option<StreamingSelection> {
         let mode = self.shared.streaming.as_ref().filter(|mode| now || mode.is_watched())?;
-        Some(Streaming::new(
+        Some(StreamingSelection::new(
             self.shared.pipeline_for(asked, self.planned.is_some()),
             mode,
             Arc::clone(&self.shared.facts),

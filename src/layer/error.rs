@@ -104,7 +104,7 @@ pub enum ContextError {
     /// results, and pinned items.
     #[error(
         "{error} of {limits}{}; {} shorten or unpin some of it, keep less for the answer, or use \
-         a larger window", Beside(.fixed_tokens), Largest(.largest)
+         a larger window", RequestParts(.fixed_tokens), Largest(.largest)
     )]
     Pinned {
         /// [`CupelError::PinnedExceedsBudget`], with the numbers.
@@ -215,9 +215,9 @@ impl fmt::Display for Limits {
 }
 
 /// Tokens sent beside the items, if any.
-struct Beside<'a>(&'a i64);
+struct RequestParts<'a>(&'a i64);
 
-impl fmt::Display for Beside<'_> {
+impl fmt::Display for RequestParts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => Ok(()),

@@ -55,9 +55,9 @@ mod spans;
 mod window;
 
 pub use crate::conversation::plan::TurnReport;
-pub use crate::conversation::{Edits, Sent};
+pub use crate::conversation::{Edits, SentSummary};
 pub use crate::gather::{AsyncJudge, DroppedCounts, Snapshot, StreamReport, WaitingJudge};
-pub use crate::model::{Origin, Placed, Refused, Strategy};
+pub use crate::model::{Origin, PlacedItem, RefusedItem, Strategy};
 pub use adapter::{ContextAdapter, RequestFacts, Split};
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{CupelLayerBuilder, NoAdapter};
@@ -66,7 +66,7 @@ pub use hooks::{CallObserver, CallStart, SelectionHook};
 pub use policy_handle::PolicyHandle;
 pub use request::{ContextRequest, ContextRequestAdapter};
 pub use selection::Selection;
-pub use selector::{Selected, Selector};
+pub use selector::{SelectedRequest, Selector};
 pub use service::{
     CupelLayer, CupelService, ResponseFuture, ResponseMode, ResponseOnly, WithReport,
 };

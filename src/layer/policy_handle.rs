@@ -91,13 +91,13 @@ pub(super) struct PolicyRules {
 pub(super) struct PolicyParts {
     pub(super) pipeline: Pipeline,
     /// Set when the question is used.
-    pub(super) judging: Option<Judging>,
+    pub(super) judging: Option<JudgeRules>,
     /// Set when turns are planned.
-    pub(super) planning: Option<Planning>,
+    pub(super) planning: Option<PlanRules>,
 }
 
 /// Use of the question.
-pub(super) struct Judging {
+pub(super) struct JudgeRules {
     pub(super) relevance: Relevance,
     /// Selects when there is a question.
     pub(super) pipeline: Pipeline,
@@ -105,7 +105,7 @@ pub(super) struct Judging {
 }
 
 /// Plan of the turns of conversations.
-pub(super) struct Planning {
+pub(super) struct PlanRules {
     pub(super) plan: TurnPlan,
     /// Selects from what competes to be recalled.
     pub(super) pipeline: Pipeline,
@@ -139,7 +139,7 @@ impl PolicyParts {
                  is anything to ask; call .relevance(..)",
             ));
         }
-        let judging = relevance.map(|relevance| Judging {
+        let judging = relevance.map(|relevance| JudgeRules {
             pipeline: relevance.pipeline(&pipeline),
             relevance,
             cost: Arc::default(),
@@ -153,7 +153,7 @@ impl PolicyParts {
                 true => pipeline.clone(),
                 false => recall_pipeline(&plan, &pipeline),
             };
-            Planning { plan, pipeline }
+            PlanRules { plan, pipeline }
         });
         Ok(Self { pipeline, judging, planning })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ContextAdapter, Edits, Origin, Placed, Split, Strategy};
+use super::{ContextAdapter, Edits, Origin, PlacedItem, Split, Strategy};
 use crate::error::CupelError;
 use crate::gather::BoxError;
 use crate::model::{ContextItem, ContextKind, Fold};
@@ -30,14 +30,14 @@ use crate::relevance::Question;
 pub struct ContextRequest<T> {
     /// Whatever else the wrapped service needs.
     pub payload: T,
-    units: Vec<Unit>,
+    units: Vec<RequestUnit>,
     fixed_tokens: i64,
     question: Option<Question>,
 }
 
 /// One candidate: an item, or several that stay together.
 #[derive(Debug, Clone, PartialEq)]
-enum Unit {
+enum RequestUnit {
     One(ContextItem),
     Several {
         folded: ContextItem,
@@ -47,7 +47,7 @@ enum Unit {
     Out,
 }
 
-impl Unit {
+impl RequestUnit {
     /// Takes the candidate out. Several items stay, to be unfolded again.
     fn candidate(&mut self) -> Option<ContextItem> {
         match std::mem::replace(self, Self::Out) {
@@ -77,13 +77,13 @@ impl<T> ContextRequest<T> {
 
     /// Adds an item.
     pub fn item(mut self, item: ContextItem) -> Self {
-        self.units.push(Unit::One(item));
+        self.units.push(RequestUnit::One(item));
         self
     }
 
     /// Adds several items, each on its own.
     pub fn with_items(mut self, items: impl IntoIterator<Item = ContextItem>) -> Self {
-        self.units.extend(items.into_iter().map(Unit::One));
+        self.units.extend(items.into_iter().map(RequestUnit::One));
         self
     }
 
@@ -103,7 +103,7 @@ impl<T> ContextRequest<T> {
     ) -> Result<Self, CupelError> {
         let members: Arc<[ContextItem]> = items.into_iter().collect();
         let folded = fold(&members)?;
-        self.units.push(Unit::Several { folded, members });
+        self.units.push(RequestUnit::Several { folded, members });
         Ok(self)
     }
 
@@ -132,7 +132,7 @@ impl<T> ContextRequest<T> {
 
     /// The items, those of units one by one: after the layer, the selection in its final order.
     pub fn items(&self) -> impl Iterator<Item = &ContextItem> {
-        self.units.iter().flat_map(Unit::items)
+        self.units.iter().flat_map(RequestUnit::items)
     }
 }
 
@@ -170,7 +170,7 @@ impl<T: Send + 'static> ContextAdapter<ContextRequest<T>> for ContextRequestAdap
         _: Strategy,
     ) -> Result<Split<Self::Rest>, BoxError> {
         let question = request.asked();
-        let candidates = request.units.iter_mut().filter_map(Unit::candidate).collect();
+        let candidates = request.units.iter_mut().filter_map(RequestUnit::candidate).collect();
         let mut split = Split::new(candidates, request.fixed_tokens, request);
         split.question = question;
         split.recounts_sources = false;
@@ -181,12 +181,14 @@ impl<T: Send + 'static> ContextAdapter<ContextRequest<T>> for ContextRequestAdap
         let mut units = std::mem::take(&mut rest.units);
         rest.units = std::mem::take(&mut edits.placed)
             .into_iter()
-            .map(|Placed { item, origin }| match origin {
+            .map(|PlacedItem { item, origin }| match origin {
                 Origin::Request(index) => match units.get_mut(index) {
-                    Some(unit @ Unit::Several { .. }) => std::mem::replace(unit, Unit::Out),
-                    _ => Unit::One(item),
+                    Some(unit @ RequestUnit::Several { .. }) => {
+                        std::mem::replace(unit, RequestUnit::Out)
+                    }
+                    _ => RequestUnit::One(item),
                 },
-                Origin::Source { .. } => Unit::One(item),
+                Origin::Source { .. } => RequestUnit::One(item),
             })
             .collect();
         Ok(rest)

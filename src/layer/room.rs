@@ -3,7 +3,7 @@
 use super::{BudgetOrigin, ContextError, Limits};
 use crate::conversation::Conversation;
 use crate::error::CupelError;
-use crate::gather::NotSelected;
+use crate::gather::SelectionFailure;
 use crate::model::ContextBudget;
 
 /// The whole budget of a call, and the fixed tokens that came off it.
@@ -53,10 +53,10 @@ impl CallRoom {
     /// Says more about pinned items that do not fit; other errors stay as they are.
     pub(super) fn explain(
         &self,
-        not_selected: NotSelected,
+        not_selected: SelectionFailure,
         conversation: Option<&Conversation>,
     ) -> ContextError {
-        let NotSelected { error, largest } = not_selected;
+        let SelectionFailure { error, largest } = not_selected;
         if !matches!(error, CupelError::PinnedExceedsBudget { .. }) {
             return error.into();
         }

@@ -1,6 +1,6 @@
 //! The outcome of one call: what it selected, from what, and why.
 
-use crate::conversation::Sent;
+use crate::conversation::SentSummary;
 use crate::conversation::plan::TurnReport;
 use crate::diagnostics::SelectionReport;
 use crate::explain::{Explanation, SourceTiming};
@@ -24,7 +24,7 @@ pub struct Selection {
     /// ones.
     pub refused: usize,
     /// Items and tokens of the request that is sent.
-    pub sent: Sent,
+    pub sent: SentSummary,
     /// Parts of the request that could not be counted, in words. The request may be larger than the
     /// budget by as much.
     pub uncounted: Vec<String>,
@@ -44,7 +44,7 @@ impl Selection {
             budget: ContextBudget::bare(0, 0),
             fixed_tokens: 0,
             refused: 0,
-            sent: Sent::default(),
+            sent: SentSummary::default(),
             uncounted: Vec::new(),
             plan: None,
             stream: None,

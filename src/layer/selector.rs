@@ -7,16 +7,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tracing::Instrument as _;
 
-use super::batch::Job;
-use super::blocking::{self, Need};
-use super::call::{CallIntake, OpenedCall, ReadRequest, Shared, WriteTask, guarded};
+use super::batch::SelectionJob;
+use super::blocking::{self, WorkNeed};
+use super::call::{CallIntake, LayerState, OpenedCall, ReadRequest, WriteTask, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, PolicyHandle, Selection, Split};
 use crate::conversation::Conversation;
 use crate::conversation::edits::withdraw;
 use crate::conversation::plan::{Quotation, TurnFacts};
-use crate::gather::{Arrivals, Chosen};
+use crate::gather::{Arrivals, SelectionOutcome};
 use crate::model::{ContextItem, Strategy};
 
 /// Selects the context of requests. [`CupelLayer`](super::CupelLayer) is built around one, and
@@ -45,20 +45,20 @@ use crate::model::{ContextItem, Strategy};
 /// ```
 pub struct Selector<Req, A> {
     /// Settings of the next call.
-    current: Arc<RwLock<Arc<Shared<Req, A>>>>,
+    current: Arc<RwLock<Arc<LayerState<Req, A>>>>,
 }
 
 /// A trimmed request and its selection.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Selected<Req> {
+pub struct SelectedRequest<Req> {
     /// The request that is to be sent.
     pub request: Req,
     /// Report on the selection.
     pub selection: Box<Selection>,
 }
 
-impl<Req> Selected<Req> {
+impl<Req> SelectedRequest<Req> {
     /// The request and its selection.
     pub fn into_parts(self) -> (Req, Selection) {
         (self.request, *self.selection)
@@ -67,7 +67,7 @@ impl<Req> Selected<Req> {
 
 /// The future of a selection.
 pub(super) type SelectFuture<Req> =
-    Pin<Box<dyn Future<Output = Result<Selected<Req>, ContextError>> + Send>>;
+    Pin<Box<dyn Future<Output = Result<SelectedRequest<Req>, ContextError>> + Send>>;
 
 impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
     /// A handle that replaces the policy of this selector, of its layer and of its services.
@@ -89,7 +89,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
     /// # Errors
     ///
     /// [`ContextError`] when no context can be selected.
-    pub async fn select(&self, request: Req) -> Result<Selected<Req>, ContextError> {
+    pub async fn select(&self, request: Req) -> Result<SelectedRequest<Req>, ContextError> {
         self.start(request, true).await
     }
 
@@ -105,17 +105,17 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
 }
 
 async fn run<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
-    shared: Arc<Shared<Req, A>>,
+    shared: Arc<LayerState<Req, A>>,
     request: Req,
     opened: Result<OpenedCall, ContextError>,
     mut log: CallLog,
-) -> Result<Selected<Req>, ContextError> {
+) -> Result<SelectedRequest<Req>, ContextError> {
     log.observe(&shared.hooks);
     let mut selection = Box::new(Selection::empty());
     match steps(&shared, request, opened, &mut log, &mut selection).await {
         Ok(request) => {
             log.selected(&shared.hooks, &mut selection);
-            Ok(Selected { request, selection })
+            Ok(SelectedRequest { request, selection })
         }
         Err(error) => {
             log.failed(&shared.hooks, &error, &selection.gather);
@@ -126,7 +126,7 @@ async fn run<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 
 /// The call itself.
 async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
-    shared: &Arc<Shared<Req, A>>,
+    shared: &Arc<LayerState<Req, A>>,
     request: Req,
     opened: Result<OpenedCall, ContextError>,
     log: &mut CallLog,
@@ -221,7 +221,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     shared.gather(gather, &mut arrivals, intake, &mut selection.gather).await?;
 
     // Select: the pipeline picks what fits.
-    let job = Box::new(Job {
+    let job = Box::new(SelectionJob {
         pipeline: shared.pipeline_for(arrivals.is_asked(), turn.is_some()).clone(),
         facts: Arc::clone(&shared.facts),
         arrivals,
@@ -231,7 +231,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         cost: Arc::clone(&shared.cost),
     });
     let (steps, threshold) = (job.steps(), shared.blocking_threshold);
-    let chosen = blocking::run(steps, threshold, Need::Required, move || job.run()).await;
+    let chosen = blocking::run(steps, threshold, WorkNeed::Required, move || job.run()).await;
     let mut chosen = chosen?.map_err(|error| room.explain(error, read.talk.as_deref()))?;
 
     // Write: the adapter puts the selection back, where it was read. What it refused counts as a candidate.
@@ -239,7 +239,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     if turn.is_none() {
         selection.refused += withdraw(&needs, &mut chosen.placed, &mut chosen.report);
     }
-    let Chosen { placed, report, stream, sources, .. } = chosen;
+    let SelectionOutcome { placed, report, stream, sources, .. } = chosen;
     selection.report = report;
     selection.report.strategy = Strategy::of(turn.is_some());
     selection.stream = stream;
@@ -252,11 +252,11 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 }
 
 impl<Req, A> Selector<Req, A> {
-    pub(super) fn new(shared: Shared<Req, A>) -> Self {
+    pub(super) fn new(shared: LayerState<Req, A>) -> Self {
         Self { current: Arc::new(RwLock::new(Arc::new(shared))) }
     }
 
-    fn shared(&self) -> Arc<Shared<Req, A>> {
+    fn shared(&self) -> Arc<LayerState<Req, A>> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use pin_project::pin_project;
 use tower::{Layer, Service};
 
-use super::selector::{SelectFuture, Selected, Selector};
+use super::selector::{SelectFuture, SelectedRequest, Selector};
 use super::{ContextAdapter, ContextError, Error, PolicyHandle, Selection};
 
 /// Wraps services so that each request's context is selected first. Cheap to clone.
@@ -70,7 +70,7 @@ impl<Req, A> CupelLayer<Req, A> {
     /// table. A custom scorer's time is learned from the calls before. The threshold is about two
     /// milliseconds: 20,000 candidates, or 8,000 with a report.
     ///
-    /// [Judging](crate::relevance::Judge::steps) by the question and
+    /// [JudgeRules](crate::relevance::Judge::steps) by the question and
     /// [reading](super::RequestFacts::steps) a request go there from as many steps on: with the
     /// built-in judge, some hundred new messages or some thousand known ones.
     ///
@@ -244,7 +244,7 @@ enum State<S: Service<Req>, Req> {
     /// Nothing has been sent. None while it is polled, and when it has panicked.
     Selecting(Option<(S, SelectFuture<Req>)>),
     /// The service is not ready yet.
-    Waiting(Option<(S, Selected<Req>)>),
+    Waiting(Option<(S, SelectedRequest<Req>)>),
     Calling(#[pin] S::Future, Option<Box<Selection>>),
     Over,
 }
@@ -287,7 +287,7 @@ impl<S: Service<Req>, Req, M: ResponseMode> Future for ResponseFuture<S, Req, M>
                             }
                         }
                     }
-                    let Selected { request, selection } = selected;
+                    let SelectedRequest { request, selection } = selected;
                     let response = service.call(request);
                     this.state.set(State::Calling(response, Some(selection)));
                 }

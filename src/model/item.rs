@@ -49,13 +49,13 @@ pub struct ContextItem {
     tokens: i64,
     /// A hash of the content, with the lowest bits replaced by flags.
     hash_and_flags: u64,
-    fields: Arc<Fields>,
+    fields: Arc<ItemFields>,
     /// Hint of a judge, which replaces the item's own relevance signal.
     judged: Option<Arc<Hint>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fields {
+pub(super) struct ItemFields {
     content: Arc<str>,
     kind: ContextKind,
     source: ContextSource,
@@ -95,7 +95,7 @@ impl ContextItem {
             pinned: self.pinned(),
             gathered: self.is_gathered(),
             judged: self.judged.clone(),
-            fields: Fields::clone(&self.fields),
+            fields: ItemFields::clone(&self.fields),
         }
     }
 
@@ -273,7 +273,7 @@ pub struct ContextItemBuilder {
     pinned: bool,
     gathered: bool,
     judged: Option<Arc<Hint>>,
-    pub(super) fields: Fields,
+    pub(super) fields: ItemFields,
 }
 
 // A builder is a few hundred bytes: inlined, its steps write into one place instead of each
@@ -287,7 +287,7 @@ impl ContextItemBuilder {
             pinned: false,
             gathered: false,
             judged: None,
-            fields: Fields {
+            fields: ItemFields {
                 content: content.into(),
                 kind: ContextKind::default(),
                 source: ContextSource::default(),

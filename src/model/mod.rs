@@ -35,7 +35,7 @@ pub use open_string::{ContextKind, ContextSource};
 pub(crate) use reason::reasons;
 pub use reason::{CountRequirementShortfall, ExclusionReason, InclusionReason, UnknownFields};
 pub(crate) use scored::{Fold, ages};
-pub use scored::{Origin, Placed, Refused, ScoredItem};
+pub use scored::{Origin, PlacedItem, RefusedItem, ScoredItem};
 pub use turn_plan::{Grid, RecallBy, Strategy, TurnPlan};
 #[cfg(feature = "serde")]
 pub(crate) use wire::{by_name, float, is_default, serde_by_name};

@@ -53,7 +53,7 @@ impl<'a> ScoredItem<'a> {
 /// The report lists it as [`Filtered`](crate::diagnostics::ExclusionReason::Filtered) with the reason as the
 /// filter's name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refused {
+pub struct RefusedItem {
     /// The part, as an item.
     pub item: ContextItem,
     /// Why, in a few words.
@@ -62,7 +62,7 @@ pub struct Refused {
 
 /// A selected item and where it came from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct PlacedItem {
     /// The item.
     pub item: ContextItem,
     /// The request or the source that it came from.

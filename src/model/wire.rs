@@ -228,7 +228,7 @@ pub(crate) mod float {
         use super::{Deserialize, Deserializer, Serializer};
 
         #[derive(Deserialize)]
-        struct Wrapped(#[serde(with = "super")] f64);
+        struct WireValue(#[serde(with = "super")] f64);
 
         #[allow(clippy::ref_option)] // the signature serde asks for
         pub(crate) fn serialize<S: Serializer>(
@@ -244,7 +244,7 @@ pub(crate) mod float {
         pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
             deserializer: D,
         ) -> Result<Option<f64>, D::Error> {
-            Ok(Option::<Wrapped>::deserialize(deserializer)?.map(|Wrapped(value)| value))
+            Ok(Option::<WireValue>::deserialize(deserializer)?.map(|WireValue(value)| value))
         }
     }
 }

@@ -11,12 +11,12 @@ use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
 use crate::order;
 use crate::placer::Placer;
-use crate::slicer::Sliced;
+use crate::slicer::SliceResult;
 
 /// Lets the slicer choose and reports the items that it left out. Returns positions among the sorted
 /// items, in the slicer's order.
 pub(super) fn slice(
-    slice: &dyn Fn(&ContextBudget) -> Result<Sliced, CupelError>,
+    slice: &dyn Fn(&ContextBudget) -> Result<SliceResult, CupelError>,
     slicer: &str,
     ranked: &RankedItems<'_>,
     budget: &ContextBudget,

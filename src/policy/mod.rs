@@ -43,7 +43,7 @@ use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, OverflowStrategy, TurnPlan};
 use crate::pipeline::{Pipeline, PipelineBuilder};
 use crate::placer::Placer;
-use crate::relevance::{JudgeTask, Judged, Question, RelevanceReport};
+use crate::relevance::{JudgeOutcome, JudgeTask, Question, RelevanceReport};
 use crate::scorer::{Scorer, detect_cycles};
 use crate::slicer::Slicer;
 
@@ -142,8 +142,8 @@ impl Policy {
             return JudgedItems { items, pipeline: self.to_pipeline(), report };
         };
         let verdict = JudgeTask::of_contents(question, &items).run(&*relevance.judge);
-        let Judged { report, .. } =
-            Judged::of(relevance.judge.name(), relevance.blend, verdict, &mut items);
+        let JudgeOutcome { report, .. } =
+            JudgeOutcome::of(relevance.judge.name(), relevance.blend, verdict, &mut items);
         let pipeline =
             if report.asked { relevance.pipeline(&self.pipeline) } else { self.to_pipeline() };
         JudgedItems { items, pipeline, report }

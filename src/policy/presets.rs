@@ -17,9 +17,13 @@ use crate::slicer::{
 };
 
 /// Parts of a weighted average. Their weights are positive numbers; a test checks every preset.
-type Parts = Vec<(Arc<dyn Scorer>, f64)>;
+type PresetParts = Vec<(Arc<dyn Scorer>, f64)>;
 
-fn preset(parts: Parts, slicer: impl Slicer + 'static, placer: impl Placer + 'static) -> Policy {
+fn preset(
+    parts: PresetParts,
+    slicer: impl Slicer + 'static,
+    placer: impl Placer + 'static,
+) -> Policy {
     let (scorer, overflow) = (CompositeScorer::trusted(parts), OverflowStrategy::Truncate);
     let pipeline = Pipeline::from_parts(scorer, slicer, placer, overflow);
     Policy { pipeline, plan: None, relevance: None }
@@ -27,7 +31,7 @@ fn preset(parts: Parts, slicer: impl Slicer + 'static, placer: impl Placer + 'st
 
 impl Policy {
     /// Adds the scorer and slicer for calls with a question.
-    fn with_question(self, parts: Parts, slicer: impl Slicer + 'static) -> Self {
+    fn with_question(self, parts: PresetParts, slicer: impl Slicer + 'static) -> Self {
         let relevance = Relevance::new(Lexical::new()).slicer(slicer);
         self.with_relevance(relevance.scorer(CompositeScorer::trusted(parts)))
     }
@@ -85,12 +89,12 @@ impl Policy {
     ///
     /// Conversations are planned with [`TurnPlan::new`].
     pub fn chat() -> Self {
-        let parts: Parts = vec![
+        let parts: PresetParts = vec![
             (Arc::new(AgeScorer), 3.0),
             (Arc::new(PriorityScorer), 1.0),
             (Arc::new(KindScorer::default()), 1.0),
         ];
-        let with_question: Parts = vec![
+        let with_question: PresetParts = vec![
             (Arc::new(ReflexiveScorer), 20.0),
             (Arc::new(AgeScorer), 1.0),
             (Arc::new(PriorityScorer), 2.0),
@@ -116,7 +120,7 @@ impl Policy {
     ///
     /// Every part is absolute, so this policy also works while items still arrive.
     pub fn rag() -> Self {
-        let parts: Parts = vec![
+        let parts: PresetParts = vec![
             (Arc::new(ReflexiveScorer), 7.0),
             (Arc::new(TRUST), 2.0),
             (Arc::new(KindScorer::default()), 1.0),
@@ -147,12 +151,12 @@ impl Policy {
     /// With a question: relevance 20, the best first; age 3 and kind 2, more than in a chat, since
     /// the state of the work is what the newest outputs say; priority 2.
     pub fn tool_use() -> Self {
-        let parts: Parts = vec![
+        let parts: PresetParts = vec![
             (Arc::new(AgeScorer), 4.0),
             (Arc::new(kinds_for_tools()), 4.0),
             (Arc::new(PriorityScorer), 2.0),
         ];
-        let with_question: Parts = vec![
+        let with_question: PresetParts = vec![
             (Arc::new(ReflexiveScorer), 20.0),
             (Arc::new(AgeScorer), 3.0),
             (Arc::new(kinds_for_tools()), 2.0),
@@ -181,7 +185,7 @@ impl Policy {
     /// With a question, passages without a hint of their own get one, the best come first, and
     /// relevance counts 18: what most passages share says little about one question.
     pub fn document_qa() -> Self {
-        let parts = |relevance: f64| -> Parts {
+        let parts = |relevance: f64| -> PresetParts {
             vec![
                 (Arc::new(ReflexiveScorer), relevance),
                 (Arc::new(TRUST), 1.0),

@@ -24,14 +24,14 @@ pub struct RelevanceReport {
 
 /// Outcome of judging: the report, and the verdict if there is one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Judged {
+pub(crate) struct JudgeOutcome {
     pub(crate) report: RelevanceReport,
     pub(crate) verdict: Option<Verdict>,
     /// The judge's share in the hint of an item that came with one.
     blend: f64,
 }
 
-impl Judged {
+impl JudgeOutcome {
     /// Gives items the hints of a verdict on them, one for each in their order.
     ///
     /// A hint that an item came with stays, or is mixed with `blend` of the judge's. A judge that

@@ -39,7 +39,7 @@ mod task;
 mod vectors;
 
 pub use crate::model::Hint;
-pub(crate) use apply::Judged;
+pub(crate) use apply::JudgeOutcome;
 pub use apply::RelevanceReport;
 pub use blend::{Blend, DEFAULT_BLEND_WEIGHT};
 pub use judge::{Candidate, Judge, JudgeFn, Question, Verdict, judge_fn};

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{KindQuota, KnapsackSlice, Monotonicity, QuotaUnit, Sliced, Slicer, SlicerFacts};
+use super::{KindQuota, KnapsackSlice, Monotonicity, QuotaUnit, SliceResult, Slicer, SlicerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{
@@ -214,7 +214,7 @@ macro_rules! count_slicer {
                 &self,
                 items: &[ScoredItem<'_>],
                 budget: &ContextBudget,
-            ) -> Result<Sliced, CupelError> {
+            ) -> Result<SliceResult, CupelError> {
                 let phases = CountPhases {
                     slicer: Self::NAME,
                     entries: &self.entries,
@@ -265,10 +265,10 @@ impl CountPhases<'_> {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let target = budget.target_tokens();
         if items.is_empty() || target <= 0 && !self.within_budget {
-            return Ok(Sliced::default());
+            return Ok(SliceResult::default());
         }
         let mut by_kind = KindMap::default();
         for (number, entry) in self.entries.iter().enumerate() {
@@ -295,7 +295,7 @@ impl CountPhases<'_> {
         let left = target.saturating_sub(committed_tokens).max(0);
         let rest = ContextBudget::bare(budget.max_tokens(), left.min(budget.max_tokens()));
 
-        let mut filled = Sliced::default();
+        let mut filled = SliceResult::default();
         filled.absorb(self.inner.slice(&residual, &rest)?, &positions, self.inner.name())?;
         if self.sort_inner {
             // A knapsack answers last candidate first; of equal scores the earlier item should
@@ -317,7 +317,7 @@ impl CountPhases<'_> {
         target: i64,
         entry_of: &[Option<usize>],
         counts: &mut [usize],
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         // The candidates of every entry, best first. Through the pipeline the items are sorted
         // already; called directly they may not be.
         let mut candidates = vec![Vec::new(); self.entries.len()];
@@ -328,7 +328,7 @@ impl CountPhases<'_> {
                 candidates.push(position);
             }
         }
-        let mut result = Sliced::default();
+        let mut result = SliceResult::default();
         let mut left = target.max(0);
         for ((entry, count), candidates) in self.entries.iter().zip(counts).zip(candidates) {
             let available = candidates.len();
@@ -360,7 +360,7 @@ impl CountPhases<'_> {
         satisfied: usize,
         available: usize,
         target_tokens: i64,
-        result: &mut Sliced,
+        result: &mut SliceResult,
     ) -> Result<(), CupelError> {
         let (slicer, kind, required) = (self.slicer, entry.kind.clone(), entry.require_count);
         match self.scarcity {
@@ -389,9 +389,9 @@ impl CountPhases<'_> {
     fn enforce_caps(
         &self,
         entry_of: &[Option<usize>],
-        filled: Sliced,
+        filled: SliceResult,
         counts: &mut [usize],
-        result: &mut Sliced,
+        result: &mut SliceResult,
     ) {
         result.shortfalls.extend(filled.shortfalls);
         result.exclusions.extend(filled.exclusions);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::quota::percent_of;
-use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, SlicerFacts};
+use super::{KindQuota, Monotonicity, QuotaUnit, SliceResult, Slicer, SlicerFacts};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, KindMap, ScoredItem};
 
@@ -85,7 +85,7 @@ impl Slicer for FillSlice {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let target = budget.target_tokens();
         let mut sliced = self.inner.slice(items, budget)?;
         if items.is_empty() || target <= 0 {

@@ -1,7 +1,7 @@
 //! The best total score for a discretised budget, by dynamic programming.
 
 use super::prefix_sums::PrefixSums;
-use super::{Monotonicity, Sliced, Slicer, SlicerFacts};
+use super::{Monotonicity, SliceResult, Slicer, SlicerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
@@ -119,13 +119,13 @@ impl Slicer for KnapsackSlice {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         if items.is_empty() || budget.target_tokens() <= 0 {
-            return Ok(Sliced::default());
+            return Ok(SliceResult::default());
         }
         let target = budget.target_tokens();
         let paid = items.iter().filter(|scored| scored.tokens() > 0).count();
-        let mut sliced = Sliced::default();
+        let mut sliced = SliceResult::default();
         let free = |(_, scored): &(usize, &ScoredItem<'_>)| scored.tokens() == 0;
         sliced.indices.extend(items.iter().enumerate().filter(free).map(|(index, _)| index));
         if paid == 0 || target < self.bucket_size {
@@ -141,13 +141,13 @@ impl Slicer for KnapsackSlice {
             ));
         }
         let mut capacity = target / bucket_size;
-        let candidate = |(index, scored): (usize, &ScoredItem<'_>)| Candidate {
+        let candidate = |(index, scored): (usize, &ScoredItem<'_>)| KnapsackItem {
             index,
             weight: (scored.tokens() - 1) / bucket_size + 1,
             // `as` turns NaN into 0 and saturates.
             value: ((scored.score() * SCORE_STEPS).floor() as i64).max(0),
         };
-        let candidates: Vec<Candidate> = items
+        let candidates: Vec<KnapsackItem> = items
             .iter()
             .enumerate()
             // Negative counts are not reachable through the pipeline.
@@ -187,7 +187,7 @@ impl Slicer for KnapsackSlice {
 const SCORE_STEPS: f64 = 10_000.0;
 
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+struct KnapsackItem {
     index: usize,
     weight: i64,
     value: i64,
@@ -200,7 +200,7 @@ struct Candidate {
 /// swapping that one in is at least as good. Its row would therefore never improve on the row
 /// before, and the solution, which prefers earlier rows, never looks at it. Skipping the row gives
 /// the very same selection; on a long candidate list it leaves few rows to compute.
-fn drop_dominated(candidates: &[Candidate], capacity: i64) -> Vec<Candidate> {
+fn drop_dominated(candidates: &[KnapsackItem], capacity: i64) -> Vec<KnapsackItem> {
     let fits = candidates.iter().filter(|c| c.weight <= capacity && c.value > 0);
     // Through the pipeline values only fall, so "worth no less" is "earlier".
     if !candidates.is_sorted_by(|a, b| a.value >= b.value) {
@@ -217,7 +217,7 @@ fn drop_dominated(candidates: &[Candidate], capacity: i64) -> Vec<Candidate> {
 }
 
 /// Fills the table row by row and walks back through it, last candidate first.
-fn solve(candidates: &[Candidate], capacity: usize) -> Vec<usize> {
+fn solve(candidates: &[KnapsackItem], capacity: usize) -> Vec<usize> {
     let columns = capacity + 1;
     let words = columns.div_ceil(8);
     // One bit a cell: whether the row's candidate improved on the row before.

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use cupel::{ContextBudget, ContextItem, CupelError, ScoredItem, Slicer};
-//! use cupel::slicer::Sliced;
+//! use cupel::slicer::SliceResult;
 //!
 //! struct StopAtFirst;
 //!
@@ -67,7 +67,7 @@ pub use stream::{
 
 /// Decision of a slicer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sliced {
+pub struct SliceResult {
     /// Positions of the selected items, in the slicer's own order.
     pub indices: Vec<usize>,
     /// Kinds whose required count could not be met.
@@ -79,17 +79,17 @@ pub struct Sliced {
     pub notes: Vec<String>,
 }
 
-impl From<Vec<usize>> for Sliced {
+impl From<Vec<usize>> for SliceResult {
     fn from(indices: Vec<usize>) -> Self {
         Self { indices, ..Self::default() }
     }
 }
 
-impl Sliced {
+impl SliceResult {
     /// Adds what an inner slicer decided about the items at `positions` of the outer list.
     pub(crate) fn absorb(
         &mut self,
-        inner: Sliced,
+        inner: SliceResult,
         positions: &[usize],
         slicer: &str,
     ) -> Result<(), CupelError> {
@@ -129,7 +129,7 @@ pub enum Monotonicity {
 }
 
 /// Slices items it has already seen; see [`Slicer::prepare`].
-pub type PreparedSlice<'s> = Box<dyn Fn(&ContextBudget) -> Result<Sliced, CupelError> + 's>;
+pub type PreparedSlice<'s> = Box<dyn Fn(&ContextBudget) -> Result<SliceResult, CupelError> + 's>;
 
 /// Share or count that a slicer guarantees and allows one kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,8 +224,11 @@ pub trait Slicer: Send + Sync {
     /// # Errors
     ///
     /// Whatever makes a selection impossible; the pipeline returns it unchanged.
-    fn slice(&self, items: &[ScoredItem<'_>], budget: &ContextBudget)
-    -> Result<Sliced, CupelError>;
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        budget: &ContextBudget,
+    ) -> Result<SliceResult, CupelError>;
 
     /// A function that slices the same items for one budget after another.
     ///

@@ -1,6 +1,6 @@
 //! Slicers that go through the items once and take whatever fits: by score per token, or by score.
 
-use super::{Monotonicity, PreparedSlice, Sliced, Slicer, SlicerFacts, StreamOrder};
+use super::{Monotonicity, PreparedSlice, SliceResult, Slicer, SlicerFacts, StreamOrder};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ScoredItem};
 
@@ -50,7 +50,7 @@ macro_rules! one_pass {
                 &self,
                 items: &[ScoredItem<'_>],
                 budget: &ContextBudget,
-            ) -> Result<Sliced, CupelError> {
+            ) -> Result<SliceResult, CupelError> {
                 prepare_fill(items, $order)(budget)
             }
 
@@ -81,7 +81,7 @@ fn prepare_fill<'s>(items: &'s [ScoredItem<'s>], order: StreamOrder) -> Prepared
         let (mut remaining, mut free_items) = (budget.target_tokens(), free_items);
         let mut selected = Vec::new();
         if remaining <= 0 {
-            return Ok(Sliced::default());
+            return Ok(SliceResult::default());
         }
         for position in order.iter().map(|position| *position as usize) {
             // Nothing that is left can fit.
@@ -97,6 +97,6 @@ fn prepare_fill<'s>(items: &'s [ScoredItem<'s>], order: StreamOrder) -> Prepared
                 free_items -= usize::from(tokens == 0);
             }
         }
-        Ok(Sliced::from(selected))
+        Ok(SliceResult::from(selected))
     })
 }

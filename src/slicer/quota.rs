@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KindQuota, Monotonicity, QuotaUnit, Sliced, Slicer, SlicerFacts};
+use super::{KindQuota, Monotonicity, QuotaUnit, SliceResult, Slicer, SlicerFacts};
 use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, KindMap, ScoredItem};
@@ -196,10 +196,10 @@ impl Slicer for QuotaSlice {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let target = budget.target_tokens();
         if items.is_empty() || target <= 0 {
-            return Ok(Sliced::default());
+            return Ok(SliceResult::default());
         }
         let required = self.quotas.iter().map(|(_, require, _)| percent_of(require, target));
         let unassigned = target.saturating_sub(required.fold(0, i64::saturating_add)).max(0);
@@ -212,7 +212,7 @@ impl Slicer for QuotaSlice {
         let is_open = |(require, cap)| cap > require;
         let open = partitions.entries().iter().filter(|(kind, _)| is_open(limits(kind)));
         let mass: i128 = open.map(|(_, partition)| i128::from(partition.tokens)).sum();
-        let mut all = Sliced::default();
+        let mut all = SliceResult::default();
         for (kind, partition) in partitions.entries() {
             let (mut share, cap) = limits(kind);
             if mass > 0 && is_open((share, cap)) {

@@ -15,7 +15,7 @@ const MOST_WORDS: usize = 60;
 
 /// Own paragraphs of a text of at most 60 words, without what stands in quotation marks.
 pub(super) fn own_paragraphs(text: &str) -> Vec<Paragraph> {
-    let lines = Reader::new(text).own_lines();
+    let lines = ParagraphReader::new(text).own_lines();
     let quoted = quoted(text, &lines);
     let mut paragraphs: Vec<Paragraph> = Vec::new();
     for Line { range, begins } in lines {
@@ -54,7 +54,7 @@ struct Line {
 }
 
 /// Reads a text line by line.
-struct Reader<'a> {
+struct ParagraphReader<'a> {
     text: &'a str,
     /// Last closing of each tag.
     closings: BTreeMap<String, usize>,
@@ -67,7 +67,7 @@ struct Reader<'a> {
     is_pasted: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ParagraphReader<'a> {
     fn new(text: &'a str) -> Self {
         let mut closings = BTreeMap::new();
         for tag in tags(text).filter(|tag| tag.closes) {

@@ -158,7 +158,7 @@ assertions! {
         Some(format!(
             "({n}) failed: {misplaced} of the top-{n} scored items were not at expected edge \
              positions. Top-{n} items (by score): [{items}]. \
-             Expected edge positions: [{positions}].{details}"
+             CacheExpectation edge positions: [{positions}].{details}"
         ))
     }
 }
@@ -336,7 +336,7 @@ assertions! {
         rising.map(|(index, (item, next))| {
             format!(
                 " failed: item at index {} (score={}) is higher than item at index {index} \
-                 (score={}). Expected non-increasing scores.",
+                 (score={}). CacheExpectation non-increasing scores.",
                 index + 1,
                 next.score,
                 item.score,

@@ -108,13 +108,16 @@ impl ClaudeTokenizer {
 /// answers' `usage` shows another number than that has.
 #[must_use]
 pub fn claude_counter(percent: i64) -> Arc<dyn TokenCounter> {
-    Arc::new(Scaled { counter: beside(), percent })
+    Arc::new(ScaledCounter { counter: beside(), percent })
 }
 
 /// Counter to which the factors apply.
 #[cfg(feature = "tiktoken")]
 fn beside() -> Arc<dyn TokenCounter> {
-    Arc::new(Beside { exact: super::shared_counter(super::Encoding::O200k), estimate: estimate() })
+    Arc::new(TextSurroundings {
+        exact: super::shared_counter(super::Encoding::O200k),
+        estimate: estimate(),
+    })
 }
 
 #[cfg(not(feature = "tiktoken"))]
@@ -124,13 +127,13 @@ fn beside() -> Arc<dyn TokenCounter> {
 
 /// Exact counts, and no less than an estimate for what is not plain ASCII.
 #[cfg(feature = "tiktoken")]
-struct Beside {
+struct TextSurroundings {
     exact: Arc<dyn TokenCounter>,
     estimate: Arc<dyn TokenCounter>,
 }
 
 #[cfg(feature = "tiktoken")]
-impl TokenCounter for Beside {
+impl TokenCounter for TextSurroundings {
     fn count(&self, text: &str) -> i64 {
         let exact = self.exact.count(text);
         if text.is_ascii() { exact } else { exact.max(self.estimate.count(text)) }
@@ -146,13 +149,13 @@ impl TokenCounter for Beside {
 }
 
 /// Another counter's numbers, so many percent of them.
-struct Scaled {
+struct ScaledCounter {
     /// The same texts come again on every turn: it remembers them, whatever the factor.
     counter: Arc<dyn TokenCounter>,
     percent: i64,
 }
 
-impl TokenCounter for Scaled {
+impl TokenCounter for ScaledCounter {
     fn count(&self, text: &str) -> i64 {
         let tokens = self.counter.count(text).saturating_mul(self.percent);
         tokens.saturating_add(99) / 100

@@ -12,7 +12,7 @@ pub(crate) enum Failure {
     /// The vector does not make sense to this runner.
     Vector(String),
     /// The library refused it, or its types cannot even express it.
-    Refused(String),
+    RefusedItem(String),
 }
 
 impl From<String> for Failure {
@@ -23,7 +23,7 @@ impl From<String> for Failure {
 
 impl From<CupelError> for Failure {
     fn from(error: CupelError) -> Self {
-        Self::Refused(error.to_string())
+        Self::RefusedItem(error.to_string())
     }
 }
 

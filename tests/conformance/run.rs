@@ -72,8 +72,10 @@ impl<'d> Test<'d> {
         match (built, self.expect_construction_error) {
             (Ok(_), true) => Err("expected a construction error, but it was built".to_owned()),
             (Ok(built), false) => Ok(Some(built)),
-            (Err(Failure::Refused(_)), true) => Ok(None),
-            (Err(Failure::Refused(error)), false) => Err(format!("construction failed: {error}")),
+            (Err(Failure::RefusedItem(_)), true) => Ok(None),
+            (Err(Failure::RefusedItem(error)), false) => {
+                Err(format!("construction failed: {error}"))
+            }
             (Err(Failure::Vector(problem)), _) => Err(problem),
         }
     }

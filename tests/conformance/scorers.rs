@@ -156,7 +156,8 @@ fn decay_scorer(settings: &Settings<'_>) -> Result<DecayScorer, Failure> {
     let seconds = |view: &View<'_>, key: &str| -> Result<Duration, Failure> {
         let seconds = view.required(key, view.float(key)?)?;
         // A negative duration is a value the library's types refuse.
-        Duration::try_from_secs_f64(seconds).map_err(|error| Failure::Refused(error.to_string()))
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|error| Failure::RefusedItem(error.to_string()))
     };
     let curve = match curve.required("type", curve.string("type")?)? {
         "exponential" => DecayCurve::exponential(seconds(&curve, "half_life_secs")?)?,

@@ -106,8 +106,9 @@ fn entry(view: &View<'_>) -> Result<CountQuotaEntry, Failure> {
     let require = view.required("require_count", view.integer("require_count")?)?;
     let cap = view.required("cap_count", view.integer("cap_count")?)?;
     // A negative count is a value the library's types refuse.
-    let count =
-        |count: i64| usize::try_from(count).map_err(|error| Failure::Refused(error.to_string()));
+    let count = |count: i64| {
+        usize::try_from(count).map_err(|error| Failure::RefusedItem(error.to_string()))
+    };
     Ok(CountQuotaEntry::new(ContextKind::new(kind)?, count(require)?, count(cap)?)?)
 }
 

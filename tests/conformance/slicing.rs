@@ -18,7 +18,7 @@ pub(crate) fn run(test: &Test<'_>, root: &View<'_>) -> Result<(), String> {
         let budget = root.has("budget").then(|| budget(root)).transpose();
         Ok((slicer?, budget?, items?))
     };
-    let expected = Expected::read(root)?;
+    let expected = CacheExpectation::read(root)?;
     let mut scores = Vec::new();
     for view in &views {
         scores.push(view.required("score", view.float("score")?)?);
@@ -52,14 +52,14 @@ pub(crate) fn run(test: &Test<'_>, root: &View<'_>) -> Result<(), String> {
 }
 
 /// The `[expected]` table.
-struct Expected<'d> {
+struct CacheExpectation<'d> {
     selected: Option<Vec<&'d str>>,
     ordered: Option<Vec<&'d str>>,
     shortfalls: Option<i64>,
     cap_excluded: Option<i64>,
 }
 
-impl<'d> Expected<'d> {
+impl<'d> CacheExpectation<'d> {
     fn read(root: &View<'d>) -> Result<Self, String> {
         let Some(view) = root.table("expected")? else {
             return Ok(Self {

@@ -2,7 +2,7 @@
 
 use cupel::ContextItem;
 use cupel::conversation::{Answers, Conversation, Message, Role, Rules};
-use cupel::model::{Origin, Placed};
+use cupel::model::{Origin, PlacedItem};
 
 pub(crate) fn system(text: &str) -> Message {
     Message::new(Role::System, text, 1)
@@ -51,6 +51,6 @@ pub(crate) fn place(
     let candidates = conversation.candidates();
     let placed = units
         .into_iter()
-        .map(|unit| Placed { item: candidates[unit].clone(), origin: Origin::Request(unit) });
+        .map(|unit| PlacedItem { item: candidates[unit].clone(), origin: Origin::Request(unit) });
     conversation.arrange(placed.collect()).kept
 }

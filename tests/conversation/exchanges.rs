@@ -2,7 +2,7 @@
 
 use cupel::ContextItem;
 use cupel::conversation::{Attributes, Conversation, Exchanges, Message, Role, Rules};
-use cupel::model::{Origin, Placed};
+use cupel::model::{Origin, PlacedItem};
 
 use crate::common::{assistant, place, refused, system, tool, user};
 
@@ -74,8 +74,8 @@ fn steps_of_an_exchange_that_is_over_go_only_with_its_question() {
     // What is pinned has what it needs.
     let pinned: Vec<bool> = candidates.iter().map(ContextItem::pinned).collect();
     assert_eq!(pinned, [false, false, false, true, true, true]);
-    let placed = |units: &[usize]| -> Vec<Placed> {
-        let place = |unit: &usize| Placed {
+    let placed = |units: &[usize]| -> Vec<PlacedItem> {
+        let place = |unit: &usize| PlacedItem {
             item: candidates[*unit].clone(),
             origin: Origin::Request(*unit),
         };
@@ -100,7 +100,7 @@ fn a_message_that_needs_an_earlier_one_is_sent_and_refused_with_it() {
     assert_eq!(pinned, [true, true, true]);
     assert_eq!(place(&conversation, [2]), [3, 4]);
     let item = |unit: usize| conversation.candidates()[unit].clone();
-    let placed = |unit: usize| Placed { item: item(unit), origin: Origin::Request(unit) };
+    let placed = |unit: usize| PlacedItem { item: item(unit), origin: Origin::Request(unit) };
     assert_eq!(conversation.withdrawn(&[placed(0), placed(2)]).len(), 1);
     assert!(conversation.withdrawn(&[placed(0), placed(1)]).is_empty());
 

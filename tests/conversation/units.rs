@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cupel::conversation::{Attributes, Conversation, Message, Rules};
-use cupel::model::{Origin, Placed};
+use cupel::model::{Origin, PlacedItem};
 use cupel::{ContextItem, ContextKind, ContextSource};
 
 use crate::common::{assistant, contents, conversation, system, tool, user};
@@ -75,11 +75,11 @@ fn other_candidates_and_retrieved_items_keep_the_placers_order() {
         Origin::Request(2),
         Origin::Request(0),
     ]
-    .map(|origin| Placed { item: item.clone(), origin });
+    .map(|origin| PlacedItem { item: item.clone(), origin });
     let arranged = conversation.arrange(placed.to_vec());
     assert_eq!(arranged.kept, [0, 1]);
     assert_eq!(arranged.documents, [1, 0]);
-    assert_eq!(arranged.retrieved, [Placed { item, origin: source }]);
+    assert_eq!(arranged.retrieved, [PlacedItem { item, origin: source }]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn texts_can_be_written_when_they_are_needed() {
     let candidates = conversation.take_candidates();
     assert_eq!(contents(&candidates), ["[0] user: x", "[1] assistant: xx\n[2] tool: xxx"]);
     assert!(conversation.candidates().is_empty());
-    let placed = Placed { item: candidates[1].clone(), origin: Origin::Request(1) };
+    let placed = PlacedItem { item: candidates[1].clone(), origin: Origin::Request(1) };
     assert_eq!(conversation.arrange(vec![placed]).kept, [1, 2]);
 }
 

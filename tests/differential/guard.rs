@@ -9,13 +9,13 @@ use crate::items::{self, Blueprint};
 const TOO_LARGE: i64 = 10_000_000;
 
 /// Candidates, capacity and cells, as the refusal tells them.
-type Refused = (usize, u64, u64);
+type RefusedItem = (usize, u64, u64);
 
 fn items(candidates: i64) -> Vec<Blueprint> {
     (0..candidates).map(|id| Blueprint::new(id, TOO_LARGE, 0.5)).collect()
 }
 
-fn ours(candidates: i64, target: i64, bucket: i64) -> Option<Refused> {
+fn ours(candidates: i64, target: i64, bucket: i64) -> Option<RefusedItem> {
     let items = items::ours(&items(candidates));
     let scored: Vec<_> = items.iter().map(|item| cupel::ScoredItem::new(item, 0.5)).collect();
     let slicer = cupel::slicer::KnapsackSlice::new(bucket).unwrap();
@@ -28,7 +28,7 @@ fn ours(candidates: i64, target: i64, bucket: i64) -> Option<Refused> {
     }
 }
 
-fn theirs(candidates: i64, target: i64, bucket: i64) -> Option<Refused> {
+fn theirs(candidates: i64, target: i64, bucket: i64) -> Option<RefusedItem> {
     let scored: Vec<_> = items(candidates)
         .iter()
         .map(|item| published::ScoredItem { item: item.theirs(), score: 0.5 })

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cupel::explain::{Explanation, Page, Section, SourceTiming, Text};
+use cupel::explain::{Explanation, ReportPage, Section, SourceTiming, Text};
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, Selection};
 use cupel::{ContextBudget, ContextItem, Policy};
@@ -94,7 +94,7 @@ fn everything_crosses_threads() {
     assert_shared::<Explanation>();
     assert_shared::<SourceTiming>();
     assert_shared::<Text<'_>>();
-    assert_shared::<Page<'_>>();
+    assert_shared::<ReportPage<'_>>();
     assert_shared::<cupel::explain::Difference>();
     assert_shared::<cupel::scorer::ScoreParts>();
     // A hook can keep the call before, to show what moved.

@@ -34,15 +34,15 @@ fn prompt(lines: &[&str]) -> Prompt {
 }
 
 #[derive(Debug)]
-struct Refused(&'static str);
+struct RefusedItem(&'static str);
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for RefusedItem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "cannot {}", self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for RefusedItem {}
 
 /// A word is a token.
 struct Lines;
@@ -56,7 +56,7 @@ impl ContextAdapter<Prompt> for Lines {
 
     fn split(&self, mut prompt: Prompt, _: Strategy) -> Result<Split<Prompt>, BoxError> {
         if prompt.refuse == "split" {
-            return Err(Refused("split").into());
+            return Err(RefusedItem("split").into());
         }
         let lines = std::mem::take(&mut prompt.lines);
         let candidates = lines
@@ -68,7 +68,7 @@ impl ContextAdapter<Prompt> for Lines {
 
     fn join(&self, mut rest: Prompt, edits: &mut Edits) -> Result<Prompt, BoxError> {
         if rest.refuse == "join" {
-            return Err(Refused("join").into());
+            return Err(RefusedItem("join").into());
         }
         rest.lines = edits.placed.iter().map(|placed| placed.item.content().to_owned()).collect();
         Ok(rest)
@@ -128,7 +128,7 @@ async fn a_request_that_cannot_be_taken_apart_fails_before_anything_is_gathered(
     let outcome = service.oneshot(Prompt { refuse: "split", ..prompt(&["one"]) }).await;
     let Err(Error::Context(error)) = outcome else { panic!("the call went through") };
     assert_eq!(error.to_string(), "the request could not be adapted: cannot split");
-    assert!(error.source().unwrap().is::<Refused>());
+    assert!(error.source().unwrap().is::<RefusedItem>());
     assert_eq!(polled.load(Ordering::SeqCst), 0);
     assert_eq!(hook.failures.lock().unwrap().len(), 1);
     assert!(hook.selections.lock().unwrap().is_empty());
@@ -158,7 +158,7 @@ async fn a_request_that_cannot_be_put_together_is_not_sent() {
         panic!("the call went through")
     };
     assert_eq!(error.to_string(), "the request could not be adapted: cannot join");
-    assert!(error.source().unwrap().is::<Refused>());
+    assert!(error.source().unwrap().is::<RefusedItem>());
     assert_eq!(calls.load(Ordering::SeqCst), 0);
     // The selection was made and then failed; the hook knows what had been gathered.
     let failures = hook.failures.lock().unwrap();

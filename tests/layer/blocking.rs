@@ -15,7 +15,7 @@ use cupel::layer::{
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Question, Verdict};
 use cupel::scorer::{CompositeScorer, FrequencyScorer, ScaledScorer};
-use cupel::slicer::{KnapsackSlice, Sliced};
+use cupel::slicer::{KnapsackSlice, SliceResult};
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Policy,
     ReflexiveScorer, ScoredItem, Scorer, Slicer,
@@ -36,7 +36,11 @@ struct Steps {
 }
 
 impl Slicer for Steps {
-    fn slice(&self, items: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        _: &ContextBudget,
+    ) -> Result<SliceResult, CupelError> {
         self.threads.lock().unwrap().push(thread::current().id());
         Ok((0..items.len()).collect::<Vec<_>>().into())
     }
@@ -157,10 +161,10 @@ async fn what_took_long_runs_off_the_executor_the_next_time() {
 struct Gate(Mutex<Receiver<()>>);
 
 impl Slicer for Gate {
-    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<SliceResult, CupelError> {
         let gate = self.0.lock().unwrap();
         gate.recv_timeout(Duration::from_secs(20)).expect("the executor was held up");
-        Ok(Sliced::default())
+        Ok(SliceResult::default())
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use cupel::conversation::{
-    Attributes, Conversation, DryRun, Edits, Exchanges, Message, MessageTexts, MessageView,
-    Rehearsal, Role, Rules,
+    Attributes, Conversation, DryRun, Edits, Exchanges, Message, MessageTexts, Rehearsal,
+    RehearsedMessage, Role, Rules,
 };
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, ContextError, CupelLayer, Selected, Split, Strategy};
+use cupel::layer::{ContextAdapter, ContextError, CupelLayer, SelectedRequest, Split, Strategy};
 use cupel::model::{Grid, RecallBy, TurnPlan};
 use cupel::{ContextBudget, CupelError, Policy, SelectionReport};
 use proptest::prelude::{Strategy as _, *};
@@ -49,7 +49,7 @@ fn layer(
     rules: &Rules,
     policy: &Policy,
     budget: &ContextBudget,
-) -> Result<Selected<Talk>, ContextError> {
+) -> Result<SelectedRequest<Talk>, ContextError> {
     let layer = CupelLayer::builder()
         .adapter(TalkAdapter { rules: rules.clone() })
         .policy(policy.clone())
@@ -79,7 +79,10 @@ fn parts(edits: &Edits) -> impl PartialEq + std::fmt::Debug {
     (kept, excerpts, edits.quotation.clone(), edits.plan.clone(), numbers)
 }
 
-fn assert_same(sent: Result<Selected<Talk>, ContextError>, turn: Result<DryRun, CupelError>) {
+fn assert_same(
+    sent: Result<SelectedRequest<Talk>, ContextError>,
+    turn: Result<DryRun, CupelError>,
+) {
     let (sent, turn) = match (sent, turn) {
         (Ok(sent), Ok(turn)) => (sent, turn),
         // The layer says more about it.
@@ -258,8 +261,8 @@ fn a_message_is_seen_whole_quoted_or_not_at_all() {
     let rehearsal = Rehearsal::new(conversation).unwrap();
     let budget = ContextBudget::builder(1_000).build().unwrap();
     let turn = rehearsal.dry_run(&Policy::chat(), &budget).unwrap();
-    assert_eq!(turn.view_of(0), MessageView::Quoted);
-    assert_eq!(turn.view_of(10), MessageView::Dropped);
-    assert_eq!(turn.view_of(82), MessageView::Whole);
-    assert_eq!(turn.view_of(83), MessageView::Dropped);
+    assert_eq!(turn.view_of(0), RehearsedMessage::Quoted);
+    assert_eq!(turn.view_of(10), RehearsedMessage::Dropped);
+    assert_eq!(turn.view_of(82), RehearsedMessage::Whole);
+    assert_eq!(turn.view_of(83), RehearsedMessage::Dropped);
 }

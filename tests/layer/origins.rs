@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextAdapter, CupelLayer, CupelLayerBuilder, Edits, Origin, Placed, Split, Strategy,
+    ContextAdapter, CupelLayer, CupelLayerBuilder, Edits, Origin, PlacedItem, Split, Strategy,
 };
 use cupel::{ChronologicalPlacer, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
 use tower::{Layer, ServiceExt, service_fn};
@@ -17,7 +17,7 @@ use crate::common::{budget, item, pinned, relevant};
 #[derive(Default)]
 struct Traced {
     candidates: Vec<ContextItem>,
-    placed: Vec<Placed>,
+    placed: Vec<PlacedItem>,
 }
 
 struct Tracing;

@@ -11,7 +11,7 @@ use cupel::layer::{
     CallObserver, CallStart, ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer,
     Edits, Error, RequestFacts, Selection, SelectionHook, Split, Strategy,
 };
-use cupel::slicer::Sliced;
+use cupel::slicer::SliceResult;
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Placer,
     ReflexiveScorer, ScoredItem, Scorer, Slicer,
@@ -83,7 +83,11 @@ impl Scorer for Trapped {
 }
 
 impl Slicer for Trapped {
-    fn slice(&self, items: &[ScoredItem<'_>], b: &ContextBudget) -> Result<Sliced, CupelError> {
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        b: &ContextBudget,
+    ) -> Result<SliceResult, CupelError> {
         assert!(!items.iter().any(|item| item.item().content() == "slice"), "slice");
         GreedySlice.slice(items, b)
     }

@@ -8,7 +8,7 @@ use cupel::ContextItem;
 use cupel::diagnostics::ExclusionReason;
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextAdapter, ContextError, CupelLayer, CupelLayerBuilder, Edits, Error, Refused, Split,
+    ContextAdapter, ContextError, CupelLayer, CupelLayerBuilder, Edits, Error, RefusedItem, Split,
     Strategy,
 };
 use tower::{Layer, ServiceExt, service_fn};
@@ -31,7 +31,8 @@ impl ContextAdapter<Vec<String>> for Page {
             .collect::<Result<_, _>>()?;
         let mut split = Split::new(candidates, 2, ());
         split.source_frame_tokens = self.frame_tokens;
-        split.refused = vec![Refused { item: item("half a call", 9), why: "no answer".to_owned() }];
+        split.refused =
+            vec![RefusedItem { item: item("half a call", 9), why: "no answer".to_owned() }];
         split.uncounted = vec!["an attachment".to_owned()];
         Ok(split)
     }

@@ -95,12 +95,12 @@ async fn an_error_from_poll_ready_is_passed_on_as_it_is() {
 #[tokio::test]
 async fn an_error_of_the_wrapped_service_is_not_wrapped_in_anything_else() {
     #[derive(Debug, PartialEq)]
-    struct Refused {
+    struct RefusedItem {
         status: u16,
     }
-    let model = tower::service_fn(|_: Request| ready(Err::<(), _>(Refused { status: 429 })));
+    let model = tower::service_fn(|_: Request| ready(Err::<(), _>(RefusedItem { status: 429 })));
     let outcome = layer().build().unwrap().layer(model).oneshot(request()).await;
-    assert_eq!(outcome.unwrap_err().into_inner(), Some(Refused { status: 429 }));
+    assert_eq!(outcome.unwrap_err().into_inner(), Some(RefusedItem { status: 429 }));
 }
 
 /// A model that never answers and is counted by its handle.

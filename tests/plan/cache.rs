@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cupel::conversation::plan::Broke;
+use cupel::conversation::plan::PrefixBreak;
 use cupel::conversation::{
     Answers, Attributes, Conversation, DryRun, Message, PartTokens, QuotableDocument, Rehearsal,
     Role, Rules,
@@ -169,7 +169,7 @@ fn case() -> impl Strategy<Value = Case> {
 
 /// A request that was really sent: documents, then messages, each with its tokens.
 #[derive(Debug)]
-struct Sent {
+struct SentSummary {
     turn: DryRun,
     documents: (Vec<usize>, i64),
     messages: Vec<(String, i64)>,
@@ -179,7 +179,7 @@ struct Sent {
 
 impl Case {
     /// None if what has to be sent does not fit, or if the turn was not planned.
-    fn send(&self, messages: &[Message]) -> Option<Sent> {
+    fn send(&self, messages: &[Message]) -> Option<SentSummary> {
         let rules = Rules::new().answers(Answers::Later).user_first(self.user_first);
         let document = |at: usize| {
             let text = text(at, 12);
@@ -223,11 +223,11 @@ impl Case {
         let tokens = |at: &usize| items[first_document + at].tokens();
         let documents = turn.edits.documents.clone();
         let documents = (documents.clone(), documents.iter().map(tokens).sum());
-        Some(Sent { documents, messages: sent, question, turn })
+        Some(SentSummary { documents, messages: sent, question, turn })
     }
 }
 
-impl Sent {
+impl SentSummary {
     /// Tokens at the beginning of both requests, in whole messages; and whether that is all of the
     /// request before, or all up to a question that had something quoted before it and is not the last
     /// any more.
@@ -268,7 +268,7 @@ proptest! {
             let sent = now.turn.sent.tokens + case.fixed;
             prop_assert_eq!(plan.cached_tokens + plan.new_tokens, sent);
             let Some(before) = at.checked_sub(1) else {
-                prop_assert_eq!((plan.broke, plan.cached_tokens), (Some(Broke::First), 0));
+                prop_assert_eq!((plan.broke, plan.cached_tokens), (Some(PrefixBreak::First), 0));
                 continue;
             };
             let Some(before) = case.send(&history.messages[..history.calls[before]]) else { continue };
@@ -316,9 +316,9 @@ fn two_images_of_the_same_size_are_told_apart_by_their_data() {
         Rehearsal::new(talk).unwrap().dry_run(&Policy::chat(), &budget).unwrap().plan.unwrap()
     };
     let told = send("one", 0).following(&send("other", 0));
-    assert_eq!((told.cached_tokens, told.broke), (5, Some(Broke::Edited)));
+    assert_eq!((told.cached_tokens, told.broke), (5, Some(PrefixBreak::Edited)));
     let told = send("one", 1).following(&send("one", 2));
-    assert_eq!((told.cached_tokens, told.broke), (0, Some(Broke::GaveWay)));
+    assert_eq!((told.cached_tokens, told.broke), (0, Some(PrefixBreak::GaveWay)));
     let same = send("one", 1).following(&send("one", 1));
     assert_eq!((same.cached_tokens, same.broke), (20, None));
 }

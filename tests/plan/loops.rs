@@ -1,6 +1,6 @@
 //! Tool loops that no user has begun are planned like any other.
 
-use cupel::conversation::plan::{Part, Planned, Turn};
+use cupel::conversation::plan::{Part, PlanOutcome, Turn};
 use cupel::conversation::{
     Attributes, Conversation, Message, MessageTexts, Rehearsal, Role, Rules,
 };
@@ -23,7 +23,7 @@ fn conversation(messages: Vec<Message>, rules: &Rules) -> Conversation {
     Conversation::new(messages, rules).unwrap()
 }
 
-fn plan(messages: Vec<Message>, rules: &Rules, window: i64) -> Planned {
+fn plan(messages: Vec<Message>, rules: &Rules, window: i64) -> PlanOutcome {
     let talk = conversation(messages, rules);
     talk.plan(&Turn::new(&TurnPlan::new(), window), None, &MessageTexts).unwrap()
 }

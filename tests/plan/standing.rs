@@ -1,8 +1,8 @@
 //! Standing orders in a plan: what is sent of them, where, and when it changes.
 
-use cupel::conversation::plan::{Planned, StandingBlock, Turn};
+use cupel::conversation::plan::{PlanOutcome, StandingBlock, Turn};
 use cupel::conversation::{Attributes, Conversation, Message, MessageTexts, Role, Rules};
-use cupel::model::{ContextItem, Origin, Placed, TurnPlan};
+use cupel::model::{ContextItem, Origin, PlacedItem, TurnPlan};
 use proptest::prelude::*;
 
 const ORDER: &str = "Always give exact version numbers.";
@@ -19,16 +19,16 @@ fn talk(first: &[(Role, &str)], exchanges: usize) -> Vec<Message> {
     messages
 }
 
-fn planned_with(messages: Vec<Message>, plan: &TurnPlan, window: i64) -> Planned {
+fn planned_with(messages: Vec<Message>, plan: &TurnPlan, window: i64) -> PlanOutcome {
     let conversation = Conversation::new(messages, &Rules::new()).unwrap();
     conversation.plan(&Turn::new(plan, window), None, &MessageTexts).unwrap()
 }
 
-fn planned(messages: Vec<Message>) -> Planned {
+fn planned(messages: Vec<Message>) -> PlanOutcome {
     planned_with(messages, &TurnPlan::new(), 4_000)
 }
 
-fn sent(planned: &Planned) -> i64 {
+fn sent(planned: &PlanOutcome) -> i64 {
     planned.pinned_tokens() + planned.share
 }
 
@@ -89,7 +89,7 @@ fn text_of_a_source_is_no_order() {
     assert_eq!(planned.standing.as_ref().unwrap().orders.len(), 2);
     let item = ContextItem::new(format!("Page: {ORDER}"), 10).unwrap();
     let origin = Origin::Source { name: "wiki".into(), position: 0 };
-    let placed = vec![Placed { item, origin }];
+    let placed = vec![PlacedItem { item, origin }];
     let edits = conversation.edits(placed, Some(planned), &MessageTexts);
     assert_eq!(lines(edits.standing().unwrap()), [(1, "Never use tabs.")]);
     assert!(!edits.standing().unwrap().text.contains(ORDER));
@@ -99,7 +99,7 @@ fn text_of_a_source_is_no_order() {
 fn the_block_changes_only_when_the_cut_moves() {
     let first = [(Role::User, ORDER), (Role::Assistant, "Sure.")];
     let all = talk(&first, 60);
-    let mut before: Option<Planned> = None;
+    let mut before: Option<PlanOutcome> = None;
     let mut moves = 0;
     for turn in 30..60 {
         let mut messages: Vec<Message> = all[..2 * turn].to_vec();
@@ -114,7 +114,7 @@ fn the_block_changes_only_when_the_cut_moves() {
         let planned = planned(messages);
         assert!(sent(&planned) <= 4_000);
         if let Some(before) = &before {
-            let cut = |planned: &Planned| planned.parts.iter().position(|part| part.is_sent());
+            let cut = |planned: &PlanOutcome| planned.parts.iter().position(|part| part.is_sent());
             match cut(before) == cut(&planned) {
                 true => assert_eq!(before.standing, planned.standing, "turn {turn}"),
                 false => moves += 1,
@@ -134,7 +134,7 @@ fn room_is_kept_from_the_first_order_on() {
         messages[at] = Message::new(Role::User, order, 100);
         planned(messages)
     };
-    let first = |planned: &Planned| planned.parts.iter().position(|part| part.is_sent());
+    let first = |planned: &PlanOutcome| planned.parts.iter().position(|part| part.is_sent());
     // In view or not, one order or none that fits: the cut is the same.
     let cut = first(&with(ORDER, 0));
     assert_eq!(first(&with(ORDER, 56)), cut);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use cupel::policy::spec::{
-    CountQuotaSpec, DecayCurveSpec, DecayWindowSpec, KindQuotaSpec, Nested, PlacerSpec, ScorerSpec,
-    SlicerSpec, WeightedScorer,
+    CountQuotaSpec, DecayCurveSpec, DecayWindowSpec, KindQuotaSpec, NestedSpec, PlacerSpec,
+    ScorerSpec, SlicerSpec, WeightedScorer,
 };
 use cupel::slicer::ScarcityBehavior;
 use cupel::{ContextItem, ContextKind, OverflowStrategy, PolicySpec};
@@ -164,7 +164,7 @@ fn slicer() -> impl Strategy<Value = SlicerSpec> {
         ),
     ];
     leaf.prop_recursive(2, 4, 1, move |inner| {
-        let inner = inner.prop_map(Nested::from);
+        let inner = inner.prop_map(NestedSpec::from);
         let no_knapsack = inner.clone().prop_map(|inner| match *inner {
             SlicerSpec::Knapsack { .. } => SlicerSpec::Greedy.into(),
             _ => inner,

@@ -3,7 +3,7 @@
 use cupel::placer::UShapedPlacer;
 use cupel::policy::spec::{PlacerSpec, ScorerSpec, SlicerSpec, WeightedScorer};
 use cupel::scorer::{CompositeScorer, RecencyScorer, ScaledScorer};
-use cupel::slicer::{QuotaSet, QuotaSlice, Sliced};
+use cupel::slicer::{QuotaSet, QuotaSlice, SliceResult};
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Placer, Policy,
     PolicySpec, ScoredItem, Slicer,
@@ -180,8 +180,8 @@ fn a_policy_built_in_code_is_described_through_its_handles() {
 struct TakeNothing;
 
 impl Slicer for TakeNothing {
-    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
-        Ok(Sliced::default())
+    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<SliceResult, CupelError> {
+        Ok(SliceResult::default())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use cupel::slicer::{
     CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, KnapsackSlice, QuotaSlice,
-    ScarcityBehavior, Sliced,
+    ScarcityBehavior, SliceResult,
 };
 use cupel::{ContextBudget, ContextItem, ContextKind, GreedySlice, ScoredItem, Slicer};
 use proptest::collection::vec;
@@ -17,7 +17,7 @@ fn scored_items() -> impl Strategy<Value = Scored> {
     vec((item_with(0_i64..25, Just(0.0)), hint()), 0..30)
 }
 
-fn slice(slicer: &dyn Slicer, items: &Scored, target: i64) -> Sliced {
+fn slice(slicer: &dyn Slicer, items: &Scored, target: i64) -> SliceResult {
     let scored: Vec<_> = items.iter().map(|(item, score)| ScoredItem::new(item, *score)).collect();
     let budget = ContextBudget::builder(target).build().unwrap();
     slicer.slice(&scored, &budget).unwrap()
@@ -34,7 +34,7 @@ fn kinds(items: &Scored) -> Vec<&ContextKind> {
 fn counts_hold(
     items: &Scored,
     entries: &[CountQuotaEntry],
-    sliced: &Sliced,
+    sliced: &SliceResult,
 ) -> Result<(), TestCaseError> {
     for entry in entries {
         let of_kind = |index: &&usize| items[**index].0.kind() == entry.kind();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cupel::diagnostics::{DiagnosticTraceCollector, TraceDetailLevel};
-use cupel::slicer::Sliced;
+use cupel::slicer::SliceResult;
 use cupel::{ContextBudget, ContextItem, CupelError, Pipeline, Placer, ScoredItem, Scorer, Slicer};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,8 +18,8 @@ use crate::strategies::{
 struct Stubborn(Vec<usize>);
 
 impl Slicer for Stubborn {
-    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
-        Ok(Sliced::from(self.0.clone()))
+    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<SliceResult, CupelError> {
+        Ok(SliceResult::from(self.0.clone()))
     }
 }
 

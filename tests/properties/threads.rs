@@ -62,7 +62,7 @@ fn public_types_are_send_and_sync() {
     send_and_sync::<QuotaSlice>();
     send_and_sync::<QuotaUnit>();
     send_and_sync::<ScarcityBehavior>();
-    send_and_sync::<Sliced>();
+    send_and_sync::<SliceResult>();
 
     send_and_sync::<dyn Placer>();
     send_and_sync::<ChronologicalPlacer>();
@@ -103,7 +103,7 @@ fn the_layer_and_its_sources_are_send_and_sync() {
     };
     use cupel::layer::{
         BudgetProvider, BuildError, ContextError, ContextRequest, ContextRequestAdapter,
-        CupelLayer, CupelLayerBuilder, CupelService, Error, Origin, Placed, ResponseFuture,
+        CupelLayer, CupelLayerBuilder, CupelService, Error, Origin, PlacedItem, ResponseFuture,
         Selection, SelectionHook, Split,
     };
     type Request = ContextRequest<String>;
@@ -128,7 +128,7 @@ fn the_layer_and_its_sources_are_send_and_sync() {
     send_and_sync::<CupelService<Service, Request, ContextRequestAdapter>>();
     send_and_sync::<Error<std::io::Error>>();
     send_and_sync::<Origin>();
-    send_and_sync::<Placed>();
+    send_and_sync::<PlacedItem>();
     send_and_sync::<Selection>();
     send_and_sync::<Split<String>>();
     // A future is polled by one thread at a time.

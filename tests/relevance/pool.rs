@@ -16,9 +16,9 @@ use tower::util::ServiceFn;
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 type Request = ContextRequest<()>;
-type Sent = std::future::Ready<Result<Vec<String>, Infallible>>;
+type SentSummary = std::future::Ready<Result<Vec<String>, Infallible>>;
 type Model =
-    CupelService<ServiceFn<fn(Request) -> Sent>, Request, ContextRequestAdapter, WithReport>;
+    CupelService<ServiceFn<fn(Request) -> SentSummary>, Request, ContextRequestAdapter, WithReport>;
 
 /// A layer with a judge, in front of a model that says what it was sent.
 fn model(judge: impl Judge + 'static) -> Model {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::slicer::{KnapsackSlice, QuotaSet, QuotaSlice, Sliced};
+use cupel::slicer::{KnapsackSlice, QuotaSet, QuotaSlice, SliceResult};
 use cupel::{
     ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, OverflowStrategy, Placer,
     ScoredItem, Scorer, Slicer,
@@ -31,10 +31,10 @@ impl Slicer for RecordingSlicer {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let scores = items.iter().map(ScoredItem::score).collect();
         self.1.lock().unwrap().push((scores, budget.clone()));
-        Ok(Sliced::from(self.0.clone()))
+        Ok(SliceResult::from(self.0.clone()))
     }
 }
 

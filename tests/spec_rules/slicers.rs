@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use cupel::diagnostics::PipelineStage;
 use cupel::slicer::{
     CountConstrainedKnapsackSlice, CountQuotaEntry, CountQuotaSlice, KnapsackSlice, QuotaSet,
-    QuotaSlice, ScarcityBehavior, Sliced,
+    QuotaSlice, ScarcityBehavior, SliceResult,
 };
 use cupel::{ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, ScoredItem, Slicer};
 
@@ -171,8 +171,8 @@ fn slicers_return_nothing_for_nothing() {
     let items = [hinted("free", 0, 1.0), hinted("paid", 1, 1.0)];
     let items = scored(&items, &[1.0, 1.0]);
     for slicer in all_slicers() {
-        assert_eq!(slicer.slice(&[], &budget(100)).unwrap(), Sliced::default());
-        assert_eq!(slicer.slice(&items, &budget(0)).unwrap(), Sliced::default());
+        assert_eq!(slicer.slice(&[], &budget(100)).unwrap(), SliceResult::default());
+        assert_eq!(slicer.slice(&items, &budget(0)).unwrap(), SliceResult::default());
     }
 }
 
@@ -206,10 +206,10 @@ impl Slicer for Recording {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let contents = items.iter().map(|s| s.item().content().to_owned()).collect();
         self.0.lock().unwrap().push((contents, budget.clone()));
-        Ok(Sliced::default())
+        Ok(SliceResult::default())
     }
 }
 

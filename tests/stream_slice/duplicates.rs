@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::slicer::Sliced;
+use cupel::slicer::SliceResult;
 use cupel::slicer::{Sequence, StreamPush, StreamSlice};
 use cupel::{
     ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Placer, ScoredItem, Scorer,
@@ -55,7 +55,7 @@ impl Slicer for Overheard {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let sliced = GreedySlice.slice(items, budget)?;
         *self.0.lock().unwrap() =
             sliced.indices.iter().map(|&index| items[index].item().clone()).collect();

@@ -1,6 +1,6 @@
 //! The questions of what-if, asked of a conversation.
 
-use cupel::conversation::{Conversation, Message, MessageView, Rehearsal, Role, Rules};
+use cupel::conversation::{Conversation, Message, Rehearsal, RehearsedMessage, Role, Rules};
 use cupel::{ContextBudget, CupelError, Policy};
 
 /// Twenty turns of about 100 tokens about nothing in particular, and a long tool result near the end.
@@ -61,9 +61,9 @@ fn a_range_that_never_shows_the_message_has_no_answer() {
 fn more_tokens_bring_messages_into_view_and_let_excerpts_grow() {
     let (rehearsal, chat) = (rehearsal(), Policy::chat());
     let gain = rehearsal.gained_by(&chat, &window(2_000), 1_000).unwrap();
-    assert_eq!(gain.before.view_of(LOG), MessageView::Excerpt);
+    assert_eq!(gain.before.view_of(LOG), RehearsedMessage::Excerpt);
     for message in &gain.into_view {
-        assert_eq!(gain.before.view_of(*message), MessageView::Dropped);
+        assert_eq!(gain.before.view_of(*message), RehearsedMessage::Dropped);
         assert!(gain.after.view_of(*message).is_in_view());
     }
     assert!(!gain.into_view.is_empty());
@@ -74,7 +74,7 @@ fn more_tokens_bring_messages_into_view_and_let_excerpts_grow() {
     // With room for everything the excerpt is the whole result.
     let gain = rehearsal.gained_by(&chat, &window(2_000), 8_000).unwrap();
     assert_eq!(gain.grown[0].after, 1_200);
-    assert_eq!(gain.after.view_of(LOG), MessageView::Whole);
+    assert_eq!(gain.after.view_of(LOG), RehearsedMessage::Whole);
 
     let error = rehearsal.gained_by(&chat, &window(2_000), -1).unwrap_err();
     assert!(error.to_string().contains("extra_tokens must be at least 0, got -1"), "{error}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cupel::placer::UShapedPlacer;
-use cupel::slicer::{CountConstrainedKnapsackSlice, KnapsackSlice, ScarcityBehavior, Sliced};
+use cupel::slicer::{CountConstrainedKnapsackSlice, KnapsackSlice, ScarcityBehavior, SliceResult};
 use cupel::slicer::{Monotonicity, SlicerFacts};
 use cupel::{
     ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, ReflexiveScorer, ScoredItem,
@@ -85,7 +85,7 @@ impl Slicer for FirstFit {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let mut left = budget.target_tokens();
         let mut fits = |position: &usize| {
             let tokens = items[*position].tokens();
@@ -93,7 +93,9 @@ impl Slicer for FirstFit {
             left -= if fits { tokens } else { 0 };
             fits
         };
-        Ok(Sliced::from((0..items.len()).filter(|position| fits(position)).collect::<Vec<_>>()))
+        Ok(SliceResult::from(
+            (0..items.len()).filter(|position| fits(position)).collect::<Vec<_>>(),
+        ))
     }
 
     fn facts(&self) -> SlicerFacts {
@@ -124,8 +126,8 @@ fn a_slicer_of_ones_own_says_that_it_is_monotonic_or_is_refused() {
 struct Silent;
 
 impl Slicer for Silent {
-    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
-        Ok(Sliced::default())
+    fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<SliceResult, CupelError> {
+        Ok(SliceResult::default())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Looks at every request as the model got it, and says at the end whether all claims held.
 
-use cupel::conversation::plan::Broke;
+use cupel::conversation::plan::PrefixBreak;
 use cupel::layer::Selection;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) struct Audit {
     /// The calls of tools so far.
     made: Vec<Call>,
     /// Why requests began anew.
-    broke: Vec<Broke>,
+    broke: Vec<PrefixBreak>,
     /// Cost of the requests that were sent, and of newest-first trimming.
     pub(crate) planned: Bill,
     pub(crate) trimmed: Bill,
@@ -119,7 +119,7 @@ impl Audit {
     }
 
     /// Number of requests whose prefix broke for this reason.
-    pub(crate) fn times(&self, why: Broke) -> usize {
+    pub(crate) fn times(&self, why: PrefixBreak) -> usize {
         self.broke.iter().filter(|broke| **broke == why).count()
     }
 
@@ -157,7 +157,7 @@ impl Audit {
             let broken: Vec<usize> = broken.map(|(_, turn)| *turn).collect();
             (text, broken.is_empty(), broken)
         });
-        let cut = self.times(Broke::Outgrown) > 0 && self.times(Broke::CutMoved) > 0;
+        let cut = self.times(PrefixBreak::Outgrown) > 0 && self.times(PrefixBreak::CutMoved) > 0;
         let cached = 2 * self.planned.cached > self.planned.sent;
         let cheaper = self.planned.cost() < self.trimmed.cost();
         let of_all = [

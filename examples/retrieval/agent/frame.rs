@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use cupel::conversation::plan::Broke;
+use cupel::conversation::plan::PrefixBreak;
 
 use super::audit::Audit;
 use super::script::MEMORY;
@@ -42,7 +42,7 @@ pub(crate) fn introduce(
 pub(crate) fn sums(view: &mut View<impl Write>, audit: &Audit, messages: usize) -> io::Result<()> {
     let Audit { planned, trimmed, requests, .. } = audit;
     view.heading("ALL CALLS", "")?;
-    let moved = audit.times(Broke::CutMoved);
+    let moved = audit.times(PrefixBreak::CutMoved);
     view.line(
         "calls",
         &format!("{requests} over {messages} messages; the cut moved {moved} times"),

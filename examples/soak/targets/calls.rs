@@ -137,7 +137,7 @@ fn call(
     drop(release);
     runtime.shutdown_background();
     let selected = selected.map_err(|_| format!("the call took more than {MOST_TIME:?}"))?;
-    Ok(selected.map(cupel::layer::Selected::into_parts))
+    Ok(selected.map(cupel::layer::SelectedRequest::into_parts))
 }
 
 fn check(outcome: &Outcome, budget: &ContextBudget) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cupel::conversation::{Answers, Conversation, Message, Role, Rules};
-use cupel::model::{Origin, Placed};
+use cupel::model::{Origin, PlacedItem};
 use cupel::{ContextBudget, ContextItem, Policy};
 
 use super::ensure;
@@ -75,7 +75,7 @@ fn check(stored: &[Stored], later: bool, random: &mut Random) -> Result<(), Stri
     if let Ok(selected) = random.pick(&policies)().to_pipeline().run(&candidates, &budget) {
         let placed = selected.iter().map(|item| {
             let unit = candidates.iter().position(|other| ContextItem::same(other, item)).unwrap();
-            Placed { item: item.clone(), origin: Origin::Request(unit) }
+            PlacedItem { item: item.clone(), origin: Origin::Request(unit) }
         });
         let kept = conversation.arrange(placed.collect()).kept;
         ensure(kept.is_sorted(), || format!("not in order: {kept:?}"))?;
@@ -87,7 +87,7 @@ fn check(stored: &[Stored], later: bool, random: &mut Random) -> Result<(), Stri
     let everything = candidates
         .iter()
         .enumerate()
-        .map(|(unit, item)| Placed { item: item.clone(), origin: Origin::Request(unit) });
+        .map(|(unit, item)| PlacedItem { item: item.clone(), origin: Origin::Request(unit) });
     let kept = conversation.arrange(everything.collect()).kept.len();
     let refused = conversation.take_refused();
     let refused: usize = refused.iter().map(|r| r.item.content().lines().count()).sum();

@@ -72,7 +72,7 @@ impl Append {
         for message in &messages {
             check(message)?;
         }
-        let key = key.map(|name| Key { name, digest: append_digest(&messages, None) });
+        let key = key.map(|name| AppendKey { name, digest: append_digest(&messages, None) });
         let now = Utc::now().timestamp_micros();
         let digests = messages.iter().map(|it| message_digest(it.role, &it.content)).collect();
         Ok(CheckedAppend {
@@ -123,7 +123,7 @@ impl From<Message> for Append {
 pub(crate) struct CheckedAppend {
     pub(crate) messages: Vec<Message>,
     pub(crate) digests: Vec<MessageDigest>,
-    pub(crate) key: Option<Key>,
+    pub(crate) key: Option<AppendKey>,
     pub(crate) history: usize,
     pub(crate) language: Language,
     /// The time of messages that have none, in microseconds.
@@ -166,7 +166,7 @@ impl CheckedAppend {
 }
 
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct AppendKey {
     pub(crate) name: String,
     pub(crate) digest: [u8; 32],
 }

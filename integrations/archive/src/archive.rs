@@ -10,7 +10,7 @@ use cupel::relevance::Language;
 use crate::address::{Address, redacted};
 use crate::error::ArchiveError;
 use crate::options::Options;
-use crate::shared::Shared;
+use crate::shared::ArchiveState;
 use crate::store::Store;
 
 /// Conversations in a database. Cheap to clone; all clones share their connections.
@@ -33,7 +33,7 @@ use crate::store::Store;
 /// ```
 #[derive(Clone)]
 pub struct Archive {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ArchiveState>,
 }
 
 /// Settings for opening an archive; see [`Archive::builder`].
@@ -138,7 +138,7 @@ impl ArchiveBuilder {
         let language = store.language(self.options.language).await;
         let language = language.map_err(|error| error.without(address.secret()))?;
         let (timeout, failed_recalls) = (self.options.timeout, AtomicU64::new(0));
-        let shared = Shared { store, language, address, timeout, failed_recalls };
+        let shared = ArchiveState { store, language, address, timeout, failed_recalls };
         Ok(Archive { shared: Arc::new(shared) })
     }
 }

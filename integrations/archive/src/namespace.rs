@@ -8,7 +8,7 @@ use crate::archive::Archive;
 use crate::erase::EraseOutcome;
 use crate::error::ArchiveError;
 use crate::search::{Search, SearchHit};
-use crate::shared::Shared;
+use crate::shared::ArchiveState;
 use crate::{names, original};
 
 /// The handle to one tenant's conversations; see [`Archive::namespace`].
@@ -16,7 +16,7 @@ use crate::{names, original};
 /// Whatever is done with it, and with the conversations it gives, sees this tenant's messages only.
 #[derive(Debug, Clone)]
 pub struct Namespace {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ArchiveState>,
     pub(crate) name: Arc<str>,
 }
 

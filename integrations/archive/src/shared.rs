@@ -15,7 +15,7 @@ use crate::search::{self, Search, SearchHit};
 use crate::store::Store;
 
 /// State that all handles share.
-pub(crate) struct Shared {
+pub(crate) struct ArchiveState {
     pub(crate) store: Store,
     pub(crate) language: Language,
     pub(crate) address: Address,
@@ -23,7 +23,7 @@ pub(crate) struct Shared {
     pub(crate) failed_recalls: AtomicU64,
 }
 
-impl Shared {
+impl ArchiveState {
     /// Searches one conversation of a namespace, or all.
     pub(crate) async fn search(
         &self,
@@ -74,7 +74,7 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for ArchiveState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.address)
     }

@@ -33,7 +33,7 @@ mod service;
 
 pub use cupel_json::{
     CacheRule, ContextPosition, ContextRole, ContextTemplate, Detail, Endpoint, ImageRule,
-    JsonBody, MessageView, Model, ModelWindow, Models, OpenAiAdapter, Request, Streaming,
+    JsonBody, JsonWindow, MessageView, Model, Models, OpenAiAdapter, Request, Streaming,
     ToolPrices, ToolRule, UnknownModel,
 };
 pub use http::{HttpFuture, HttpLayer, HttpService};

@@ -195,7 +195,7 @@ impl<R: Request, M: ModelFacts> ModelLookup<R> for ModelTable<M> {
 /// ```
 ///
 /// [`OpenAiAdapter::window`]: crate::OpenAiAdapter::window
-pub type ModelWindow = cupel::layer::ModelWindow<Models>;
+pub type JsonWindow = cupel::layer::ModelWindow<Models>;
 
 #[cfg(test)]
 mod tests {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_answer_comes_off_the_window() {
-        let window = ModelWindow::new(Models::new()).default_output(100);
+        let window = JsonWindow::new(Models::new()).default_output(100);
         let target = |budget: Result<ContextBudget, BoxError>| budget.unwrap().target_tokens();
         assert_eq!(target(window.budget(&chat("gpt-4", Some(192)))), 8_000);
         assert_eq!(target(window.budget(&chat("gpt-4", None))), 8_092);
@@ -225,23 +225,23 @@ mod tests {
         assert_eq!(target(window.clone().at_most(1_000).budget(&chat("gpt-4", None))), 900);
         // A default must not take all of a small window.
         assert_eq!(
-            target(ModelWindow::new(Models::new()).at_most(1_000).budget(&chat("gpt-4", None))),
+            target(JsonWindow::new(Models::new()).at_most(1_000).budget(&chat("gpt-4", None))),
             750
         );
         let small = Models::new().with("small", Model::new(2_048, Encoding::O200k));
-        assert_eq!(target(ModelWindow::new(small).budget(&chat("small", None))), 1_536);
+        assert_eq!(target(JsonWindow::new(small).budget(&chat("small", None))), 1_536);
         // Of 400,000 tokens no more than 272,000 may be prompt.
         assert_eq!(target(window.budget(&chat("gpt-5", Some(1_000)))), 272_000);
     }
 
     #[test]
     fn a_margin_is_passed_on() {
-        let margin = |window: ModelWindow| {
+        let margin = |window: JsonWindow| {
             window.budget(&chat("gpt-4", None)).unwrap().estimation_safety_margin_percent()
         };
-        assert_eq!(margin(ModelWindow::new(Models::new())), 0.0);
-        assert_eq!(margin(ModelWindow::new(Models::new()).safety_margin_percent(7.5)), 7.5);
-        let wrong = ModelWindow::new(Models::new()).safety_margin_percent(-1.0);
+        assert_eq!(margin(JsonWindow::new(Models::new())), 0.0);
+        assert_eq!(margin(JsonWindow::new(Models::new()).safety_margin_percent(7.5)), 7.5);
+        let wrong = JsonWindow::new(Models::new()).safety_margin_percent(-1.0);
         assert!(wrong.budget(&chat("gpt-4", None)).is_err());
     }
 
@@ -249,7 +249,7 @@ mod tests {
     fn a_limit_in_a_body_is_read_however_it_is_written() {
         let budget = |endpoint, limit: &str| {
             let json = format!(r#"{{"model":"gpt-4","messages":[],"input":[],{limit}}}"#);
-            ModelWindow::new(Models::new()).budget(&JsonBody::parse(endpoint, json).unwrap())
+            JsonWindow::new(Models::new()).budget(&JsonBody::parse(endpoint, json).unwrap())
         };
         let target = |limit: &str| budget(Endpoint::Chat, limit).unwrap().target_tokens();
         assert_eq!(target(r#""max_tokens":192.0"#), 8_000);
@@ -266,12 +266,12 @@ mod tests {
 
     #[test]
     fn an_unknown_model_and_an_answer_that_is_too_large_are_errors() {
-        let window = ModelWindow::new(Models::new());
+        let window = JsonWindow::new(Models::new());
         let error = |request: &JsonBody| window.budget(request).unwrap_err().to_string();
         assert!(error(&chat("gpt-99", None)).contains("\"gpt-99\""));
         assert!(error(&chat("gpt-4", Some(9_000))).contains("the request allows an answer of 9000 tokens, expected less than the model's window of 8192"));
         let known =
-            ModelWindow::new(Models::new().with("gpt-99", Model::new(50_000, Encoding::O200k)));
+            JsonWindow::new(Models::new().with("gpt-99", Model::new(50_000, Encoding::O200k)));
         assert!(known.budget(&chat("gpt-99", None)).is_ok());
     }
 }

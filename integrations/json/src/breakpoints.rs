@@ -5,7 +5,7 @@
 //! `prompt_cache_breakpoint` on a part of a message sets others, of which the latest three are written
 //! and the latest 80 are looked at. Messages of the assistant carry none.
 
-use cupel::conversation::plan::Expected;
+use cupel::conversation::plan::CacheExpectation;
 use cupel::conversation::{Edits, Message, Role};
 
 use crate::models::CacheRule;
@@ -42,9 +42,9 @@ impl Markable {
         let place = |at: &usize| {
             let message = read.get(*at)?;
             let can_be_marked = self.can.get(*at) == Some(&true);
-            Some(Place { role: message.role, opens: message.opens_exchange(), can_be_marked })
+            Some(MarkPlace { role: message.role, opens: message.opens_exchange(), can_be_marked })
         };
-        let places: Vec<Place> = sent.iter().filter_map(place).collect();
+        let places: Vec<MarkPlace> = sent.iter().filter_map(place).collect();
         if self.applies { Breakpoints::of(&places) } else { Breakpoints::default() }
     }
 
@@ -61,7 +61,7 @@ impl Markable {
             true => Breakpoints::default(),
             false => self.places(edits.messages(), &sent),
         };
-        let Expected { mut cached_tokens, broke, mut same_recall, .. } = planned.expected;
+        let CacheExpectation { mut cached_tokens, broke, mut same_recall, .. } = planned.expected;
         let end = if broke.is_some() { places.head } else { places.known.or(places.head) };
         let end = end.and_then(|end| sent.get(end).copied());
         let up_to = |end: usize| {
@@ -146,7 +146,7 @@ impl Stable {
 
 /// Facts of a message that is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct MarkPlace {
     pub(crate) role: Role,
     /// A user's own words are in it.
     pub(crate) opens: bool,
@@ -169,7 +169,7 @@ pub(crate) struct Breakpoints {
 
 impl Breakpoints {
     /// Breakpoints for the messages that are sent, in their order.
-    pub(crate) fn of(sent: &[Place]) -> Self {
+    pub(crate) fn of(sent: &[MarkPlace]) -> Self {
         let opens: Vec<bool> = sent.iter().map(|place| place.opens).collect();
         let stable = Stable::of(&opens);
         let can = |at: &usize| sent.get(*at).is_some_and(|place| place.can_be_marked);
@@ -192,9 +192,9 @@ impl Breakpoints {
 }
 
 /// The newest message of the call before, if the same question was asked in it.
-fn newest_before(sent: &[Place], opens: &[bool]) -> Option<usize> {
+fn newest_before(sent: &[MarkPlace], opens: &[bool]) -> Option<usize> {
     let question = opens.iter().rposition(|opens| *opens)?;
-    let by_model = |place: &Place| place.role == Role::Assistant;
+    let by_model = |place: &MarkPlace| place.role == Role::Assistant;
     let answered = sent.iter().rposition(by_model)?;
     let others = sent.get(..answered)?.iter().rposition(|place| !by_model(place))?;
     Some(others).filter(|at| *at >= question)
@@ -233,8 +233,8 @@ mod tests {
     }
 
     /// `s`ystem, `u`ser, `a`ssistant, `t`ool.
-    fn sent(roles: &str) -> Vec<Place> {
-        let place = |role: char| Place {
+    fn sent(roles: &str) -> Vec<MarkPlace> {
+        let place = |role: char| MarkPlace {
             role: match role {
                 's' => Role::System,
                 'u' => Role::User,

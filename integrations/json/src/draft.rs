@@ -11,12 +11,12 @@ use crate::read::Endpoint;
 
 /// Changes of one message; everything else of it stays byte for byte.
 #[derive(Debug)]
-pub(crate) struct Draft<'a> {
+pub(crate) struct RequestDraft<'a> {
     endpoint: Endpoint,
     json: &'a str,
     /// Range of the content.
     at: Range<usize>,
-    content: Content<'a>,
+    content: DraftContent<'a>,
     /// Set once it has a mark of ours.
     marked: bool,
     /// Keeps a text as a part of its own behind the text that is put before it.
@@ -26,14 +26,14 @@ pub(crate) struct Draft<'a> {
 }
 
 #[derive(Debug)]
-enum Content<'a> {
+enum DraftContent<'a> {
     /// A text instead of parts: its literal, the literal of the text before it, and its mark.
     Text {
         literal: Cow<'a, str>,
         before: String,
         mark: String,
     },
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
     Unknown,
 }
 
@@ -44,15 +44,15 @@ const MARKABLE: [&str; 6] =
 
 /// A part of a message.
 #[derive(Debug)]
-struct Part {
+struct ContentPart {
     at: Range<usize>,
     is_result: bool,
     can_be_marked: bool,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> RequestDraft<'a> {
     pub(crate) fn new(endpoint: Endpoint, json: &'a str) -> Self {
-        let (at, content) = read(endpoint, json).unwrap_or((0..0, Content::Unknown));
+        let (at, content) = read(endpoint, json).unwrap_or((0..0, DraftContent::Unknown));
         Self { endpoint, json, at, content, marked: false, apart: false, changes: Vec::new() }
     }
 
@@ -67,8 +67,8 @@ impl<'a> Draft<'a> {
         let literal = serde_json::to_string(text)?;
         let part = self.text_part(&literal, "");
         match &mut self.content {
-            Content::Text { before, .. } => *before = literal,
-            Content::Parts(parts) => {
+            DraftContent::Text { before, .. } => *before = literal,
+            DraftContent::Parts(parts) => {
                 let results = parts.iter().take_while(|part| part.is_result);
                 let start = self.at.start + 1;
                 let (at, new) = match results.last() {
@@ -78,7 +78,7 @@ impl<'a> Draft<'a> {
                 };
                 self.changes.push((at..at, new));
             }
-            Content::Unknown => return Ok(false),
+            DraftContent::Unknown => return Ok(false),
         }
         Ok(true)
     }
@@ -92,7 +92,9 @@ impl<'a> Draft<'a> {
     /// As [`prepend`](Self::prepend), but a content that is a text stays one text, also where it is
     /// marked: the cache knows the same parts whether a call marks the message or not.
     pub(crate) fn prefix(&mut self, text: &str) -> serde_json::Result<bool> {
-        let Content::Text { literal, .. } = &mut self.content else { return self.prepend(text) };
+        let DraftContent::Text { literal, .. } = &mut self.content else {
+            return self.prepend(text);
+        };
         *literal = joined(&serde_json::to_string(text)?, literal).into();
         Ok(true)
     }
@@ -118,10 +120,11 @@ impl<'a> Draft<'a> {
 
     /// Puts a text in the place of all content; whether there is any.
     fn replace_content(&mut self, text: &str) -> serde_json::Result<bool> {
-        let is_known = !matches!(self.content, Content::Unknown);
+        let is_known = !matches!(self.content, DraftContent::Unknown);
         if is_known {
             let literal = serde_json::to_string(text)?.into();
-            self.content = Content::Text { literal, before: String::new(), mark: String::new() };
+            self.content =
+                DraftContent::Text { literal, before: String::new(), mark: String::new() };
         }
         Ok(is_known)
     }
@@ -133,17 +136,17 @@ impl<'a> Draft<'a> {
         let field = format!(",{field}");
         let made = !self.marked
             && match &mut self.content {
-                Content::Text { literal, mark, .. } if !is_claude || !is_blank(literal) => {
+                DraftContent::Text { literal, mark, .. } if !is_claude || !is_blank(literal) => {
                     *mark = field;
                     true
                 }
-                Content::Parts(parts) => {
+                DraftContent::Parts(parts) => {
                     let last = parts.iter().rev().find(|part| part.can_be_marked);
                     let at = last.and_then(|part| part.at.end.checked_sub(1));
                     self.changes.extend(at.map(|at| (at..at, field)));
                     at.is_some()
                 }
-                Content::Text { .. } | Content::Unknown => false,
+                DraftContent::Text { .. } | DraftContent::Unknown => false,
             };
         self.marked |= made;
         made
@@ -159,7 +162,7 @@ impl<'a> Draft<'a> {
     /// The message as it is sent.
     pub(crate) fn write(mut self) -> String {
         let mut changes = std::mem::take(&mut self.changes);
-        if let Content::Text { literal, before, mark } = &self.content {
+        if let DraftContent::Text { literal, before, mark } = &self.content {
             let own = || self.text_part(literal, mark);
             let is_apart = self.apart && !is_blank(literal);
             let new = match (before.is_empty(), mark.is_empty()) {
@@ -193,20 +196,20 @@ fn joined(before: &str, literal: &str) -> String {
 }
 
 /// The content of a message, and where it stands.
-fn read(endpoint: Endpoint, json: &str) -> Option<(Range<usize>, Content<'_>)> {
+fn read(endpoint: Endpoint, json: &str) -> Option<(Range<usize>, DraftContent<'_>)> {
     let message = Object::parse(json)?;
     let content = ["content", "output", "result"].iter().find_map(|name| message.raw(name))?;
     let at = place(json, content)?;
     if content.get().starts_with('"') {
         let (before, mark) = (String::new(), String::new());
-        return Some((at, Content::Text { literal: content.get().into(), before, mark }));
+        return Some((at, DraftContent::Text { literal: content.get().into(), before, mark }));
     }
     let part = |raw: &RawValue| {
         let part = Object::parse(raw.get()).unwrap_or_default();
         let is_blank = part.text("text").is_some_and(|text| text.trim().is_empty());
         let is_markable = MARKABLE.iter().any(|kind| part.is(kind));
         let can = is_markable && !is_blank && !part.has("cache_control");
-        Some(Part {
+        Some(ContentPart {
             at: place(json, raw)?,
             is_result: part.is("tool_result"),
             // Of OpenAI's it is known before a message is marked.
@@ -214,7 +217,7 @@ fn read(endpoint: Endpoint, json: &str) -> Option<(Range<usize>, Content<'_>)> {
         })
     };
     let parts = elements(content)?.into_iter().map(part).collect::<Option<_>>()?;
-    Some((at, Content::Parts(parts)))
+    Some((at, DraftContent::Parts(parts)))
 }
 
 fn is_blank(literal: &str) -> bool {
@@ -242,7 +245,7 @@ const BREAKPOINT: &str = r#""prompt_cache_breakpoint":{"mode":"explicit"}"#;
 impl Edit {
     /// Changes the JSON of a message.
     pub(crate) fn apply(&self, endpoint: Endpoint, json: &str) -> Result<String, BoxError> {
-        let mut draft = Draft::new(endpoint, json);
+        let mut draft = RequestDraft::new(endpoint, json);
         if let Some(text) = &self.excerpt {
             let found = draft.replace_content(text)?;
             found.then_some(()).ok_or("a result without a text to cut")?;
@@ -266,8 +269,8 @@ mod tests {
 
     const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
 
-    fn drafted(json: &str, change: impl FnOnce(&mut Draft<'_>)) -> String {
-        let mut draft = Draft::new(Endpoint::Messages, json);
+    fn drafted(json: &str, change: impl FnOnce(&mut RequestDraft<'_>)) -> String {
+        let mut draft = RequestDraft::new(Endpoint::Messages, json);
         change(&mut draft);
         let written = draft.write();
         serde_json::from_str::<serde_json::Value>(&written).unwrap();
@@ -290,7 +293,9 @@ mod tests {
         });
         let expected = r#"{ "role":"user", "x":1, "content" : [{"type":"text","text":"<b>\n"},{"type":"text","text":"q\u0041","cache_control":{"type":"ephemeral"}}] }"#;
         assert_eq!(both, expected);
-        assert!(!Draft::new(Endpoint::Messages, r#"{"role":"user","content":" "}"#).mark(MARK));
+        assert!(
+            !RequestDraft::new(Endpoint::Messages, r#"{"role":"user","content":" "}"#).mark(MARK)
+        );
     }
 
     #[test]
@@ -306,7 +311,7 @@ mod tests {
         );
         assert!(marked.contains(r#"{"type":"thinking","thinking":"h","signature":"s"}"#));
         let only = r#"{"role":"assistant","content":[{"type":"redacted_thinking","data":"d"}]}"#;
-        assert!(!Draft::new(Endpoint::Messages, only).mark(MARK));
+        assert!(!RequestDraft::new(Endpoint::Messages, only).mark(MARK));
     }
 
     #[test]

@@ -50,7 +50,7 @@ mod template;
 #[cfg(feature = "async-openai")]
 mod typed;
 
-pub use adapter::{JsonAdapter, ModelWindow};
+pub use adapter::{JsonAdapter, JsonWindow};
 pub use cupel::tokens::ToolPrices;
 pub use media::{Detail, ImageRule};
 pub use messages::{BINDING_BETA, MessagesAdapter, MessagesApi};

@@ -8,7 +8,7 @@ use cupel::gather::BoxError;
 use cupel::layer::{ContextAdapter, RequestFacts, Split, Strategy};
 use cupel::tokens::{Encoding, load_in_background, shared_counter};
 
-use crate::adapter::{JsonAdapter, ModelWindow, TemplateTexts};
+use crate::adapter::{JsonAdapter, JsonWindow, TemplateTexts};
 use crate::breakpoints::{Markable, has_own_options};
 use crate::draft::Edit;
 use crate::models::{CacheRule, Models};
@@ -83,27 +83,27 @@ impl OpenAiAdapter {
     }
 
     /// The budget by the models this adapter knows.
-    pub fn window(&self) -> ModelWindow {
-        ModelWindow::new(self.api.models.clone())
+    pub fn window(&self) -> JsonWindow {
+        JsonWindow::new(self.api.models.clone())
     }
 }
 
 /// A request that waits for its selection.
-pub struct Rest<R: Parts> {
+pub struct OpenAiRest<R: Parts> {
     request: R,
     messages: Vec<R::Message>,
     /// Messages that may carry a breakpoint.
     markable: Markable,
 }
 
-impl<R: Parts> fmt::Debug for Rest<R> {
+impl<R: Parts> fmt::Debug for OpenAiRest<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rest").field("messages", &self.messages.len()).finish_non_exhaustive()
     }
 }
 
 impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
-    type Rest = Rest<R>;
+    type Rest = OpenAiRest<R>;
 
     fn facts<'a>(&'a self, request: &'a R) -> RequestFacts<'a> {
         self.facts_by(&self.api.models, request)
@@ -145,12 +145,12 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
             Endpoint::Responses => Answers::Later,
         });
         drop(items);
-        let rest = Rest { request, messages, markable };
+        let rest = OpenAiRest { request, messages, markable };
         self.conversation((entries, head), &rules, &meter, rest)
     }
 
     fn join(&self, rest: Self::Rest, edits: &mut Edits) -> Result<R, BoxError> {
-        let Rest { mut request, messages, markable } = rest;
+        let OpenAiRest { mut request, messages, markable } = rest;
         markable.expect(edits);
         let mut changes: BTreeMap<usize, Edit> = BTreeMap::new();
         for ((message, _), excerpt) in &edits.excerpts {

@@ -225,7 +225,7 @@ impl<R: Parts> Parts for Streaming<R> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ModelWindow, Models, Streaming};
+    use crate::{JsonWindow, Models, Streaming};
     use async_openai::types::chat::CreateChatCompletionRequest;
     use cupel::layer::BudgetProvider;
 
@@ -241,7 +241,7 @@ mod tests {
     fn the_older_limit_counts_unless_the_newer_is_set() {
         #[expect(deprecated)]
         let older = |request| CreateChatCompletionRequest { max_tokens: Some(92), ..request };
-        let window = ModelWindow::new(Models::new());
+        let window = JsonWindow::new(Models::new());
         let target = |request| window.budget(&request).unwrap().target_tokens();
         assert_eq!(target(older(chat(None))), 8_100);
         assert_eq!(target(older(chat(Some(192)))), 8_000);

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use super::super::Asked;
 use super::super::answer::Reply;
 use super::caches::Usage;
-use super::{Refused, count};
+use super::{RefusedItem, count};
 
 /// Answers a request that was not refused.
 pub fn respond(asked: &Asked, reply: Reply, usage: Usage) -> Response {
     let streamed = asked.json["stream"] == true;
     let (blocks, stop) = match reply {
         Reply::Status(status, message) => {
-            return problem(&Refused { status, kind: name(status), message });
+            return problem(&RefusedItem { status, kind: name(status), message });
         }
         Reply::Silence => {
             let never = stream::pending::<Result<Bytes, Infallible>>();
@@ -53,7 +53,7 @@ pub fn counted(request: &Value) -> Response {
 }
 
 /// An error as the API words it.
-pub fn problem(refused: &Refused) -> Response {
+pub fn problem(refused: &RefusedItem) -> Response {
     let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
     let error = json!({"type": "error", "request_id": "req_1",
         "error": {"type": refused.kind, "message": refused.message}});

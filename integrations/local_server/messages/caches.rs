@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
-use super::{Refused, blocks, count, is_thought, messages, models};
+use super::{RefusedItem, blocks, count, is_thought, messages, models};
 
 /// So many blocks before a mark are looked at.
 const LOOK_BACK: usize = 20;
@@ -20,7 +20,7 @@ struct Block {
 }
 
 /// Rule 17.
-pub(super) fn check(request: &Value) -> Result<(), Refused> {
+pub(super) fn check(request: &Value) -> Result<(), RefusedItem> {
     let mut lives = Vec::new();
     let all = listed(request);
     for block in &all {

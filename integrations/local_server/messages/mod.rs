@@ -45,26 +45,26 @@ pub const LARGEST: usize = 32 * 1024 * 1024;
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedItem {
     pub status: u16,
     pub kind: &'static str,
     pub message: String,
 }
 
-impl From<String> for Refused {
+impl From<String> for RefusedItem {
     fn from(message: String) -> Self {
         Self { status: 400, kind: "invalid_request_error", message }
     }
 }
 
-impl From<&str> for Refused {
+impl From<&str> for RefusedItem {
     fn from(message: &str) -> Self {
         message.to_owned().into()
     }
 }
 
 /// Checks a body and its `anthropic-beta` header; its JSON, or why it is refused.
-pub fn check(body: &[u8], beta: &str) -> Result<Value, Refused> {
+pub fn check(body: &[u8], beta: &str) -> Result<Value, RefusedItem> {
     let json = parse(body)?;
     shape::limits(&json)?;
     rules(&json, beta)?;
@@ -86,24 +86,24 @@ pub fn check(body: &[u8], beta: &str) -> Result<Value, Refused> {
 }
 
 /// Checks a body for `count_tokens`, which takes no `max_tokens`.
-pub fn check_count(body: &[u8], beta: &str) -> Result<Value, Refused> {
+pub fn check_count(body: &[u8], beta: &str) -> Result<Value, RefusedItem> {
     let json = parse(body)?;
     models::of(&json)?;
     rules(&json, beta)?;
     Ok(json)
 }
 
-fn parse(body: &[u8]) -> Result<Value, Refused> {
+fn parse(body: &[u8]) -> Result<Value, RefusedItem> {
     if body.len() > LARGEST {
         let message = "Request exceeds the maximum size".to_owned();
-        return Err(Refused { status: 413, kind: "request_too_large", message });
+        return Err(RefusedItem { status: 413, kind: "request_too_large", message });
     }
     let wrong = |error: serde_json::Error| format!("The request body is not valid JSON: {error}");
     let json: Value = serde_json::from_slice(body).map_err(wrong)?;
     if json.is_object() { Ok(json) } else { Err("Input should be an object".into()) }
 }
 
-fn rules(json: &Value, beta: &str) -> Result<(), Refused> {
+fn rules(json: &Value, beta: &str) -> Result<(), RefusedItem> {
     shape::check(json)?;
     turns::check(json)?;
     thoughts::check(json, beta)?;

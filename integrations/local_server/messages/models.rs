@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Refused;
+use super::RefusedItem;
 
 /// Facts about a model in the stand-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Served {
 
 /// `test-900` has a window of 900 tokens and caches from 256 on, `test-bound-900` binds thoughts,
 /// `other-900` takes blocks of any type.
-pub fn of(request: &Value) -> Result<Served, Refused> {
+pub fn of(request: &Value) -> Result<Served, RefusedItem> {
     let name = request["model"].as_str().ok_or("model: Field required")?;
     let test = Served {
         window: 0,
@@ -47,7 +47,7 @@ pub fn of(request: &Value) -> Result<Served, Refused> {
         }),
         _ => {
             let message = format!("model: {name}");
-            Err(Refused { status: 404, kind: "not_found_error", message })
+            Err(RefusedItem { status: 404, kind: "not_found_error", message })
         }
     }
 }

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Refused, blocks, kind, messages, models};
+use super::{RefusedItem, blocks, kind, messages, models};
 
 /// Rule 1: what the answer may take.
-pub(super) fn limits(request: &Value) -> Result<(), Refused> {
+pub(super) fn limits(request: &Value) -> Result<(), RefusedItem> {
     let model = models::of(request)?;
     let most = request["max_tokens"].as_i64().ok_or("max_tokens: Field required")?;
     if most < 1 {
@@ -23,7 +23,7 @@ pub(super) fn limits(request: &Value) -> Result<(), Refused> {
     Ok(())
 }
 
-pub(super) fn check(request: &Value) -> Result<(), Refused> {
+pub(super) fn check(request: &Value) -> Result<(), RefusedItem> {
     let list = request["messages"].as_array().ok_or("messages: Field required")?;
     if list.is_empty() {
         return Err("messages: at least one message is required".into());
@@ -67,11 +67,11 @@ pub(super) fn check(request: &Value) -> Result<(), Refused> {
     citations(request)
 }
 
-fn one(block: &Value, by_model: bool, place: &str, open: bool) -> Result<(), Refused> {
-    let needs = |field: &str, given: bool| -> Result<(), Refused> {
+fn one(block: &Value, by_model: bool, place: &str, open: bool) -> Result<(), RefusedItem> {
+    let needs = |field: &str, given: bool| -> Result<(), RefusedItem> {
         if given { Ok(()) } else { Err(format!("{place}.{field}: Field required").into()) }
     };
-    let role = |by: bool| -> Result<(), Refused> {
+    let role = |by: bool| -> Result<(), RefusedItem> {
         let (kind, name) = (kind(block), if by_model { "assistant" } else { "user" });
         let wrong = format!("{place}: `{kind}` blocks cannot be in `{name}` messages");
         if by == by_model { Ok(()) } else { Err(wrong.into()) }
@@ -140,14 +140,14 @@ fn one(block: &Value, by_model: bool, place: &str, open: bool) -> Result<(), Ref
     }
 }
 
-fn unexpected(kind: &str, place: &str) -> Result<(), Refused> {
+fn unexpected(kind: &str, place: &str) -> Result<(), RefusedItem> {
     Err(format!(
         "{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
     )
     .into())
 }
 
-fn text(block: &Value, place: &str) -> Result<(), Refused> {
+fn text(block: &Value, place: &str) -> Result<(), RefusedItem> {
     let text = block["text"].as_str().ok_or(format!("{place}.text: Field required"))?;
     if text.is_empty() {
         let what = "text content blocks must be non-empty";
@@ -161,7 +161,7 @@ fn text(block: &Value, place: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-fn source(source: &Value, kinds: &[&str], place: &str) -> Result<(), Refused> {
+fn source(source: &Value, kinds: &[&str], place: &str) -> Result<(), RefusedItem> {
     let kind = kind(source);
     if !kinds.contains(&kind) {
         return unexpected(kind, &format!("{place}.source"));
@@ -178,7 +178,7 @@ fn source(source: &Value, kinds: &[&str], place: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-fn images(request: &Value) -> Result<(), Refused> {
+fn images(request: &Value) -> Result<(), RefusedItem> {
     let most = if models::of(request)?.window >= 400_000 { 600 } else { 100 };
     let all = messages(request).iter().flat_map(blocks);
     let inner = |block: Value| {
@@ -193,7 +193,7 @@ fn images(request: &Value) -> Result<(), Refused> {
 }
 
 /// Rule 18.
-fn citations(request: &Value) -> Result<(), Refused> {
+fn citations(request: &Value) -> Result<(), RefusedItem> {
     let all = messages(request).iter().flat_map(blocks);
     let documents = all.filter(|block| kind(block) == "document");
     let on: HashSet<bool> = documents.map(|block| block["citations"]["enabled"] == true).collect();

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
-use super::{Refused, blocks, is_thought, kind, messages, models};
+use super::{RefusedItem, blocks, is_thought, kind, messages, models};
 
 const BETA: &str = "thinking-binding-controls-2026-08-01";
 
@@ -74,7 +74,7 @@ fn said(thought: &Value) -> &str {
     thought["thinking"].as_str().or(data().map(|(text, _)| text)).unwrap_or_default()
 }
 
-pub(super) fn check(request: &Value, beta: &str) -> Result<(), Refused> {
+pub(super) fn check(request: &Value, beta: &str) -> Result<(), RefusedItem> {
     budget(request)?;
     let drops = drops(request, beta)?;
     let binds = models::of(request)?.binds;
@@ -112,7 +112,7 @@ pub(super) fn check(request: &Value, beta: &str) -> Result<(), Refused> {
 }
 
 /// Rule 15.
-fn budget(request: &Value) -> Result<(), Refused> {
+fn budget(request: &Value) -> Result<(), RefusedItem> {
     let thinking = &request["thinking"];
     if thinking["type"] != "enabled" {
         return Ok(());
@@ -128,7 +128,7 @@ fn budget(request: &Value) -> Result<(), Refused> {
     Ok(())
 }
 
-fn drops(request: &Value, beta: &str) -> Result<bool, Refused> {
+fn drops(request: &Value, beta: &str) -> Result<bool, RefusedItem> {
     let binding = &request["thinking"]["block_binding"];
     if binding.is_null() {
         return Ok(false);
@@ -140,7 +140,7 @@ fn drops(request: &Value, beta: &str) -> Result<bool, Refused> {
 }
 
 /// Rule 14: the assistant's turn since the last words of the user begins with thinking.
-fn begins(request: &Value) -> Result<(), Refused> {
+fn begins(request: &Value) -> Result<(), RefusedItem> {
     if request["thinking"]["type"] != "enabled" {
         return Ok(());
     }
@@ -155,7 +155,7 @@ fn begins(request: &Value) -> Result<(), Refused> {
         let first = blocks(message).first().cloned().unwrap_or_default();
         if !is_thought(&first) {
             return Err(format!(
-                "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but \
+                "messages.{at}.content.0.type: CacheExpectation `thinking` or `redacted_thinking`, but \
                  found `{}`. When `thinking` is enabled, a final `assistant` message must start \
                  with a thinking block (preceeding the lastmost set of `tool_use` and \
                  `tool_result` blocks).",

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Refused, blocks, kind, messages};
+use super::{RefusedItem, blocks, kind, messages};
 
-pub(super) fn check(request: &Value) -> Result<(), Refused> {
+pub(super) fn check(request: &Value) -> Result<(), RefusedItem> {
     let list = messages(request);
     order(list)?;
     last(request, list)?;
@@ -16,7 +16,7 @@ pub(super) fn check(request: &Value) -> Result<(), Refused> {
 }
 
 /// Rules 2 and 3.
-fn order(list: &[Value]) -> Result<(), Refused> {
+fn order(list: &[Value]) -> Result<(), RefusedItem> {
     let mut before = "";
     for (at, message) in list.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
@@ -50,7 +50,7 @@ fn order(list: &[Value]) -> Result<(), Refused> {
 }
 
 /// Rule 6.
-fn last(request: &Value, list: &[Value]) -> Result<(), Refused> {
+fn last(request: &Value, list: &[Value]) -> Result<(), RefusedItem> {
     let Some(message) = list.last().filter(|message| message["role"] == "assistant") else {
         return Ok(());
     };
@@ -67,7 +67,7 @@ fn last(request: &Value, list: &[Value]) -> Result<(), Refused> {
 }
 
 /// Rules 7 to 10.
-fn calls(list: &[Value]) -> Result<(), Refused> {
+fn calls(list: &[Value]) -> Result<(), RefusedItem> {
     let mut seen = HashSet::new();
     let mut open: Vec<String> = Vec::new();
     let list = list.iter().enumerate().filter(|(_, message)| message["role"] != "system");
@@ -121,7 +121,7 @@ fn calls(list: &[Value]) -> Result<(), Refused> {
     unanswered("the last", &open)
 }
 
-fn unanswered(place: &str, open: &[String]) -> Result<(), Refused> {
+fn unanswered(place: &str, open: &[String]) -> Result<(), RefusedItem> {
     if open.is_empty() {
         return Ok(());
     }
@@ -134,7 +134,7 @@ fn unanswered(place: &str, open: &[String]) -> Result<(), Refused> {
 }
 
 /// Rule 12.
-fn servers(list: &[Value]) -> Result<(), Refused> {
+fn servers(list: &[Value]) -> Result<(), RefusedItem> {
     for (at, message) in list.iter().enumerate() {
         let mut made = HashSet::new();
         for (number, block) in blocks(message).iter().enumerate() {
@@ -158,7 +158,7 @@ fn servers(list: &[Value]) -> Result<(), Refused> {
 }
 
 /// Rule 11.
-fn tools(request: &Value, list: &[Value]) -> Result<(), Refused> {
+fn tools(request: &Value, list: &[Value]) -> Result<(), RefusedItem> {
     let declared = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     let uses = |block: &Value| matches!(kind(block), "tool_use" | "tool_result");
     if !declared && list.iter().flat_map(blocks).any(|block| uses(&block)) {

@@ -18,8 +18,8 @@ use rig_core::completion::CompletionRequest;
 use tower::util::ServiceFn;
 use tower::{Layer as _, ServiceBuilder, ServiceExt as _, service_fn};
 
-type Sent = std::future::Ready<Result<CompletionRequest, Infallible>>;
-type HandBack = ServiceFn<fn(CompletionRequest) -> Sent>;
+type SentSummary = std::future::Ready<Result<CompletionRequest, Infallible>>;
+type HandBack = ServiceFn<fn(CompletionRequest) -> SentSummary>;
 
 fn service(adapter: RigAdapter) -> CupelService<HandBack, CompletionRequest, RigAdapter> {
     let layer = CupelLayer::builder()

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::limits::{FILE_BYTES, KEY_BYTES, PROMPT_BYTES};
-use crate::config::{Found, Path as KeyPath, Report, Value, meant, plain, read_file};
+use crate::config::{FieldFinding, Path as KeyPath, Report, Value, meant, plain, read_file};
 use crate::contract::problem::{ContractPlace, ContractProblem};
 use crate::error::QuotedText;
 
@@ -13,7 +13,7 @@ use crate::error::QuotedText;
 pub(super) const PROMPTS: &str = "prompts";
 
 /// Bytes of a file when it was read; `None` if it was looked for and not there.
-type Content = Option<Arc<[u8]>>;
+type FileContent = Option<Arc<[u8]>>;
 
 /// The inputs of one contract.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(super) struct Files {
     /// Path of the folder without links; none if there is no such folder.
     real_root: Option<PathBuf>,
     /// By their names below the folder.
-    read: Vec<(PathBuf, Content)>,
+    read: Vec<(PathBuf, FileContent)>,
 }
 
 impl Files {
@@ -59,7 +59,7 @@ impl Files {
         })
     }
 
-    fn content(&self, name: &Path, file: io::Result<PathBuf>) -> io::Result<Content> {
+    fn content(&self, name: &Path, file: io::Result<PathBuf>) -> io::Result<FileContent> {
         let limit = if name.starts_with(PROMPTS) { PROMPT_BYTES } else { FILE_BYTES };
         match file.and_then(|file| read_file(&file, limit)) {
             Ok(bytes) => Ok(Some(bytes.into())),
@@ -135,19 +135,19 @@ impl Report for Findings {
         true
     }
 
-    fn report(&mut self, path: &KeyPath<'_>, found: Found<'_>) {
+    fn report(&mut self, path: &KeyPath<'_>, found: FieldFinding<'_>) {
         match found {
-            Found::Missing { expected, file } => self.missing(file, path, expected),
-            Found::Wrong { tree, expected } => {
+            FieldFinding::Missing { expected, file } => self.missing(file, path, expected),
+            FieldFinding::Wrong { tree, expected } => {
                 self.invalid(&tree.file, path, tree.to_string(), expected);
             }
-            Found::NoSuchPart { name, known, file } => {
+            FieldFinding::NoSuchPart { name, known, file } => {
                 self.invalid(file, path, QuotedText(name).to_string(), known.join(", "));
             }
-            Found::Twice { tree, .. } => {
+            FieldFinding::Twice { tree, .. } => {
                 self.invalid(&tree.file, path, "the key twice", "it once");
             }
-            Found::Unknown { key, tree, known } => {
+            FieldFinding::Unknown { key, tree, known } => {
                 let place = ContractPlace::at(&tree.file, path);
                 let home = LIMITS.iter().find(|(limit, _)| *limit == key);
                 let suggestion = match home {

@@ -3,8 +3,8 @@
 use super::super::message::{Message, Role, Texts};
 use super::super::units::Conversation;
 use super::documents::DocumentRoom;
-use super::ladder::{Decision, Step, Sums, Unit, run};
-use super::planned::{Broke, Expected, NewestFirst, Planned};
+use super::ladder::{Decision, LadderUnit, Step, Sums, run};
+use super::planned::{CacheExpectation, NewestFirst, PlanOutcome, PrefixBreak};
 use super::turn::Turn;
 
 /// Decision about one request, and the facts that it was made with.
@@ -22,14 +22,18 @@ pub(super) struct Choice<'a> {
 /// The request before: this history without the model's newest response and what came after it.
 pub(super) struct Before<'a> {
     /// Units of that request.
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<LadderUnit>,
     /// None if that request was not planned.
     choice: Option<Choice<'a>>,
 }
 
 impl<'a> Before<'a> {
     /// The request before a conversation with these units. None if this is the first one.
-    pub(super) fn of(conversation: &Conversation, units: &[Unit], turn: &Turn<'a>) -> Option<Self> {
+    pub(super) fn of(
+        conversation: &Conversation,
+        units: &[LadderUnit],
+        turn: &Turn<'a>,
+    ) -> Option<Self> {
         let by_model = |message: &Message| message.role == Role::Assistant;
         let messages = &conversation.messages;
         let newest = messages.iter().rposition(by_model)?;
@@ -42,7 +46,7 @@ impl<'a> Before<'a> {
             let needs = units.get(number).and_then(|unit| unit.needs);
             let lacks = needs.is_some_and(|need| units.get(need).is_some_and(|unit| unit.absent));
             if lacks || members.last().is_some_and(|last| *last >= end) {
-                let absent = Unit { absent: true, stays: true, ..Unit::default() };
+                let absent = LadderUnit { absent: true, stays: true, ..LadderUnit::default() };
                 units.get_mut(number).into_iter().for_each(|unit| *unit = absent.clone());
             }
         }
@@ -56,31 +60,34 @@ impl Conversation {
     pub(super) fn expect(
         &self,
         now: &Choice<'_>,
-        units: &[Unit],
+        units: &[LadderUnit],
         before: Option<&Before<'_>>,
-        planned: &Planned,
+        planned: &PlanOutcome,
         texts: &dyn Texts,
-    ) -> Expected {
+    ) -> CacheExpectation {
         let Some(before) = before else {
-            return Expected { broke: Some(Broke::First), ..Expected::default() };
+            return CacheExpectation {
+                broke: Some(PrefixBreak::First),
+                ..CacheExpectation::default()
+            };
         };
         let fixed = now.turn.fixed_tokens;
-        let broken = |broke: Broke, cached_tokens: i64| Expected {
+        let broken = |broke: PrefixBreak, cached_tokens: i64| CacheExpectation {
             cached_tokens,
             broke: Some(broke),
-            ..Expected::default()
+            ..CacheExpectation::default()
         };
         let begun = fixed.saturating_add(now.documents.staying);
         // Instructions at the beginning are there whatever was cut.
         let head = self.messages.iter().take_while(|it| it.stays() && it.refused.is_none());
         let head = head.map(|message| message.tokens).fold(begun, i64::saturating_add);
-        let Some(then) = &before.choice else { return broken(Broke::GaveWay, head) };
+        let Some(then) = &before.choice else { return broken(PrefixBreak::GaveWay, head) };
         let reason = reason(then.decision.step, now.decision.step);
         if !then.documents.is_same(&now.documents) {
             return broken(reason, fixed);
         }
         if self.start_moved {
-            return broken(Broke::StartMoved, head);
+            return broken(PrefixBreak::StartMoved, head);
         }
 
         let [limits_then, limits_now] = [(then, &*before.units), (now, units)]
@@ -90,7 +97,7 @@ impl Conversation {
         let mut sent_now = limits_now.iter().enumerate().filter_map(sent);
         let (asked_then, asked_now) =
             (self.question_of(&then.decision), self.question_of(&now.decision));
-        let mut expected = Expected { cached_tokens: begun, ..Expected::default() };
+        let mut expected = CacheExpectation { cached_tokens: begun, ..CacheExpectation::default() };
         let mut aligned = true;
         let same_standing = same_standing(&then.decision, &now.decision);
         for (then_at, then_limit) in sent_then {
@@ -127,7 +134,7 @@ impl Conversation {
     }
 
     /// Longest result that is sent whole in each message. None for messages that are not sent.
-    fn limits(&self, choice: &Choice<'_>, units: &[Unit]) -> Vec<Option<i64>> {
+    fn limits(&self, choice: &Choice<'_>, units: &[LadderUnit]) -> Vec<Option<i64>> {
         let mut limits = vec![None; self.messages.len()];
         for (number, unit) in units.iter().enumerate().filter(|(_, unit)| !unit.absent) {
             let limit = self.limit(choice, number, unit);
@@ -179,20 +186,24 @@ fn same_standing(then: &Decision, now: &Decision) -> bool {
 }
 
 /// Reason for a new beginning, by what gave way in the request before and in this one.
-fn reason(then: Step, now: Step) -> Broke {
+fn reason(then: Step, now: Step) -> PrefixBreak {
     match (then, now) {
         // What sources bring has given way to the conversation.
-        (Step::Whole, Step::Whole) => Broke::GaveWay,
-        (Step::Whole, _) => Broke::Outgrown,
-        (_, Step::Tail | Step::Whole) => Broke::CutMoved,
-        (Step::Tail, _) => Broke::GaveWay,
-        (then, now) if then == now => Broke::CutMoved,
-        _ => Broke::GaveWay,
+        (Step::Whole, Step::Whole) => PrefixBreak::GaveWay,
+        (Step::Whole, _) => PrefixBreak::Outgrown,
+        (_, Step::Tail | Step::Whole) => PrefixBreak::CutMoved,
+        (Step::Tail, _) => PrefixBreak::GaveWay,
+        (then, now) if then == now => PrefixBreak::CutMoved,
+        _ => PrefixBreak::GaveWay,
     }
 }
 
 /// Newest-first trimming of these units; the request before had the first `known`.
-pub(super) fn newest_first(units: &[Unit], turn: &Turn<'_>, known: Option<usize>) -> NewestFirst {
+pub(super) fn newest_first(
+    units: &[LadderUnit],
+    turn: &Turn<'_>,
+    known: Option<usize>,
+) -> NewestFirst {
     let (sums, room, fixed_tokens) = (Sums::of(units), turn.room, turn.fixed_tokens);
     let kept = |start: usize, end: usize| {
         run(&sums.fixed, 0, end).saturating_add(run(&sums.whole, start, end))

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::super::message::{Message, Texts};
-use super::super::units::{Arranged, Conversation, PartTokens};
+use super::super::units::{Arrangement, Conversation, PartTokens};
 use super::cache::{Before, Choice, newest_first};
 use super::documents::{DocumentRoom, OWN};
 use super::excerpt::Excerpt;
-use super::ladder::{Decision, Ladder, Room, Step, Sums, Unit};
+use super::ladder::{Decision, Ladder, LadderUnit, Room, Step, Sums};
 use super::passage;
-use super::planned::{Broke, Expected, Part, Planned, SharedVerdict};
+use super::planned::{CacheExpectation, Part, PlanOutcome, PrefixBreak, SharedVerdict};
 use super::quote::Quotation;
 use super::recall::LEAST;
 use super::turn::Turn;
@@ -20,8 +20,8 @@ use crate::relevance::{Hint, Judge, JudgeTask, Question, Verdict};
 /// A turn that is decided but for what is recalled.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Draft {
-    planned: Planned,
+pub struct TurnDraft {
+    planned: PlanOutcome,
     documents: DocumentRoom,
 }
 
@@ -33,7 +33,7 @@ impl Conversation {
         turn: &Turn<'_>,
         judge: Option<&dyn Judge>,
         texts: &dyn Texts,
-    ) -> Option<Planned> {
+    ) -> Option<PlanOutcome> {
         let draft = self.decide(turn, texts)?;
         let task = judge.and_then(|judge| Some((judge, draft.task(self, texts)?)));
         let verdict = task.and_then(|(judge, task)| task.run(judge).ok().flatten());
@@ -43,7 +43,7 @@ impl Conversation {
     /// Decides what is sent as messages, what is cut to an excerpt, and how much is recalled. None if no
     /// user has asked anything and sources bring something: there is no message to quote it in.
     #[must_use]
-    pub fn decide(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Option<Draft> {
+    pub fn decide(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Option<TurnDraft> {
         let units = self.plan_units(turn, texts);
         let now = self.choose(&units, turn)?;
         let mut planned = self.follow(&now, &units, texts);
@@ -52,31 +52,34 @@ impl Conversation {
         }
         let before = Before::of(self, &units, turn);
         planned.expected = match turn.remote {
-            true => Expected { broke: Some(Broke::Unknown), ..Expected::default() },
+            true => CacheExpectation {
+                broke: Some(PrefixBreak::Unknown),
+                ..CacheExpectation::default()
+            },
             false => self.expect(&now, &units, before.as_ref(), &planned, texts),
         };
         if turn.plan.compare {
             let known = before.as_ref().map(|before| before.units.len());
             planned.newest_first = Some(newest_first(&units, &now.turn, known));
         }
-        Some(Draft { planned, documents: now.documents })
+        Some(TurnDraft { planned, documents: now.documents })
     }
 
     /// Facts of all units.
-    fn plan_units(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Vec<Unit> {
+    fn plan_units(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Vec<LadderUnit> {
         let (short, faded) = turn.excerpt_limits();
         let message = |index: &usize| self.messages.get(*index);
         let unit = |(number, members): (usize, &[usize])| {
             let needs = self.needs.get(&number).copied();
-            Unit::of(members.iter().filter_map(message), needs, short, faded)
+            LadderUnit::of(members.iter().filter_map(message), needs, short, faded)
         };
-        let mut units: Vec<Unit> = self.all_members().enumerate().map(unit).collect();
+        let mut units: Vec<LadderUnit> = self.all_members().enumerate().map(unit).collect();
         self.find_orders(&mut units, turn, texts);
         units
     }
 
     /// Decides about a request with these units.
-    pub(super) fn choose<'a>(&self, units: &[Unit], turn: &Turn<'a>) -> Option<Choice<'a>> {
+    pub(super) fn choose<'a>(&self, units: &[LadderUnit], turn: &Turn<'a>) -> Option<Choice<'a>> {
         let (mut turn, has_sources) = (turn.clone(), turn.has_sources);
         let tokens = units.iter().map(|unit| unit.whole).fold(0, i64::saturating_add);
         let documents = DocumentRoom::of(self, &turn, tokens);
@@ -103,10 +106,10 @@ impl Conversation {
         Some(Choice { decision, documents, turn, frame, has_sources })
     }
 
-    fn follow(&self, choice: &Choice<'_>, units: &[Unit], texts: &dyn Texts) -> Planned {
+    fn follow(&self, choice: &Choice<'_>, units: &[LadderUnit], texts: &dyn Texts) -> PlanOutcome {
         let Choice { decision, turn, .. } = choice;
         let share = decision.share;
-        let mut planned = Planned {
+        let mut planned = PlanOutcome {
             parts: Vec::with_capacity(units.len()),
             tokens: Vec::with_capacity(units.len()),
             whole: decision.step == Step::Whole,
@@ -114,7 +117,7 @@ impl Conversation {
             frame: if share > 0 { choice.frame } else { 0 },
             question: self.question_of(decision),
             excerpts: BTreeMap::new(),
-            expected: Expected::default(),
+            expected: CacheExpectation::default(),
             standing: None,
             newest_first: None,
             quoted: turn.plan.quoted_tokens(turn.window, turn.has_sources),
@@ -149,7 +152,12 @@ impl Conversation {
     }
 
     /// Longest result that is sent whole in a unit. None if the unit is not sent.
-    pub(super) fn limit(&self, choice: &Choice<'_>, number: usize, unit: &Unit) -> Option<i64> {
+    pub(super) fn limit(
+        &self,
+        choice: &Choice<'_>,
+        number: usize,
+        unit: &LadderUnit,
+    ) -> Option<i64> {
         let decision = &choice.decision;
         part(number, unit, decision).is_sent().then(|| match () {
             () if decision.step == Step::Whole || unit.stays => i64::MAX,
@@ -196,7 +204,7 @@ impl Conversation {
         limit: i64,
         hash: bool,
         texts: &dyn Texts,
-        planned: &mut Planned,
+        planned: &mut PlanOutcome,
     ) -> i64 {
         let mut tokens = 0_i64;
         for index in members {
@@ -273,7 +281,12 @@ impl Conversation {
 
     /// Returns true if a request with this decision quotes something. What sources bring is not known
     /// here: they count as if they brought something.
-    pub(super) fn recalls(&self, choice: &Choice<'_>, units: &[Unit], texts: &dyn Texts) -> bool {
+    pub(super) fn recalls(
+        &self,
+        choice: &Choice<'_>,
+        units: &[LadderUnit],
+        texts: &dyn Texts,
+    ) -> bool {
         let Choice { decision, turn, frame, documents, .. } = choice;
         if decision.share == 0 || choice.has_sources {
             return decision.share > 0;
@@ -300,8 +313,8 @@ impl Conversation {
     /// nothing is recalled.
     pub(in crate::conversation) fn quotation(
         &self,
-        planned: &Planned,
-        arranged: &Arranged,
+        planned: &PlanOutcome,
+        arranged: &Arrangement,
         documents: &[usize],
         texts: &dyn Texts,
     ) -> Option<(String, Vec<usize>)> {
@@ -322,7 +335,7 @@ impl Conversation {
     }
 }
 
-impl Draft {
+impl TurnDraft {
     /// Texts before the cut that have to be judged by the user's last words. None if nothing can be
     /// recalled.
     #[must_use]
@@ -353,7 +366,7 @@ impl Draft {
         verdict: Option<Verdict>,
         conversation: &Conversation,
         texts: &dyn Texts,
-    ) -> Planned {
+    ) -> PlanOutcome {
         let earlier: Vec<usize> = self.earlier().collect();
         let Self { mut planned, documents } = self;
         let candidates = std::mem::take(&mut planned.candidates);
@@ -377,7 +390,7 @@ impl Draft {
 }
 
 /// The part that a unit is in.
-fn part(number: usize, unit: &Unit, decision: &Decision) -> Part {
+fn part(number: usize, unit: &LadderUnit, decision: &Decision) -> Part {
     // Without a question the whole history is one exchange.
     let in_exchange = decision.question.is_none_or(|question| number > question);
     match () {

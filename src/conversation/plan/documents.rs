@@ -1,7 +1,7 @@
 //! Documents of a request beside its messages: kept where they stand, or quoted.
 
 use super::super::units::{Conversation, PartTokens};
-use super::planned::{Part, Planned};
+use super::planned::{Part, PlanOutcome};
 use super::quote::Quotation;
 use super::turn::Turn;
 use crate::model::ContextItem;
@@ -79,7 +79,7 @@ impl DocumentRoom {
     }
 
     /// Adds the documents to the parts of a plan.
-    pub(super) fn add_to(&self, planned: &mut Planned, conversation: &Conversation) {
+    pub(super) fn add_to(&self, planned: &mut PlanOutcome, conversation: &Conversation) {
         for (document, quoted) in conversation.documents.iter().zip(&self.quoted) {
             if *quoted {
                 let tokens = Quotation::source_tokens(OWN, &document.text, &*conversation.counter);

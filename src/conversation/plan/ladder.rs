@@ -63,7 +63,7 @@ pub(super) struct Decision {
 
 /// Permission to cut a conversation at a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum UnitPlace {
     Nowhere,
     /// If the exchange that it is a step of keeps its opening, and what is behind all that it needs.
     Inside,
@@ -72,7 +72,7 @@ enum Place {
 
 /// The units of a request, or of the one before it.
 pub(super) struct Ladder<'a> {
-    pub(super) units: &'a [Unit],
+    pub(super) units: &'a [LadderUnit],
     pub(super) sums: &'a Sums,
     pub(super) room: Room,
 }
@@ -247,13 +247,13 @@ impl Ladder<'_> {
             }
             match place {
                 _ if start < next_line => {}
-                Place::Here => {
+                UnitPlace::Here => {
                     inside = None;
                     cuts.push(unit);
                     next_line = self.line_after(unit);
                 }
-                Place::Inside => inside = inside.or(Some(unit)),
-                Place::Nowhere => {}
+                UnitPlace::Inside => inside = inside.or(Some(unit)),
+                UnitPlace::Nowhere => {}
             }
         }
         cuts.extend(inside);
@@ -273,10 +273,10 @@ impl Ladder<'_> {
     }
 
     /// At which units the conversation may be cut: nothing behind needs what is before.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<UnitPlace> {
         let question = self.question();
         let opening = self.units.iter().position(|unit| unit.opens && !unit.stays);
-        let mut places = vec![Place::Nowhere; self.units.len()];
+        let mut places = vec![UnitPlace::Nowhere; self.units.len()];
         let mut needed = usize::MAX;
         for (index, (unit, slot)) in self.units.iter().zip(&mut places).enumerate().rev() {
             let always = |need: &usize| {
@@ -291,10 +291,10 @@ impl Ladder<'_> {
             let first = unit.opens || !self.room.user_first || inside;
             let is_opened = opening.is_some_and(|opening| opening < index);
             *slot = match () {
-                () if unit.stays => Place::Nowhere,
-                () if whole && first => Place::Here,
-                () if self.room.user_first && is_opened => Place::Inside,
-                () => Place::Nowhere,
+                () if unit.stays => UnitPlace::Nowhere,
+                () if whole && first => UnitPlace::Here,
+                () if self.room.user_first && is_opened => UnitPlace::Inside,
+                () => UnitPlace::Nowhere,
             };
         }
         places
@@ -334,7 +334,7 @@ impl Ladder<'_> {
 
 /// Facts of one unit that a plan decides by.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unit {
+pub(super) struct LadderUnit {
     /// Sent unchanged.
     pub(super) whole: i64,
     /// With its long results as excerpts.
@@ -358,7 +358,7 @@ pub(super) struct Unit {
     pub(super) needs: Option<usize>,
 }
 
-impl Unit {
+impl LadderUnit {
     /// The unit of these messages, and the unit it needs.
     pub(super) fn of<'a>(
         messages: impl Iterator<Item = &'a Message>,
@@ -398,8 +398,8 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn of(units: &[Unit]) -> Self {
-        let sums = |tokens: &dyn Fn(&Unit) -> i64| {
+    pub(super) fn of(units: &[LadderUnit]) -> Self {
+        let sums = |tokens: &dyn Fn(&LadderUnit) -> i64| {
             let mut sum = 0_i64;
             let mut sums = Vec::with_capacity(units.len() + 1);
             sums.push(0);
@@ -409,7 +409,7 @@ impl Sums {
             }
             sums
         };
-        let moving = |unit: &Unit, tokens: i64| if unit.stays { 0 } else { tokens };
+        let moving = |unit: &LadderUnit, tokens: i64| if unit.stays { 0 } else { tokens };
         Self {
             whole: sums(&|unit| moving(unit, unit.whole)),
             short: sums(&|unit| moving(unit, unit.short)),

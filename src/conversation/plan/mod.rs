@@ -27,7 +27,7 @@
 //! there.
 //!
 //! Planning has three steps and no call-backs: [`decide`](super::Conversation::decide) says what is sent,
-//! [`Draft::task`] what still has to be judged, and [`Draft::finish`] takes the verdict.
+//! [`TurnDraft::task`] what still has to be judged, and [`TurnDraft::finish`] takes the verdict.
 //! [`Conversation::plan`](super::Conversation::plan) does all three at once:
 //!
 //! ```
@@ -69,9 +69,9 @@ mod standing;
 mod standing_block;
 mod turn;
 
-pub use decide::Draft;
+pub use decide::TurnDraft;
 pub use excerpt::Excerpt;
-pub use planned::{Broke, Expected, NewestFirst, Part, Planned, Prices};
+pub use planned::{CacheExpectation, NewestFirst, Part, PlanOutcome, PrefixBreak, Prices};
 pub use quote::Quotation;
 pub use report::TurnReport;
 pub(crate) use report::{ReportedRequest, SentMessage};

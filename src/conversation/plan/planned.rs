@@ -67,7 +67,7 @@ impl std::fmt::Display for Part {
 /// A planned turn.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct PlanOutcome {
     /// The part of each candidate, in their order: units of messages, then documents.
     pub parts: Vec<Part>,
     /// Tokens of each of them in the request: as a message, or quoted.
@@ -83,7 +83,7 @@ pub struct Planned {
     /// Results that are sent as excerpts, by message and by their number in it.
     pub excerpts: BTreeMap<(usize, usize), Excerpt>,
     /// Expectation of a prompt cache.
-    pub expected: Expected,
+    pub expected: CacheExpectation,
     /// Standing orders of the user that are no longer in view; none when nothing is cut.
     pub standing: Option<StandingBlock>,
     /// Newest-first trimming of the same request, where the plan is asked to
@@ -100,7 +100,7 @@ pub struct Planned {
     pub(super) quoted: i64,
 }
 
-impl Planned {
+impl PlanOutcome {
     /// Tokens that are sent whatever is recalled.
     #[must_use]
     pub fn pinned_tokens(&self) -> i64 {
@@ -135,12 +135,12 @@ impl Planned {
 /// not have seen that request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Expected {
+pub struct CacheExpectation {
     /// Tokens that were in the request before, at the same place: fixed ones and instructions
     /// included, what is recalled not.
     pub cached_tokens: i64,
     /// Why the request does not begin as the one before did, up to what was recalled then.
-    pub broke: Option<Broke>,
+    pub broke: Option<PrefixBreak>,
     /// True if the same quotation stood in the same message then: its tokens are cached as well.
     pub same_recall: bool,
     /// Tokens up to the last place where the cache may end, what is recalled not included; none
@@ -151,7 +151,7 @@ pub struct Expected {
 /// Why a request does not begin as the one before did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Broke {
+pub enum PrefixBreak {
     /// There was none before.
     First,
     /// The conversation has outgrown the window: from now on it is cut.
@@ -170,7 +170,7 @@ pub enum Broke {
     Unknown,
 }
 
-impl Broke {
+impl PrefixBreak {
     /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -186,7 +186,7 @@ impl Broke {
     }
 }
 
-impl std::fmt::Display for Broke {
+impl std::fmt::Display for PrefixBreak {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.as_str())
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::message::{Role, Texts};
-use crate::model::{Origin, Placed};
+use crate::model::{Origin, PlacedItem};
 use crate::tokens::TokenCounter;
 
 /// Before everything that is quoted.
@@ -71,8 +71,8 @@ impl Quotation {
     }
 
     /// Quotes all that sources gave.
-    pub(in crate::conversation) fn sources(&mut self, items: &[Placed], texts: &dyn Texts) {
-        for Placed { item, origin } in items {
+    pub(in crate::conversation) fn sources(&mut self, items: &[PlacedItem], texts: &dyn Texts) {
+        for PlacedItem { item, origin } in items {
             let name: &str = match origin {
                 Origin::Source { name, .. } => name,
                 Origin::Request(_) => "source",

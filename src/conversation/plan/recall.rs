@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashMapExt};
 use super::super::message::{Role, Texts};
 use super::super::units::Conversation;
 use super::passage::{Passage, joined, longest_whole, split};
-use super::planned::Planned;
+use super::planned::PlanOutcome;
 use super::quote::{LABEL_TOKENS, Quotation, message_tokens};
 use crate::model::Hint;
 
@@ -100,7 +100,7 @@ impl Conversation {
     /// false and changes nothing if no passage has anything to do with the question.
     pub(super) fn choose_passages(
         &self,
-        planned: &mut Planned,
+        planned: &mut PlanOutcome,
         passages: &[Passage],
         hints: &[Hint],
         texts: &dyn Texts,
@@ -166,7 +166,7 @@ impl Conversation {
 
     /// Lowers hints that are far below the best one that fits, so that these units are not recalled.
     /// Results of tools are exempt: a later call may need their values.
-    fn hold_to_floor(&self, planned: &mut Planned, room: i64) {
+    fn hold_to_floor(&self, planned: &mut PlanOutcome, room: i64) {
         let fits = |(_, tokens): &(&Option<Hint>, &i64)| (1..=room).contains(*tokens);
         let units = planned.hints.iter().zip(&planned.tokens).filter(fits);
         let hints = units.filter_map(|(hint, _)| Some(hint.as_ref()?.value()));
@@ -255,7 +255,7 @@ impl Conversation {
     /// Has these passages of a unit quoted instead of the whole. Returns about how many tokens that takes.
     fn quote_passages<'a>(
         &self,
-        planned: &mut Planned,
+        planned: &mut PlanOutcome,
         unit: usize,
         passages: impl Iterator<Item = &'a Passage>,
     ) -> i64 {
@@ -282,7 +282,7 @@ impl Conversation {
     /// about the tokens of units that are quoted by passages.
     pub(super) fn count_best(
         &self,
-        planned: &mut Planned,
+        planned: &mut PlanOutcome,
         likely: &BTreeMap<usize, i64>,
         texts: &dyn Texts,
     ) {

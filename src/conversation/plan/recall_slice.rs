@@ -3,7 +3,7 @@
 use super::recall::LEAST;
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextKind, ExclusionReason, ScoredItem};
-use crate::slicer::{BestFirstSlice, Sliced, Slicer};
+use crate::slicer::{BestFirstSlice, SliceResult, Slicer};
 
 /// Fills from the best score down, and leaves out messages whose hint says that they have nothing to do
 /// with the question. Results of tools, documents and what nobody has judged are taken while there is
@@ -16,7 +16,7 @@ impl Slicer for RecallSlice {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let hint = |scored: &ScoredItem<'_>| {
             let is_message = *scored.item().kind() == ContextKind::message();
             scored.item().future_relevance_hint().filter(|_| is_message)
@@ -34,7 +34,7 @@ impl Slicer for RecallSlice {
             .collect();
         let close: Vec<ScoredItem<'_>> =
             kept.iter().filter_map(|position| items.get(*position).copied()).collect();
-        let mut sliced = Sliced::default();
+        let mut sliced = SliceResult::default();
         sliced.absorb(BestFirstSlice.slice(&close, budget)?, &kept, "RecallSlice")?;
         let far = items.iter().enumerate().filter(|(_, scored)| !is_close(scored));
         sliced.exclusions.extend(far.map(|(position, scored)| {

@@ -2,7 +2,7 @@
 
 use foldhash::HashMap;
 
-use super::planned::{Broke, NewestFirst, Part, Planned, Prices};
+use super::planned::{NewestFirst, Part, PlanOutcome, PrefixBreak, Prices};
 use super::standing_block::StandingBlock;
 use crate::diagnostics::SelectionReport;
 use crate::explain::Explanation;
@@ -31,7 +31,7 @@ pub struct TurnReport {
     /// these.
     pub written_tokens: i64,
     /// Why the request does not begin as the one before did; none when it does.
-    pub broke: Option<Broke>,
+    pub broke: Option<PrefixBreak>,
     /// The model's window.
     pub window: i64,
     /// Newest-first trimming of the same request, where the plan is asked to
@@ -73,7 +73,7 @@ pub(crate) struct SentMessage {
 }
 
 impl TurnReport {
-    pub(crate) fn new(planned: &Planned, excerpts: usize) -> Self {
+    pub(crate) fn new(planned: &PlanOutcome, excerpts: usize) -> Self {
         Self {
             whole: planned.whole,
             share: planned.share,
@@ -141,20 +141,20 @@ impl TurnReport {
     ///
     /// A plan assumes that the previous call was this one without its newest messages. If you know the
     /// previous call, pass its report here: then [`cached_tokens`](Self::cached_tokens) are those of the
-    /// messages that both requests begin with, and [`Broke::Edited`] says that the history was edited,
+    /// messages that both requests begin with, and [`PrefixBreak::Edited`] says that the history was edited,
     /// cut, or continued from an earlier place. They are never more than the requests share, if the
     /// adapter has [noted](crate::conversation::Message::note_unseen) what the texts do not show.
     ///
     /// If nobody asked for one of the reports, it holds no messages to compare. Then nothing is known:
-    /// [`Broke::Unknown`] and no cached tokens.
+    /// [`PrefixBreak::Unknown`] and no cached tokens.
     #[must_use]
     pub fn following(mut self, before: &Self) -> Self {
-        if self.broke == Some(Broke::Unknown) {
+        if self.broke == Some(PrefixBreak::Unknown) {
             return self;
         }
         let sent = self.cached_tokens.saturating_add(self.new_tokens);
         if self.sent.is_empty() || before.sent.is_empty() {
-            (self.cached_tokens, self.broke) = (0, Some(Broke::Unknown));
+            (self.cached_tokens, self.broke) = (0, Some(PrefixBreak::Unknown));
             self.split(sent);
             return self;
         }
@@ -165,10 +165,10 @@ impl TurnReport {
         self.cached_tokens = if self.written_up_to == Some(0) { 0 } else { shared };
         self.broke = match self.broke {
             _ if !self.request.messages.starts_with(&before.request.messages) => {
-                Some(Broke::Edited)
+                Some(PrefixBreak::Edited)
             }
             _ if intact => None,
-            Some(Broke::First) | None => Some(Broke::GaveWay),
+            Some(PrefixBreak::First) | None => Some(PrefixBreak::GaveWay),
             broke => broke,
         };
         self.split(sent);

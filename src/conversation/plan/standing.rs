@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use super::super::message::{Message, Role, Texts};
 use super::super::units::Conversation;
-use super::ladder::Unit;
-use super::planned::{Part, Planned};
+use super::ladder::LadderUnit;
+use super::planned::{Part, PlanOutcome};
 use super::quote::Quotation;
 use super::standing_block::StandingBlock;
 use super::turn::Turn;
@@ -31,7 +31,7 @@ impl Conversation {
     }
 
     /// Finds the units in which a user gives a standing order, unless everything fits.
-    pub(super) fn find_orders(&self, units: &mut [Unit], turn: &Turn<'_>, texts: &dyn Texts) {
+    pub(super) fn find_orders(&self, units: &mut [LadderUnit], turn: &Turn<'_>, texts: &dyn Texts) {
         let recall = turn.plan.recall_tokens(turn.window, true);
         let frame = Quotation::frame_tokens(self.token_counter());
         let most = units.iter().map(|unit| unit.whole);
@@ -50,8 +50,8 @@ impl Conversation {
     /// Adds the block to a plan whose parts are known, if so many tokens are kept for it.
     pub(super) fn add_standing(
         &self,
-        planned: &mut Planned,
-        units: &[Unit],
+        planned: &mut PlanOutcome,
+        units: &[LadderUnit],
         reserve: i64,
         texts: &dyn Texts,
     ) {
@@ -96,8 +96,8 @@ impl Conversation {
     /// The block of a plan whose parts are known, and the unit that carries it.
     fn standing_block(
         &self,
-        planned: &Planned,
-        units: &[Unit],
+        planned: &PlanOutcome,
+        units: &[LadderUnit],
         reserve: i64,
         texts: &dyn Texts,
     ) -> Option<(usize, StandingBlock)> {

@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use serde::Serialize;
 
 use super::super::difference::Difference;
-use super::super::totals::{Window, selected_tokens};
+use super::super::totals::{WindowTotals, selected_tokens};
 use super::super::words::{Texts, meaning};
 use super::super::{Explanation, PromptCache, SourceTiming};
 use crate::diagnostics::{ItemDetails, TraceEvent};
@@ -27,7 +27,7 @@ pub(super) struct PageData<'a> {
     included_tokens: i64,
     excluded: usize,
     fixed: i64,
-    window: Option<Window>,
+    window: Option<WindowTotals>,
     kinds: NumberedNames<'a>,
     sources: NumberedNames<'a>,
     reasons: Vec<ReasonData<'a>>,
@@ -237,7 +237,7 @@ impl<'a> PageData<'a> {
             included_tokens: selected_tokens(report),
             excluded: report.excluded.len(),
             fixed: explanation.fixed_tokens,
-            window: Window::of(explanation),
+            window: WindowTotals::of(explanation),
             kinds: collector.kinds,
             sources: collector.sources,
             reasons: collector.meanings,

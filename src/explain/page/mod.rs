@@ -42,7 +42,7 @@ pub const SCRIPT_HASH: &str = "sha256-/koAUPyPtwwHJ1DV/1/a44lYYq/azrrCptqg3gGJGb
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "a page is written with {}"]
-pub struct Page<'a> {
+pub struct ReportPage<'a> {
     explanation: &'a Explanation,
     previous: Option<&'a Explanation>,
     texts: Texts,
@@ -64,12 +64,12 @@ enum Assets {
 
 impl Explanation {
     /// The HTML file.
-    pub fn page(&self) -> Page<'_> {
-        Page::new(self)
+    pub fn page(&self) -> ReportPage<'_> {
+        ReportPage::new(self)
     }
 }
 
-impl<'a> Page<'a> {
+impl<'a> ReportPage<'a> {
     /// Number of characters of a text that are shown unless set.
     pub const TEXT_LIMIT: usize = 20_000;
 
@@ -167,7 +167,7 @@ impl<'a> Page<'a> {
     }
 }
 
-impl fmt::Display for Page<'_> {
+impl fmt::Display for ReportPage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let title = self.explanation.title.as_deref().unwrap_or("A selection, explained");
         f.write_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::totals::{self, Window, selected_tokens};
+use super::super::totals::{self, WindowTotals, selected_tokens};
 use super::Text;
 use super::table::{bar, clip, count, gauge, items, share, thousands, wrap};
 use crate::diagnostics::InclusionReason;
@@ -25,15 +25,16 @@ impl Text<'_> {
     fn line(&self) -> String {
         let report = &self.explanation.report;
         let used = thousands(selected_tokens(report));
-        let of =
-            Window::of(self.explanation).map(|window| format!(" of {}", thousands(window.goal)));
+        let of = WindowTotals::of(self.explanation)
+            .map(|window| format!(" of {}", thousands(window.goal)));
         let (included, all) = (count(report.included.len()), items(report.total_candidates));
         format!("{included} of {all}, {used}{} tokens", of.unwrap_or_default())
     }
 
     pub(super) fn brief_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "  {}", self.line())?;
-        if let Some(Window { selected, goal, fixed, .. }) = Window::of(self.explanation) {
+        if let Some(WindowTotals { selected, goal, fixed, .. }) = WindowTotals::of(self.explanation)
+        {
             let (full, empty) = self.gauge(share(selected, goal), 20);
             write!(f, "  {full}{empty}  {:.1} %", share(selected, goal) * 100.0)?;
             if fixed > 0 {
@@ -116,7 +117,7 @@ impl Text<'_> {
         }
         let total = thousands(report.total_tokens_considered);
         writeln!(f, "  candidates  {}, {total} tokens", items(report.total_candidates))?;
-        if let Some(window) = Window::of(self.explanation) {
+        if let Some(window) = WindowTotals::of(self.explanation) {
             let parts = [
                 (window.fixed, "fixed"),
                 (window.goal, "for the context"),
@@ -142,7 +143,7 @@ impl Text<'_> {
             count(because(InclusionReason::ZeroToken)),
         );
         writeln!(f, "  selected    {}", clip(&selected, self.paint.width.saturating_sub(14)))?;
-        if let Some(window) = Window::of(self.explanation) {
+        if let Some(window) = WindowTotals::of(self.explanation) {
             let part = share(window.selected, window.goal);
             let (full, empty) = self.gauge(part, 60.min(self.paint.width.saturating_sub(40)));
             let goal = thousands(window.goal);

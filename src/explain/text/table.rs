@@ -1,10 +1,10 @@
 //! Small helpers for tables in a terminal: numbers, bars, clipped text, colour.
 
-use crate::names::Grouped;
+use crate::names::GroupedNumber;
 
 /// Groups digits by three: `20707` becomes `20,707`.
 pub(super) fn thousands(number: i64) -> String {
-    Grouped(number).to_string()
+    GroupedNumber(number).to_string()
 }
 
 /// A count, grouped like [`thousands`].

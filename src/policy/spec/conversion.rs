@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::ScorerRegistry;
-use crate::config::{Found, Path, Report, meant};
+use crate::config::{FieldFinding, Path, Report, meant};
 use crate::error::{ConfigProblem, CupelError, ProblemList, QuotedText};
 
 /// Why a spec could not be read, or not be turned into a policy or back.
@@ -173,18 +173,22 @@ impl<'r> Conversion<'r> {
 }
 
 impl Report for Conversion<'_> {
-    fn report(&mut self, path: &Path<'_>, found: Found<'_>) {
+    fn report(&mut self, path: &Path<'_>, found: FieldFinding<'_>) {
         let message = match found {
-            Found::Missing { expected, .. } => format!("missing, expected {expected}"),
-            Found::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
-            Found::NoSuchPart { name, known, .. } => {
+            FieldFinding::Missing { expected, .. } => format!("missing, expected {expected}"),
+            FieldFinding::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
+            FieldFinding::NoSuchPart { name, known, .. } => {
                 format!("got {}, {}", QuotedText(name), one_of(name, known))
             }
-            Found::Unknown { key, known, .. } => format!("unknown key, {}", one_of(key, known)),
-            Found::Twice { note, .. } => format!("the key is given twice, expected once{note}"),
+            FieldFinding::Unknown { key, known, .. } => {
+                format!("unknown key, {}", one_of(key, known))
+            }
+            FieldFinding::Twice { note, .. } => {
+                format!("the key is given twice, expected once{note}")
+            }
         };
         self.add(path, message);
-        if let Found::Missing { .. } | Found::Wrong { .. } = found {
+        if let FieldFinding::Missing { .. } | FieldFinding::Wrong { .. } = found {
             self.unread.insert(path.to_string());
         }
     }

@@ -81,7 +81,7 @@ use serde::Serialize;
 use crate::model::{OverflowStrategy, TurnPlan};
 
 pub use conversion::PolicySpecError;
-pub use nested::Nested;
+pub use nested::NestedSpec;
 pub use registry::ScorerRegistry;
 pub use relevance::{JudgeSpec, RelevanceSpec};
 pub use scorer::{DecayCurveSpec, DecayWindowSpec, ScorerSpec, WeightedScorer};

@@ -17,13 +17,13 @@ use crate::config::{FromTree, Path, Report, Tree};
 /// [`to_policy`](crate::PolicySpec::to_policy) and every writer return an error that says so.
 ///
 /// ```
-/// use cupel::policy::spec::{Nested, ScorerSpec};
+/// use cupel::policy::spec::{NestedSpec, ScorerSpec};
 ///
-/// let nested = Nested::from(ScorerSpec::Recency);
+/// let nested = NestedSpec::from(ScorerSpec::Recency);
 /// assert_eq!(*nested, ScorerSpec::Recency);
 /// ```
 #[derive(Clone, PartialEq)]
-pub struct Nested<T> {
+pub struct NestedSpec<T> {
     /// The part, or a stand-in for one that is too deep.
     part: Box<T>,
     /// Levels of tables and lists.
@@ -32,7 +32,7 @@ pub struct Nested<T> {
 }
 
 /// A part that may have others inside.
-pub(super) trait Part: FromTree {
+pub(super) trait NestedPart: FromTree {
     /// The levels of tables and lists that it takes in a file.
     fn depth(&self) -> usize;
 }
@@ -40,7 +40,7 @@ pub(super) trait Part: FromTree {
 /// Levels that the policy's own tables leave.
 const MOST: usize = DEPTH - 2;
 
-impl<T> Nested<T> {
+impl<T> NestedSpec<T> {
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
@@ -52,7 +52,7 @@ impl<T> Nested<T> {
     /// A part inside another, after noting it if it is too deep.
     pub(super) fn noted(part: T, path: &Path<'_>, convert: &mut Conversion<'_>) -> Self
     where
-        T: Part,
+        T: NestedPart,
     {
         let nested = Self::from(part);
         nested.open(path, convert);
@@ -69,7 +69,7 @@ impl<T> Nested<T> {
 }
 
 #[allow(private_bounds)] // the parts are those of this module
-impl<T: Part> From<T> for Nested<T> {
+impl<T: NestedPart> From<T> for NestedSpec<T> {
     fn from(part: T) -> Self {
         let depth = part.depth();
         if depth >= MOST {
@@ -80,7 +80,7 @@ impl<T: Part> From<T> for Nested<T> {
     }
 }
 
-impl<T> Deref for Nested<T> {
+impl<T> Deref for NestedSpec<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -88,13 +88,13 @@ impl<T> Deref for Nested<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Nested<T> {
+impl<T: fmt::Debug> fmt::Debug for NestedSpec<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.too_deep { f.write_str(&Self::problem()) } else { self.part.fmt(f) }
     }
 }
 
-impl<T: Serialize> Serialize for Nested<T> {
+impl<T: Serialize> Serialize for NestedSpec<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.too_deep {
             return Err(S::Error::custom(Self::problem()));
@@ -103,7 +103,7 @@ impl<T: Serialize> Serialize for Nested<T> {
     }
 }
 
-impl<T: Part> FromTree for Nested<T> {
+impl<T: NestedPart> FromTree for NestedSpec<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
     fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {

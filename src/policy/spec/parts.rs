@@ -1,6 +1,6 @@
 //! Declares specs: their types, how they are read, and how they are written, in one place.
 
-use crate::config::{FromTree, Key, Path, Report, Tree, plain, wrong};
+use crate::config::{ConfigKey, FromTree, Path, Report, Tree, plain, wrong};
 use crate::model::{ContextKind, OverflowStrategy};
 use crate::relevance::Language;
 use crate::slicer::ScarcityBehavior;
@@ -125,7 +125,7 @@ impl FromTree for ContextKind {
     }
 }
 
-impl Key for ContextKind {
+impl ConfigKey for ContextKind {
     const TWICE: &'static str = " (kinds ignore case)";
 }
 

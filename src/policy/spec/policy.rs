@@ -7,15 +7,15 @@ use super::conversion::Conversion;
 use super::{
     PlacerSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec, SlicerSpec,
 };
-use crate::config::{Fields, Found, FromTree, Path, Report, Tree};
+use crate::config::{FieldFinding, Fields, FromTree, Path, Report, Tree};
 use crate::model::{Grid, OverflowStrategy, RecallBy, TurnPlan};
 use crate::policy::{Policy, PolicyBuilder};
 
-const SCORER: Path<'_> = Path::Key(&Path::Root, "scorer");
-const SLICER: Path<'_> = Path::Key(&Path::Root, "slicer");
-const PLACER: Path<'_> = Path::Key(&Path::Root, "placer");
-const PLAN: Path<'_> = Path::Key(&Path::Root, "plan");
-const RELEVANCE: Path<'_> = Path::Key(&Path::Root, "relevance");
+const SCORER: Path<'_> = Path::ConfigKey(&Path::Root, "scorer");
+const SLICER: Path<'_> = Path::ConfigKey(&Path::Root, "slicer");
+const PLACER: Path<'_> = Path::ConfigKey(&Path::Root, "placer");
+const PLAN: Path<'_> = Path::ConfigKey(&Path::Root, "plan");
+const RELEVANCE: Path<'_> = Path::ConfigKey(&Path::Root, "relevance");
 
 impl PolicySpec {
     /// Reads a policy and fails with everything that is wrong with it.
@@ -43,7 +43,7 @@ impl PolicySpec {
             (true, true) => convert.add(SCORER, "give either scorers or scorer, got both"),
             (false, false) => {
                 let expected = "a list of scorers with weights, or scorer for a single one";
-                let found = Found::Missing { expected, file: &"".into() };
+                let found = FieldFinding::Missing { expected, file: &"".into() };
                 convert.report(&Path::Root.key("scorers"), found);
             }
             _ => {}

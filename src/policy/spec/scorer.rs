@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serializer;
 
 use super::conversion::Conversion;
-use super::nested::{Nested, Part};
+use super::nested::{NestedPart, NestedSpec};
 use super::parts::{parts, setting, table};
 use crate::config::{Fields, FromTree, Path};
 use crate::error::CupelError;
@@ -98,7 +98,7 @@ parts! {
         /// [`ScaledScorer`](crate::scorer::ScaledScorer).
         "scaled" Scaled {
             /// The scorer whose scores are spread over 0 to 1.
-            scorer: Nested<ScorerSpec>,
+            scorer: NestedSpec<ScorerSpec>,
         },
         /// [`CompositeScorer`](crate::scorer::CompositeScorer).
         "composite" Composite {
@@ -118,7 +118,7 @@ parts! {
 pub struct WeightedScorer {
     /// The scorer.
     #[serde(flatten)]
-    pub scorer: Nested<ScorerSpec>,
+    pub scorer: NestedSpec<ScorerSpec>,
     /// Its weight; only the ratios to the other weights matter.
     pub weight: f64,
 }
@@ -145,7 +145,7 @@ impl FromTree for WeightedScorer {
     }
 }
 
-impl Part for ScorerSpec {
+impl NestedPart for ScorerSpec {
     fn depth(&self) -> usize {
         match self {
             Self::Scaled { scorer } => 1 + scorer.depth(),
@@ -291,14 +291,14 @@ impl ScorerSpec {
         } else if let Some(scaled) = any.downcast_ref::<ScaledScorer>() {
             let at = path.key("scorer");
             let inner = Self::describe(&*scaled.inner, &at, convert);
-            Self::Scaled { scorer: Nested::noted(inner, &at, convert) }
+            Self::Scaled { scorer: NestedSpec::noted(inner, &at, convert) }
         } else {
             let composite = any.downcast_ref::<CompositeScorer>()?;
             let at = path.key("scorers");
             let part = |(index, (child, weight)): (usize, (&Arc<dyn Scorer>, f64))| {
                 let at = at.index(index);
                 let scorer = Self::describe(&**child, &at, convert);
-                WeightedScorer { scorer: Nested::noted(scorer, &at, convert), weight }
+                WeightedScorer { scorer: NestedSpec::noted(scorer, &at, convert), weight }
             };
             Self::Composite { scorers: composite.children().enumerate().map(part).collect() }
         })

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::conversion::Conversion;
-use super::nested::{Nested, Part};
+use super::nested::{NestedPart, NestedSpec};
 use super::parts::{lower_case, parts, setting, table};
 use crate::config::{FromTree, Path};
 use crate::model::ContextKind;
@@ -52,14 +52,14 @@ parts! {
         /// [`FillSlice`](crate::slicer::FillSlice).
         "fill" Fill {
             /// The slicer that chooses first.
-            inner: Nested<SlicerSpec>,
+            inner: NestedSpec<SlicerSpec>,
         },
         /// [`QuotaSlice`](crate::slicer::QuotaSlice).
         "quota" Quota {
             /// The shares of the kinds.
             quotas: Vec<KindQuotaSpec>,
             /// The slicer that fills each kind's part.
-            inner: Nested<SlicerSpec>,
+            inner: NestedSpec<SlicerSpec>,
         },
         /// [`CountQuotaSlice`](crate::slicer::CountQuotaSlice).
         "count_quota" CountQuota {
@@ -72,7 +72,7 @@ parts! {
             /// out.
             within_budget: bool = false,
             /// The slicer that fills the rest of the budget: any but a knapsack.
-            inner: Nested<SlicerSpec>,
+            inner: NestedSpec<SlicerSpec>,
         },
         /// [`CountConstrainedKnapsackSlice`](crate::slicer::CountConstrainedKnapsackSlice).
         "count_constrained_knapsack" CountConstrainedKnapsack {
@@ -130,7 +130,7 @@ fn is_no_cap(count: &usize) -> bool {
     *count == CountQuotaSpec::NO_CAP
 }
 
-impl Part for SlicerSpec {
+impl NestedPart for SlicerSpec {
     fn depth(&self) -> usize {
         match self {
             Self::Fill { inner } => 1 + inner.depth(),
@@ -143,7 +143,7 @@ impl Part for SlicerSpec {
 }
 
 fn build_inner(
-    inner: &Nested<SlicerSpec>,
+    inner: &NestedSpec<SlicerSpec>,
     path: &Path<'_>,
     convert: &mut Conversion<'_>,
 ) -> Arc<dyn Slicer> {
@@ -203,7 +203,7 @@ impl SlicerSpec {
         let any = slicer.as_any();
         let mut inner = |inner: &Arc<dyn Slicer>| {
             let at = path.key("inner");
-            Nested::noted(Self::describe(&**inner, &at, convert), &at, convert)
+            NestedSpec::noted(Self::describe(&**inner, &at, convert), &at, convert)
         };
         if is::<GreedySlice>(any).is_some() {
             Self::Greedy

@@ -29,7 +29,7 @@ pub(super) const MOST_WORDS: usize = 64;
 
 /// Terms that are searched for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
+pub(super) struct QuestionTerms {
     pub(super) terms: Vec<AskedTerm>,
     /// The words of the question that say something, as they were written.
     pub(super) words: Vec<Box<str>>,
@@ -40,7 +40,7 @@ pub(super) struct Asked {
     pub(super) is_informative: bool,
 }
 
-impl Asked {
+impl QuestionTerms {
     /// Reads a question.
     pub(super) fn read(question: &Question, language: Language) -> Self {
         let mut asked = Self::default();

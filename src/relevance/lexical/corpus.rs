@@ -4,9 +4,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::super::{Candidate, Question, Verdict};
-use super::asked::{Asked, ends, is_common};
+use super::asked::{QuestionTerms, ends, is_common};
 use super::terms::{each_folded, lower};
-use super::{Known, Lexical, Statistics, Texts, lend};
+use super::{KnownTerms, Lexical, Statistics, Texts, lend};
 
 /// Statistics of all texts that an index searched; the candidates are a few of them.
 ///
@@ -81,7 +81,7 @@ impl Lexical {
         corpus: &Corpus,
     ) -> Option<Verdict> {
         let question = question.clone().alone();
-        let asked = Asked::read(&question, self.language);
+        let asked = QuestionTerms::read(&question, self.language);
         if !asked.is_informative {
             return None;
         }
@@ -97,7 +97,7 @@ impl Lexical {
         let statistics = Statistics::new(&asked, &with, all, length);
         let (mut scores, words) = texts.scores(&asked, &statistics, candidates);
         lend(candidates, &texts, &mut scores);
-        let known = Known::new(self.language, asked, statistics);
+        let known = KnownTerms::new(self.language, asked, statistics);
         let hints = known.hints(&scores, &words);
         Some(Verdict::new(hints, move |candidate| known.further(candidate)))
     }

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{Candidate, Hint, Judge, Language, Question, Verdict};
-use asked::Asked;
+use asked::QuestionTerms;
 pub(crate) use asked::is_informative;
 pub use corpus::Corpus;
-use score::{Matches, Scorer, Statistics, lend_to_neighbours};
-use terms::{MOST_BYTES, Reader, each_term, is_known, key_of, terms_of};
+use score::{Bm25Scorer, Matches, Statistics, lend_to_neighbours};
+use terms::{MOST_BYTES, TermReader, each_term, is_known, key_of, terms_of};
 
 /// Judges by the words that a text shares with the question: the rarer they are among the
 /// candidates, the more.
@@ -83,7 +83,7 @@ impl Lexical {
     /// ```
     #[must_use]
     pub fn marks(&self, question: &Question, text: &str) -> Vec<Range<usize>> {
-        let asked = Asked::read(&question.clone().alone(), self.language);
+        let asked = QuestionTerms::read(&question.clone().alone(), self.language);
         let mut marks: Vec<Range<usize>> = Vec::new();
         each_term(text, self.language, &mut |term, _, range| {
             if asked.number_of(term).is_some() {
@@ -105,7 +105,7 @@ impl Lexical {
 
 impl Judge for Lexical {
     fn judge(&self, question: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict> {
-        let asked = Asked::read(question, self.language);
+        let asked = QuestionTerms::read(question, self.language);
         if !asked.is_informative {
             return None;
         }
@@ -113,7 +113,7 @@ impl Judge for Lexical {
         let statistics = texts.statistics(&asked);
         let (mut scores, words) = texts.scores(&asked, &statistics, candidates);
         lend(candidates, &texts, &mut scores);
-        let known = Known::new(self.language, asked, statistics);
+        let known = KnownTerms::new(self.language, asked, statistics);
         let hints = known.hints(&scores, &words);
         Some(Verdict::new(hints, move |candidate| known.further(candidate)))
     }
@@ -140,13 +140,13 @@ impl Texts {
     fn read(
         question: &Question,
         candidates: &[Candidate<'_>],
-        asked: &Asked,
+        asked: &QuestionTerms,
         language: Language,
     ) -> Self {
         let count = candidates.len();
         let mut texts =
             Self { matches: Matches::for_texts(count), ends: Vec::with_capacity(count) };
-        let mut reader = Reader::new(language, candidates.len());
+        let mut reader = TermReader::new(language, candidates.len());
         for candidate in candidates {
             // The question itself is neither judged nor counted.
             let length = (candidate.text != question.text()).then(|| {
@@ -173,7 +173,7 @@ impl Texts {
         })
     }
 
-    fn statistics(&self, asked: &Asked) -> Statistics {
+    fn statistics(&self, asked: &QuestionTerms) -> Statistics {
         let mut texts_with = vec![0_u32; asked.terms.len()];
         let mut last_text = vec![0_u32; asked.terms.len()];
         let (mut texts, mut length) = (0, 0);
@@ -196,11 +196,11 @@ impl Texts {
 
     fn scores(
         &self,
-        asked: &Asked,
+        asked: &QuestionTerms,
         statistics: &Statistics,
         candidates: &[Candidate<'_>],
     ) -> (Vec<f64>, Vec<u64>) {
-        let mut scorer = Scorer::default();
+        let mut scorer = Bm25Scorer::default();
         let scored = self.each().zip(candidates).map(|((found, length), candidate)| {
             let in_conversation = candidate.place.is_some();
             scorer.score(asked, statistics, found, length.unwrap_or(0), in_conversation)
@@ -214,12 +214,12 @@ impl Texts {
     /// follow each other and have the same place are passages of one.
     fn add_wholes(
         &self,
-        asked: &Asked,
+        asked: &QuestionTerms,
         statistics: &Statistics,
         candidates: &[Candidate<'_>],
         scores: &mut [f64],
     ) {
-        let mut scorer = Scorer::default();
+        let mut scorer = Bm25Scorer::default();
         let mut whole: Vec<(u32, u16)> = Vec::new();
         let mut texts = self.each();
         let same = |a: &Candidate<'_>, b: &Candidate<'_>| a.place.is_some() && a.place == b.place;
@@ -273,16 +273,16 @@ fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {
 }
 
 /// Data to judge a text.
-struct Known {
+struct KnownTerms {
     language: Language,
-    asked: Asked,
+    asked: QuestionTerms,
     statistics: Statistics,
     /// The words' numbers, the most telling first.
     telling: Vec<u8>,
 }
 
-impl Known {
-    fn new(language: Language, asked: Asked, statistics: Statistics) -> Self {
+impl KnownTerms {
+    fn new(language: Language, asked: QuestionTerms, statistics: Statistics) -> Self {
         let mut telling: Vec<(f64, u8)> = asked
             .terms
             .iter()
@@ -317,7 +317,7 @@ impl Known {
         let terms = terms_of(candidate.text, self.language);
         let mut matches = Matches::default();
         matches.find(&self.asked, &terms);
-        let (score, words) = Scorer::default().score(
+        let (score, words) = Bm25Scorer::default().score(
             &self.asked,
             &self.statistics,
             &matches.found,

@@ -1,7 +1,7 @@
 //! BM25, with more for texts that have more of the question, and for words that stand together. In a
 //! conversation an answer stands next to what it answers: neighbours lend part of their score.
 
-use super::asked::Asked;
+use super::asked::QuestionTerms;
 use super::terms::Term;
 
 /// Saturation of repeated words.
@@ -35,7 +35,7 @@ impl Matches {
     }
 
     /// Looks for the question's terms; adds to `found` and returns how many there are.
-    pub(super) fn find(&mut self, asked: &Asked, terms: &[Term]) -> usize {
+    pub(super) fn find(&mut self, asked: &QuestionTerms, terms: &[Term]) -> usize {
         let before = self.found.len();
         for (start, chunk) in (0_u32..).step_by(64).zip(terms.chunks(64)) {
             let mut likely = asked.likely(chunk);
@@ -62,7 +62,12 @@ pub(super) struct Statistics {
 
 impl Statistics {
     /// From the number of texts that have each term, the number of texts, and their terms together.
-    pub(super) fn new(asked: &Asked, texts_with: &[u32], texts: usize, length: usize) -> Self {
+    pub(super) fn new(
+        asked: &QuestionTerms,
+        texts_with: &[u32],
+        texts: usize,
+        length: usize,
+    ) -> Self {
         let all = texts as f64 + PRIOR_TEXTS;
         let weights: Vec<f64> = asked
             .terms
@@ -85,7 +90,7 @@ impl Statistics {
 
 /// Scores one text after another.
 #[derive(Debug, Default)]
-pub(super) struct Scorer {
+pub(super) struct Bm25Scorer {
     /// Occurrences of each term in the text.
     counts: Vec<u32>,
     /// Terms that occur.
@@ -94,11 +99,11 @@ pub(super) struct Scorer {
     pairs: Vec<((u16, u16), u32)>,
 }
 
-impl Scorer {
+impl Bm25Scorer {
     /// The score of a text as a share of the ideal one, and which words of the question it has.
     pub(super) fn score(
         &mut self,
-        asked: &Asked,
+        asked: &QuestionTerms,
         statistics: &Statistics,
         found: &[(u32, u16)],
         length: usize,
@@ -199,7 +204,7 @@ pub(super) fn lend_to_neighbours(tokens: impl Iterator<Item = i64>, scores: &mut
 /// Adds `share` of the lenders' scores, less with every token between. A triangle is two straight
 /// lines, so running sums of the scores and of their moments give it in one pass.
 fn add_kernel(centres: &[f64], lenders: &[(f64, f64)], width: f64, share: f64, lent: &mut [f64]) {
-    let (mut left, mut right) = (Window::default(), Window::default());
+    let (mut left, mut right) = (LendingWindow::default(), LendingWindow::default());
     let (mut passed, mut at, mut ahead) = (0, 0, 0);
     for (centre, lent) in centres.iter().zip(lent) {
         let lender = |at: usize| lenders.get(at).copied();
@@ -230,13 +235,13 @@ fn add_kernel(centres: &[f64], lenders: &[(f64, f64)], width: f64, share: f64, l
 
 /// Scores that are near, and the same times their places.
 #[derive(Default)]
-struct Window {
+struct LendingWindow {
     count: usize,
     sum: f64,
     moment: f64,
 }
 
-impl Window {
+impl LendingWindow {
     fn add(&mut self, place: f64, score: f64) {
         self.count += 1;
         self.sum += score;

@@ -1,7 +1,7 @@
 //! The terms of a text: folded, without endings, as numbers, computed once.
 //!
 //! On its next turn a long conversation has the same texts in the same order. Looked up one by one
-//! their terms lie all over the memory, and fetching them takes most of the time. A `Run` has them in
+//! their terms lie all over the memory, and fetching them takes most of the time. A `ScriptRun` has them in
 //! a row, as they were read last. What does not follow on is looked up.
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 use unicode_normalization::UnicodeNormalization;
 
 use super::super::Language;
-use super::words::{Piece, pieces};
+use super::words::{WordPiece, pieces};
 use crate::text_cache::{TextCache, TextKey};
 
 /// A term as a number: equal ones are the same term, but for one pair in four billion.
@@ -29,7 +29,7 @@ pub(super) const MOST_BYTES: usize = 512 << 10;
 const CACHE_BYTES: u64 = 64 << 20;
 
 /// Identity of a text and the language it is read in.
-pub(super) type Key = TextKey<Language>;
+pub(super) type TermKey = TextKey<Language>;
 
 static CACHE: LazyLock<TextCache<Terms, Language>> =
     LazyLock::new(|| TextCache::new(CACHE_BYTES, 400, |terms| size_of_val(&**terms)));
@@ -44,17 +44,17 @@ pub(super) fn terms_of(text: &str, language: Language) -> Terms {
     terms_by_key(&key_of(text, language), text)
 }
 
-pub(super) fn key_of(text: &str, language: Language) -> Key {
+pub(super) fn key_of(text: &str, language: Language) -> TermKey {
     CACHE.key(text, language)
 }
 
 /// Returns true if the terms of a text are cached.
-pub(super) fn is_known(key: &Key) -> bool {
+pub(super) fn is_known(key: &TermKey) -> bool {
     CACHE.contains(key)
 }
 
 /// As [`terms_of`], for a text whose key is known.
-pub(super) fn terms_by_key(key: &Key, text: &str) -> Terms {
+pub(super) fn terms_by_key(key: &TermKey, text: &str) -> Terms {
     CACHE.get_or_insert(key, || read(text, key.tag))
 }
 
@@ -70,17 +70,17 @@ pub(super) fn each_term(
     language: Language,
     found: &mut dyn FnMut(Term, &str, Range<usize>),
 ) {
-    let folding = Folding::new(language);
+    let folding = CaseFold::new(language);
     each_piece(text, &mut |piece, word, at| found(folding.term(&piece), word, at));
 }
 
 /// Calls `found` for each term as a text, with its word: for what must mean the same elsewhere.
 pub(super) fn each_folded(text: &str, language: Language, found: &mut dyn FnMut(String, &str)) {
-    let folding = Folding::new(language);
+    let folding = CaseFold::new(language);
     each_piece(text, &mut |piece, word, _| found(folding.folded(&piece), word));
 }
 
-fn each_piece(text: &str, found: &mut dyn FnMut(Piece<'_>, &str, Range<usize>)) {
+fn each_piece(text: &str, found: &mut dyn FnMut(WordPiece<'_>, &str, Range<usize>)) {
     let mut part = |range: Range<usize>| {
         let Some(part) = text.get(range.clone()) else { return };
         pieces(part, &mut |piece, at| {
@@ -117,21 +117,21 @@ thread_local! {
     static WORDS: RefCell<Vec<(u64, Term)>> = RefCell::new(vec![(0, 0); REMEMBERED_WORDS]);
 }
 
-struct Folding {
+struct CaseFold {
     language: Language,
     hasher: FixedState,
 }
 
-impl Folding {
+impl CaseFold {
     fn new(language: Language) -> Self {
         Self { language, hasher: FixedState::default() }
     }
 
-    fn term(&self, piece: &Piece<'_>) -> Term {
+    fn term(&self, piece: &WordPiece<'_>) -> Term {
         match piece {
             // Words are looked up, since finding their endings takes long.
-            Piece::Word(word) => self.word(word),
-            Piece::Whole(_) | Piece::Signs(_) => self.hash(&self.folded(piece)),
+            WordPiece::Word(word) => self.word(word),
+            WordPiece::Whole(_) | WordPiece::Signs(_) => self.hash(&self.folded(piece)),
         }
     }
 
@@ -171,12 +171,12 @@ impl Folding {
         }
     }
 
-    fn folded(&self, piece: &Piece<'_>) -> String {
+    fn folded(&self, piece: &WordPiece<'_>) -> String {
         match piece {
-            Piece::Word(word) => self.stem_text(word),
+            WordPiece::Word(word) => self.stem_text(word),
             // Folded like words, but with their endings: a stem of a name is no name.
-            Piece::Whole(word) => unmarked(&lower(word)),
-            Piece::Signs(signs) => unmarked(&lower(signs)),
+            WordPiece::Whole(word) => unmarked(&lower(word)),
+            WordPiece::Signs(signs) => unmarked(&lower(signs)),
         }
     }
 
@@ -216,20 +216,20 @@ const MOST_TERMS: usize = 2 << 20;
 /// Most conversations that are cached this way.
 const MOST_RUNS: usize = 4;
 
-static RUNS: Mutex<Vec<Run>> = Mutex::new(Vec::new());
+static RUNS: Mutex<Vec<ScriptRun>> = Mutex::new(Vec::new());
 
 /// Texts in their order, and their terms in a row.
 #[derive(Debug, Default)]
-struct Run {
-    keys: Vec<Key>,
+struct ScriptRun {
+    keys: Vec<TermKey>,
     /// End of each text's terms.
     ends: Vec<usize>,
     terms: Vec<Term>,
 }
 
-impl Run {
+impl ScriptRun {
     /// The remembered run that begins with this text, which is nobody else's meanwhile.
-    fn beginning_with(key: &Key) -> Self {
+    fn beginning_with(key: &TermKey) -> Self {
         let mut runs = RUNS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let found = runs.iter().position(|run| run.keys.first() == Some(key));
         found.map(|at| runs.remove(at)).unwrap_or_default()
@@ -259,18 +259,18 @@ impl Run {
 }
 
 /// Reads one text of a conversation after another.
-pub(super) struct Reader {
+pub(super) struct TermReader {
     language: Language,
     /// None where a conversation is short.
-    run: Option<Run>,
+    run: Option<ScriptRun>,
     position: usize,
     /// True if everything so far was as cached.
     in_step: bool,
 }
 
-impl Reader {
+impl TermReader {
     pub(super) fn new(language: Language, texts: usize) -> Self {
-        let run = (texts >= LEAST_TEXTS).then(Run::default);
+        let run = (texts >= LEAST_TEXTS).then(ScriptRun::default);
         Self { language, run, position: 0, in_step: true }
     }
 
@@ -279,7 +279,7 @@ impl Reader {
         let key = key_of(text, self.language);
         let Some(run) = &mut self.run else { return read(&terms_by_key(&key, text)) };
         if self.position == 0 {
-            *run = Run::beginning_with(&key);
+            *run = ScriptRun::beginning_with(&key);
         }
         let position = self.position;
         self.position += 1;

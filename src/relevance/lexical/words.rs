@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Something of a text that can match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum WordPiece<'a> {
     /// A word, or a part of a compound: its endings do not matter.
     Word(&'a str),
     /// A compound without what joins its parts: `INV-2041` and `inv2041` are one.
@@ -16,7 +16,7 @@ pub(super) enum Piece<'a> {
 }
 
 /// Takes pieces, each with its place in the text.
-pub(super) type Found<'f, 'a> = dyn FnMut(Piece<'a>, Range<usize>) + 'f;
+pub(super) type WordMatch<'f, 'a> = dyn FnMut(WordPiece<'a>, Range<usize>) + 'f;
 
 /// A compound of more parts is a hash or a blob, and matches as a whole only.
 const MOST_PARTS: usize = 8;
@@ -24,9 +24,9 @@ const MOST_PARTS: usize = 8;
 const LONGEST: usize = 64;
 
 /// Calls `found` for each piece, with its place in the text.
-pub(super) fn pieces<'a>(text: &'a str, found: &mut Found<'_, 'a>) {
+pub(super) fn pieces<'a>(text: &'a str, found: &mut WordMatch<'_, 'a>) {
     let mut compound = Compound::default();
-    let mut add = |range: Range<usize>, found: &mut Found<'_, 'a>| {
+    let mut add = |range: Range<usize>, found: &mut WordMatch<'_, 'a>| {
         if !compound.joins(text, range.start) {
             compound.finish(text, found);
         }
@@ -68,8 +68,8 @@ fn unicode_atoms<'a>(
     text: &'a str,
     offset: usize,
     chunk: &'a str,
-    atom: &mut impl FnMut(Range<usize>, &mut Found<'_, 'a>),
-    found: &mut Found<'_, 'a>,
+    atom: &mut impl FnMut(Range<usize>, &mut WordMatch<'_, 'a>),
+    found: &mut WordMatch<'_, 'a>,
 ) {
     let mut run: Option<Range<usize>> = None;
     for (at, word) in chunk.unicode_word_indices() {
@@ -107,14 +107,14 @@ fn is_unspaced(sign: char) -> bool {
 }
 
 /// The pairs of neighbouring signs of a run.
-fn signs<'a>(text: &'a str, run: Range<usize>, found: &mut Found<'_, 'a>) {
+fn signs<'a>(text: &'a str, run: Range<usize>, found: &mut WordMatch<'_, 'a>) {
     let Some(signs) = text.get(run.clone()) else { return };
     let mut bounds = signs.char_indices().map(|(at, _)| run.start + at).skip(1);
     let (mut first, mut second) = (run.start, bounds.next().unwrap_or(run.end));
     loop {
         let end = bounds.next().unwrap_or(run.end);
         if let Some(pair) = text.get(first..end) {
-            found(Piece::Signs(pair), first..end);
+            found(WordPiece::Signs(pair), first..end);
         }
         if end == run.end {
             return;
@@ -150,7 +150,7 @@ impl Compound {
         }
     }
 
-    fn finish<'a>(&mut self, text: &'a str, found: &mut Found<'_, 'a>) {
+    fn finish<'a>(&mut self, text: &'a str, found: &mut WordMatch<'_, 'a>) {
         self.drop_contractions(text);
         self.parts.clear();
         for atom in &self.atoms {
@@ -162,7 +162,7 @@ impl Compound {
             [] => {}
             [part] => {
                 if let Some(word) = text.get(part.clone()) {
-                    found(Piece::Word(word), part.clone());
+                    found(WordPiece::Word(word), part.clone());
                 }
             }
             parts => {
@@ -171,10 +171,10 @@ impl Compound {
                 let length: usize = parts.iter().map(Range::len).sum();
                 let is_blob = parts.len() > MOST_PARTS && self.atoms.len() == 1;
                 if !is_blob {
-                    words().for_each(|(word, part)| found(Piece::Word(word), part.clone()));
+                    words().for_each(|(word, part)| found(WordPiece::Word(word), part.clone()));
                 }
                 if length <= LONGEST && (is_blob || parts.len() <= MOST_PARTS) {
-                    found(Piece::Whole(words().map(|(word, _)| word).collect()), range);
+                    found(WordPiece::Whole(words().map(|(word, _)| word).collect()), range);
                 }
             }
         }

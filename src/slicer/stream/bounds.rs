@@ -1,6 +1,6 @@
 //! Promises of an open stream about the items it has not yielded yet.
 
-use super::item::{Key, Sequence, StreamItem, StreamOrder, density_key};
+use super::item::{Sequence, StreamItem, StreamKey, StreamOrder, density_key};
 use crate::order;
 
 /// The promises of one open stream, and where it has got to.
@@ -146,17 +146,17 @@ impl StreamBounds {
     /// An item that scores the most and is the smallest comes first, and may really come; unless
     /// the density is bounded more tightly than that. Then a larger item of the same density has
     /// a higher score and comes before smaller ones, so all of that density may be overtaken.
-    pub(super) fn first_key(&self, budget: i64, order: StreamOrder) -> Key {
+    pub(super) fn first_key(&self, budget: i64, order: StreamOrder) -> StreamKey {
         let score = order::descending(self.max_score);
         if order == StreamOrder::Score {
-            return Key { density: score, score, sequence: self.next };
+            return StreamKey { density: score, score, sequence: self.next };
         }
         // A negative score weighs less on a larger item.
         let tokens = if self.max_score < 0.0 { budget } else { self.min_tokens };
         let density = density_key(self.max_score, tokens);
         if self.ceiling > density {
-            return Key::before_density(self.ceiling);
+            return StreamKey::before_density(self.ceiling);
         }
-        Key { density, score, sequence: self.next }
+        StreamKey { density, score, sequence: self.next }
     }
 }

@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use super::item::{Key, StreamItem, StreamOrder, StreamPush};
+use super::item::{StreamItem, StreamKey, StreamOrder, StreamPush};
 use super::kept::KeptItems;
 use super::rules::RoomRule;
 use crate::model::ContextItem;
@@ -49,7 +49,7 @@ pub(super) struct Deduplication<P> {
 #[derive(Clone, Copy)]
 struct Slot {
     hash: u64,
-    key: Key,
+    key: StreamKey,
 }
 
 impl<P> Deduplication<P> {
@@ -108,7 +108,7 @@ impl<P> Deduplication<P> {
     }
 
     /// The key of the kept item with the same content.
-    fn holder(&self, kept: &KeptItems<P>, hash: u64, payload: &P) -> Option<Key> {
+    fn holder(&self, kept: &KeptItems<P>, hash: u64, payload: &P) -> Option<StreamKey> {
         let same = |slot: &Slot| {
             slot.hash == hash
                 && kept.get(&slot.key).is_some_and(|item| (self.same)(&item.payload, payload))

@@ -118,8 +118,8 @@ impl StreamOrder {
         order::descending(self.value(score, tokens))
     }
 
-    pub(super) fn key<P>(self, item: &StreamItem<P>) -> Key {
-        Key {
+    pub(super) fn key<P>(self, item: &StreamItem<P>) -> StreamKey {
+        StreamKey {
             density: self.rank(item.score, item.tokens),
             score: order::descending(item.score),
             sequence: item.sequence,
@@ -131,14 +131,14 @@ impl StreamOrder {
 ///
 /// A batch sorts by score and then, keeping that order among equals, by density.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct StreamKey {
     /// Or the score once more, where items go by it alone.
     pub(super) density: u64,
     pub(super) score: u64,
     pub(super) sequence: Sequence,
 }
 
-impl Key {
+impl StreamKey {
     /// Before every item there can be.
     pub(super) const FIRST: Self = Self::before_density(0);
 

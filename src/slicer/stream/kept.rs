@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::item::{Key, StreamItem, StreamOrder};
+use super::item::{StreamItem, StreamKey, StreamOrder};
 use crate::order;
 
 /// A run is split beyond this many items. Adding it up again is most of the cost of an insertion,
@@ -11,39 +11,39 @@ const MOST: usize = 64;
 
 /// An item that is kept, with its density key.
 #[derive(Clone)]
-pub(super) struct Entry<P> {
+pub(super) struct LiveEntry<P> {
     density: u64,
     pub(super) item: StreamItem<P>,
 }
 
-impl<P> Entry<P> {
+impl<P> LiveEntry<P> {
     pub(super) fn tokens(&self) -> u64 {
         self.item.tokens.unsigned_abs()
     }
 
-    pub(super) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> StreamKey {
         let score = order::descending(self.item.score);
-        Key { density: self.density, score, sequence: self.item.sequence }
+        StreamKey { density: self.density, score, sequence: self.item.sequence }
     }
 
     /// As comparing keys, but most of the time densities tell.
-    fn cmp_key(&self, key: &Key) -> Ordering {
+    fn cmp_key(&self, key: &StreamKey) -> Ordering {
         self.density.cmp(&key.density).then_with(|| self.key().cmp(key))
     }
 }
 
 /// Consecutive items, at least one outside of a change.
 #[derive(Clone)]
-struct Run<P> {
+struct SortedRun<P> {
     totals: Totals,
     /// The key of the last item.
-    last: Key,
-    entries: Vec<Entry<P>>,
+    last: StreamKey,
+    entries: Vec<LiveEntry<P>>,
 }
 
-impl<P> Run<P> {
-    fn new(entries: Vec<Entry<P>>) -> Self {
-        let mut run = Self { totals: Totals::NOTHING, last: Key::FIRST, entries };
+impl<P> SortedRun<P> {
+    fn new(entries: Vec<LiveEntry<P>>) -> Self {
+        let mut run = Self { totals: Totals::NOTHING, last: StreamKey::FIRST, entries };
         run.refresh();
         run
     }
@@ -52,13 +52,13 @@ impl<P> Run<P> {
     fn refresh(&mut self) {
         let totals = self.entries.iter().map(|entry| Totals::of(entry.tokens()));
         self.totals = totals.fold(Totals::NOTHING, Totals::then);
-        self.last = self.entries.last().map_or(Key::FIRST, Entry::key);
+        self.last = self.entries.last().map_or(StreamKey::FIRST, LiveEntry::key);
     }
 
     /// Moves what is not wanted out; there is seldom more than one.
     fn retain(
         &mut self,
-        mut keep: impl FnMut(&Entry<P>) -> bool,
+        mut keep: impl FnMut(&LiveEntry<P>) -> bool,
         dropped: &mut Vec<StreamItem<P>>,
     ) {
         let (before, mut place) = (dropped.len(), 0);
@@ -78,7 +78,7 @@ impl<P> Run<P> {
 /// Kept items by key. The totals of a run answer most questions without a look at its items.
 #[derive(Clone)]
 pub(super) struct KeptItems<P> {
-    runs: Vec<Run<P>>,
+    runs: Vec<SortedRun<P>>,
     len: usize,
     order: StreamOrder,
 }
@@ -97,27 +97,28 @@ impl<P> KeptItems<P> {
     }
 
     /// The key of the last item; before everything when there is none.
-    pub(super) fn last(&self) -> Key {
-        self.runs.last().map_or(Key::FIRST, |run| run.last)
+    pub(super) fn last(&self) -> StreamKey {
+        self.runs.last().map_or(StreamKey::FIRST, |run| run.last)
     }
 
     /// The run where an item of this key goes, behind its equals.
-    fn run_of(&self, key: &Key) -> usize {
+    fn run_of(&self, key: &StreamKey) -> usize {
         let place = self.runs.partition_point(|run| run.last <= *key);
         place.min(self.runs.len().saturating_sub(1))
     }
 
-    pub(super) fn insert(&mut self, key: &Key, item: StreamItem<P>) {
-        let entry = Entry { density: key.density, item };
+    pub(super) fn insert(&mut self, key: &StreamKey, item: StreamItem<P>) {
+        let entry = LiveEntry { density: key.density, item };
         self.len += 1;
         let place = self.run_of(key);
         let Some(run) = self.runs.get_mut(place) else {
-            self.runs.push(Run::new(vec![entry]));
+            self.runs.push(SortedRun::new(vec![entry]));
             return;
         };
         let at = run.entries.partition_point(|e| e.cmp_key(key) != Ordering::Greater);
         run.entries.insert(at, entry);
-        let rest = (run.entries.len() > MOST).then(|| Run::new(run.entries.split_off(MOST / 2)));
+        let rest =
+            (run.entries.len() > MOST).then(|| SortedRun::new(run.entries.split_off(MOST / 2)));
         run.refresh();
         if let Some(rest) = rest {
             self.runs.insert(place + 1, rest);
@@ -128,7 +129,7 @@ impl<P> KeptItems<P> {
     /// back. Hands out what is no longer live, and the reach behind everything.
     pub(super) fn insert_live(
         &mut self,
-        key: &Key,
+        key: &StreamKey,
         item: StreamItem<P>,
         budget: u64,
     ) -> Result<(Vec<StreamItem<P>>, u64), StreamItem<P>> {
@@ -157,7 +158,7 @@ impl<P> KeptItems<P> {
         for run in self.runs.iter_mut().skip(place) {
             if front < run.totals.need {
                 let mut reach = front;
-                let live = |entry: &Entry<P>| {
+                let live = |entry: &LiveEntry<P>| {
                     let live = entry.tokens() <= reach;
                     if live {
                         reach = Totals::of(entry.tokens()).reach(reach);
@@ -172,18 +173,18 @@ impl<P> KeptItems<P> {
     }
 
     /// The number of a key's run and the place there.
-    fn find(&self, key: &Key) -> Option<(usize, usize)> {
+    fn find(&self, key: &StreamKey) -> Option<(usize, usize)> {
         let number = self.runs.partition_point(|run| run.last < *key);
         let entries = &self.runs.get(number)?.entries;
         Some((number, entries.binary_search_by(|entry| entry.cmp_key(key)).ok()?))
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<&StreamItem<P>> {
+    pub(super) fn get(&self, key: &StreamKey) -> Option<&StreamItem<P>> {
         let (number, place) = self.find(key)?;
         self.runs.get(number)?.entries.get(place).map(|entry| &entry.item)
     }
 
-    pub(super) fn remove(&mut self, key: &Key) -> Option<StreamItem<P>> {
+    pub(super) fn remove(&mut self, key: &StreamKey) -> Option<StreamItem<P>> {
         let (number, place) = self.find(key)?;
         let run = self.runs.get_mut(number)?;
         let item = run.entries.remove(place).item;
@@ -196,7 +197,10 @@ impl<P> KeptItems<P> {
     }
 
     /// Takes out every entry that `keep` does not want; asks in order.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&Entry<P>) -> bool) -> Vec<StreamItem<P>> {
+    pub(super) fn retain(
+        &mut self,
+        mut keep: impl FnMut(&LiveEntry<P>) -> bool,
+    ) -> Vec<StreamItem<P>> {
         let mut dropped = Vec::new();
         self.runs.iter_mut().for_each(|run| run.retain(&mut keep, &mut dropped));
         self.forget_dropped(dropped)
@@ -211,14 +215,14 @@ impl<P> KeptItems<P> {
     }
 
     /// Rest of the budget that a greedy pass leaves in front of the first item at or behind `key`.
-    pub(super) fn remaining_before(&self, key: &Key, budget: u64) -> u64 {
+    pub(super) fn remaining_before(&self, key: &StreamKey, budget: u64) -> u64 {
         let mut left = budget;
         for run in &self.runs {
             let all_before = run.last < *key;
             if all_before && run.totals.sum <= left {
                 left -= run.totals.sum;
             } else if run.totals.smallest <= left {
-                let before = |entry: &&Entry<P>| entry.cmp_key(key) == Ordering::Less;
+                let before = |entry: &&LiveEntry<P>| entry.cmp_key(key) == Ordering::Less;
                 let before = run.entries.iter().take_while(before);
                 left = before.fold(left, |left, e| left.checked_sub(e.tokens()).unwrap_or(left));
             }
@@ -229,7 +233,7 @@ impl<P> KeptItems<P> {
         left
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<P>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &LiveEntry<P>> {
         self.runs.iter().flat_map(|run| &run.entries)
     }
 

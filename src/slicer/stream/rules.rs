@@ -1,8 +1,8 @@
 //! Rules that drop the items which can never be selected: one for streams without duplicates, and one for
 //! streams in which a better copy may replace an item.
 
-use super::item::{Key, StreamItem, StreamPush};
-use super::kept::{Entry, KeptItems};
+use super::item::{StreamItem, StreamKey, StreamPush};
+use super::kept::{KeptItems, LiveEntry};
 use crate::slicer::prefix_sums::PrefixSums;
 
 /// Drops an item as soon as nothing that arrives could make it fit.
@@ -80,7 +80,7 @@ pub(super) struct RoomRule {
     /// The sizes there are, ascending.
     sizes: Vec<u64>,
     /// For every size, the key behind which items of at least this size are dead.
-    cutoffs: Vec<Key>,
+    cutoffs: Vec<StreamKey>,
     /// Number of items at which the next pass is due.
     due: usize,
 }
@@ -94,7 +94,7 @@ impl RoomRule {
     }
 
     /// Returns `true` if the last pass showed that an item of this size and key is dead.
-    pub(super) fn is_dead(&self, key: &Key, tokens: u64) -> bool {
+    pub(super) fn is_dead(&self, key: &StreamKey, tokens: u64) -> bool {
         let no_larger = self.sizes.partition_point(|size| *size <= tokens);
         let cutoff = no_larger.checked_sub(1).and_then(|size| self.cutoffs.get(size));
         cutoff.is_some_and(|cutoff| key > cutoff)
@@ -123,7 +123,7 @@ impl RoomRule {
 struct SizeSums {
     budget: u64,
     sizes: Vec<u64>,
-    cutoffs: Vec<Key>,
+    cutoffs: Vec<StreamKey>,
     /// Tokens by position in `sizes`. A sum that an open size reads is far from the largest number.
     sums: PrefixSums,
     /// Number of sizes, from the smallest up, that still have room. A larger size counts at least what
@@ -133,18 +133,18 @@ struct SizeSums {
 
 impl SizeSums {
     fn new<P>(kept: &KeptItems<P>, budget: u64) -> Self {
-        let mut sizes: Vec<u64> = kept.iter().map(Entry::tokens).collect();
+        let mut sizes: Vec<u64> = kept.iter().map(LiveEntry::tokens).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let open = sizes.len();
-        let cutoffs = vec![Key::LAST; open];
+        let cutoffs = vec![StreamKey::LAST; open];
         let mut pass = Self { budget, cutoffs, sums: PrefixSums::new(open), open, sizes };
-        pass.close_full(|| Key::FIRST);
+        pass.close_full(|| StreamKey::FIRST);
         pass
     }
 
     /// Counts an item if it is not dead.
-    fn take(&mut self, tokens: u64, key: impl Fn() -> Key) -> bool {
+    fn take(&mut self, tokens: u64, key: impl Fn() -> StreamKey) -> bool {
         let size = self.sizes.partition_point(|size| *size < tokens);
         let live = size < self.open;
         // Room for nothing is there for ever, and takes none.
@@ -155,7 +155,7 @@ impl SizeSums {
         live
     }
 
-    fn close_full(&mut self, key: impl Fn() -> Key) {
+    fn close_full(&mut self, key: impl Fn() -> StreamKey) {
         while let Some(largest) = self.open.checked_sub(1) {
             let size = self.sizes.get(largest).copied().unwrap_or(0);
             if self.sums.up_to(largest).saturating_add(size) <= self.budget {

@@ -8,7 +8,7 @@ use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
 use cupel::policy::Relevance;
 use cupel::relevance::{Lexical, judge_fn};
-use cupel::slicer::{BestFirstSlice, Sliced};
+use cupel::slicer::{BestFirstSlice, SliceResult};
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, Pipeline, Policy,
     ReflexiveScorer, ScoredItem, Slicer,
@@ -134,10 +134,14 @@ async fn an_unknown_budget_shows_no_content() {
 struct Talkative;
 
 impl Slicer for Talkative {
-    fn slice(&self, items: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        _: &ContextBudget,
+    ) -> Result<SliceResult, CupelError> {
         let reason = || ExclusionReason::unknown(format!("{MARKER} again"));
         let exclusions = (0..items.len()).map(|position| (position, reason())).collect();
-        Ok(Sliced { exclusions, ..Sliced::default() })
+        Ok(SliceResult { exclusions, ..SliceResult::default() })
     }
 }
 

@@ -29,12 +29,12 @@ pub struct Recorder {
 
 struct RecorderState {
     capacity: usize,
-    lanes: OnceLock<Vec<mpsc::Sender<Job>>>,
+    lanes: OnceLock<Vec<mpsc::Sender<RecorderJob>>>,
     hasher: RandomState,
     counts: Arc<Counts>,
 }
 
-enum Job {
+enum RecorderJob {
     Append(ConversationHandle, Append, Share),
     Flush(oneshot::Sender<()>),
 }
@@ -103,7 +103,7 @@ impl Recorder {
         let mut flushed = Vec::new();
         for lane in self.shared.lanes.get().into_iter().flatten() {
             let (done, wait) = oneshot::channel();
-            if lane.send(Job::Flush(done)).await.is_ok() {
+            if lane.send(RecorderJob::Flush(done)).await.is_ok() {
                 flushed.push(wait);
             }
         }
@@ -135,16 +135,16 @@ impl Recorder {
         share.queue();
         let lanes = self.lanes();
         let lane = usize::try_from(hash % Self::LANES as u64).unwrap_or_default();
-        let queued = lanes
-            .and_then(|lanes| lanes.get(lane))
-            .is_some_and(|lane| lane.try_send(Job::Append(conversation, append, share)).is_ok());
+        let queued = lanes.and_then(|lanes| lanes.get(lane)).is_some_and(|lane| {
+            lane.try_send(RecorderJob::Append(conversation, append, share)).is_ok()
+        });
         if !queued {
             self.shared.counts.drop_one("the queue is full");
         }
     }
 
     /// The queues; none outside of a runtime.
-    fn lanes(&self) -> Option<&Vec<mpsc::Sender<Job>>> {
+    fn lanes(&self) -> Option<&Vec<mpsc::Sender<RecorderJob>>> {
         let runtime = tokio::runtime::Handle::try_current().ok()?;
         Some(self.shared.lanes.get_or_init(|| {
             let lane = || {
@@ -158,16 +158,18 @@ impl Recorder {
 }
 
 /// Writes one queue's turns, one after another.
-async fn work(mut jobs: mpsc::Receiver<Job>) {
+async fn work(mut jobs: mpsc::Receiver<RecorderJob>) {
     while let Some(job) = jobs.recv().await {
         match job {
-            Job::Append(conversation, append, share) => match write(&conversation, append).await {
-                Ok(count) => {
-                    share.counts.written.fetch_add(count, Ordering::Relaxed);
+            RecorderJob::Append(conversation, append, share) => {
+                match write(&conversation, append).await {
+                    Ok(count) => {
+                        share.counts.written.fetch_add(count, Ordering::Relaxed);
+                    }
+                    Err(error) => share.counts.drop_one(&error.to_string()),
                 }
-                Err(error) => share.counts.drop_one(&error.to_string()),
-            },
-            Job::Flush(done) => {
+            }
+            RecorderJob::Flush(done) => {
                 let _ = done.send(());
             }
         }

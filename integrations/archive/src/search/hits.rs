@@ -4,7 +4,7 @@ use super::query::NEIGHBOURS;
 
 /// A message in the database: the conversation's id, and the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct MessagePlace {
     pub(crate) conversation: i64,
     pub(crate) number: i64,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Hits {
     /// Number of messages that contain each word.
     pub(crate) with: Vec<u32>,
     /// A message and a word that it has, word by word.
-    found: Vec<(Place, Words)>,
+    found: Vec<(MessagePlace, Words)>,
 }
 
 impl Hits {
@@ -34,7 +34,7 @@ impl Hits {
     }
 
     /// Notes the messages that have a word.
-    pub(crate) fn add(&mut self, word: i64, places: impl IntoIterator<Item = Place>) {
+    pub(crate) fn add(&mut self, word: i64, places: impl IntoIterator<Item = MessagePlace>) {
         let Ok(word) = usize::try_from(word) else { return };
         let Some(with) = self.with.get_mut(word) else { return };
         let bit = u32::try_from(word).ok().and_then(|word| Words::checked_shl(1, word));
@@ -50,7 +50,7 @@ impl Hits {
     }
 
     /// The messages that have the rarest words, at most `most`, and their neighbours, in order.
-    pub(crate) fn best(&mut self, most: usize) -> Vec<Place> {
+    pub(crate) fn best(&mut self, most: usize) -> Vec<MessagePlace> {
         let all = self.searched.max(1) as f64;
         let rarity = |with: &u32| {
             let with = f64::from(*with);
@@ -67,19 +67,19 @@ impl Hits {
             let words = same.iter().fold(0, |all, (_, words)| all | words);
             same.first().map(|(place, _)| (weight(words), *place))
         });
-        let mut hits: Vec<(f64, Place)> = messages.collect();
+        let mut hits: Vec<(f64, MessagePlace)> = messages.collect();
         if hits.len() > most {
             // Of equals the latest: a total order, so that the same archive gives the same answer.
             hits.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
             hits.truncate(most);
         }
-        let mut places: Vec<Place> = hits
+        let mut places: Vec<MessagePlace> = hits
             .into_iter()
             .flat_map(|(_, place)| {
                 let around = NEIGHBOURS as i64;
                 let near =
                     place.number.saturating_sub(around)..=place.number.saturating_add(around);
-                near.map(move |number| Place { number, ..place })
+                near.map(move |number| MessagePlace { number, ..place })
             })
             .filter(|place| place.number > 0)
             .collect();
@@ -93,8 +93,8 @@ impl Hits {
 mod tests {
     use super::*;
 
-    fn at(number: i64) -> Place {
-        Place { conversation: 1, number }
+    fn at(number: i64) -> MessagePlace {
+        MessagePlace { conversation: 1, number }
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod query;
 mod rank;
 mod run;
 
-pub(crate) use hits::{Hits, MOST_WITH_WORD, Place};
+pub(crate) use hits::{Hits, MOST_WITH_WORD, MessagePlace};
 pub(crate) use query::{SHORT_BYTES, SHORT_MESSAGES};
 pub use query::{Search, SearchHit};
 pub(crate) use run::run;

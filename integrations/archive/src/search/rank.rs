@@ -2,7 +2,7 @@
 
 use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Verdict};
 
-use super::hits::{Hits, Place};
+use super::hits::{Hits, MessagePlace};
 use super::query::{NEIGHBOURS, Search, SearchHit};
 use crate::error::Result;
 use crate::store::Row;
@@ -46,12 +46,12 @@ pub(super) fn hits(
     let mut order = Vec::with_capacity(rows.len());
     for row in rows {
         let of = if conversation.is_some() { 0 } else { row.conversation()? };
-        order.push((Place { conversation: of, number: row.number()? }, row));
+        order.push((MessagePlace { conversation: of, number: row.number()? }, row));
     }
     order.sort_by_key(|(place, _)| *place);
     let mut candidates = Vec::with_capacity(2 * order.len());
     let mut at = Vec::with_capacity(order.len());
-    let mut before: Option<Place> = None;
+    let mut before: Option<MessagePlace> = None;
     for (place, row) in order {
         let adjoins = before.is_some_and(|before| {
             before.conversation == place.conversation && before.number + 1 == place.number

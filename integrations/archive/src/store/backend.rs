@@ -38,11 +38,11 @@ pub(super) type Transaction =
 pub(crate) type Row = Backend<SqliteRow, PgRow>;
 
 /// Adds the operation to an error of the database.
-pub(super) trait During<T> {
+pub(super) trait DatabaseContext<T> {
     fn during(self, operation: &'static str) -> Result<T>;
 }
 
-impl<T> During<T> for Result<T, sqlx::Error> {
+impl<T> DatabaseContext<T> for Result<T, sqlx::Error> {
     fn during(self, operation: &'static str) -> Result<T> {
         self.map_err(|error| ArchiveError::database(operation, &error))
     }

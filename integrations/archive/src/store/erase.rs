@@ -1,7 +1,7 @@
 //! Erases messages, with all that was kept about them.
 
 use super::Store;
-use super::backend::{Backend, During as _};
+use super::backend::{Backend, DatabaseContext as _};
 use crate::digest::name_digest;
 use crate::erase::EraseOutcome;
 use crate::error::Result;

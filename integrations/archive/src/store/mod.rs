@@ -12,7 +12,7 @@ mod row;
 mod search;
 mod sqlite;
 
-use backend::{Backend, Connection, During as _, Session, Transaction};
+use backend::{Backend, Connection, DatabaseContext as _, Session, Transaction};
 use dialect::Dialect;
 use sqlite::SqlitePools;
 use sqlx::postgres::PgPool;

@@ -3,11 +3,11 @@
 use sqlx::Row as _;
 
 use super::Store;
-use super::backend::{Arguments, Backend, Connection, During as _, List, Row};
+use super::backend::{Arguments, Backend, Connection, DatabaseContext as _, List, Row};
 use super::sqlite::row_number;
 use crate::error::{ArchiveError, Result};
 use crate::index::{conversation_word, fts5_quoted, namespace_word, tsquery_quoted};
-use crate::search::{Hits, MOST_WITH_WORD, Place, SHORT_BYTES, SHORT_MESSAGES, Search};
+use crate::search::{Hits, MOST_WITH_WORD, MessagePlace, SHORT_BYTES, SHORT_MESSAGES, Search};
 
 const SEARCH: &str = "search";
 
@@ -29,19 +29,19 @@ pub(crate) enum SearchScope {
 }
 
 /// One search, on one connection.
-pub(crate) struct Reader<'s> {
+pub(crate) struct SearchReader<'s> {
     store: &'s Store,
     connection: Connection,
     namespace: &'s str,
 }
 
 impl Store {
-    pub(crate) async fn reader<'s>(&'s self, namespace: &'s str) -> Result<Reader<'s>> {
-        Ok(Reader { store: self, connection: self.connection(SEARCH).await?, namespace })
+    pub(crate) async fn reader<'s>(&'s self, namespace: &'s str) -> Result<SearchReader<'s>> {
+        Ok(SearchReader { store: self, connection: self.connection(SEARCH).await?, namespace })
     }
 }
 
-impl Reader<'_> {
+impl SearchReader<'_> {
     /// Looks a conversation up, and reads it where it is short; none where there is none.
     pub(crate) async fn look(
         &mut self,
@@ -130,10 +130,14 @@ impl Reader<'_> {
     }
 
     /// Reads messages, in any order.
-    pub(crate) async fn texts(&mut self, scope: SearchScope, places: &[Place]) -> Result<Vec<Row>> {
+    pub(crate) async fn texts(
+        &mut self,
+        scope: SearchScope,
+        places: &[MessagePlace],
+    ) -> Result<Vec<Row>> {
         let dialect = self.store.dialect;
         let is_sqlite = self.connection.is_sqlite();
-        let number_of = |place: &Place| match is_sqlite {
+        let number_of = |place: &MessagePlace| match is_sqlite {
             true => row_number(place.conversation, place.number),
             false => Ok(place.number),
         };
@@ -151,8 +155,8 @@ impl Reader<'_> {
 }
 
 /// The messages in a row of [`Dialect::places`](super::dialect::Dialect::places).
-fn places(list: &Row) -> Result<Vec<Place>> {
-    let place = |(conversation, number)| Place { conversation, number };
+fn places(list: &Row) -> Result<Vec<MessagePlace>> {
+    let place = |(conversation, number)| MessagePlace { conversation, number };
     Ok(match list {
         Backend::Sqlite(_) => {
             let ids: Vec<i64> = serde_json::from_str(list.get(1)?)

@@ -9,7 +9,7 @@ use async_openai::types::responses::CreateResponse;
 use cupel::layer::CupelLayer;
 use cupel_async_openai::{
     ChatService, ContextPosition, ContextRole, ContextTemplate, Detail, Endpoint, HttpFuture,
-    HttpLayer, HttpService, ImageRule, JsonBody, MessageView, Model, ModelWindow, Models,
+    HttpLayer, HttpService, ImageRule, JsonBody, JsonWindow, MessageView, Model, Models,
     OpenAiAdapter, ResponsesService, Streaming, ToolRule, UnknownModel,
 };
 
@@ -20,7 +20,7 @@ fn an_error<T: std::error::Error + Send + Sync + 'static>() {}
 #[test]
 fn the_parts_are_send_sync_clone_and_debug() {
     everything::<OpenAiAdapter>();
-    everything::<ModelWindow>();
+    everything::<JsonWindow>();
     everything::<Models>();
     everything::<Model>();
     everything::<ImageRule>();

@@ -126,8 +126,8 @@ async fn a_stream_that_is_dropped_hangs_up() {
 
 #[tokio::test]
 async fn malformed_events_are_errors_of_the_stream() {
-    type Expected = fn(&OpenAIError) -> bool;
-    let cases: [(&'static [u8], Expected); 2] = [
+    type CacheExpectation = fn(&OpenAIError) -> bool;
+    let cases: [(&'static [u8], CacheExpectation); 2] = [
         (b"data: {\"id\": 7\n\n", |error| matches!(error, OpenAIError::JSONDeserialize(..))),
         (b"data: \xFF\xFE\n\n", |error| matches!(error, OpenAIError::StreamError(_))),
     ];

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path as FilePath;
 
-use cupel::config::{Fields, Format, Found, Path, Report, Tree, Value, meant, read_file};
+use cupel::config::{FieldFinding, Fields, Format, Path, Report, Tree, Value, meant, read_file};
 use cupel::policy::spec::ScorerRegistry;
 use cupel::scorer::SystemTimeProvider;
 use cupel::tokens::Encoding;
@@ -479,15 +479,19 @@ impl ConfigReader<'_> {
 }
 
 impl Report for ConfigReader<'_> {
-    fn report(&mut self, path: &Path<'_>, found: Found<'_>) {
+    fn report(&mut self, path: &Path<'_>, found: FieldFinding<'_>) {
         let message = match found {
-            Found::Missing { expected, .. } => format!("missing, expected {expected}"),
-            Found::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
-            Found::NoSuchPart { name, known, .. } => {
+            FieldFinding::Missing { expected, .. } => format!("missing, expected {expected}"),
+            FieldFinding::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
+            FieldFinding::NoSuchPart { name, known, .. } => {
                 format!("got {name:?}, {}", one_of(name, known))
             }
-            Found::Unknown { key, known, .. } => format!("unknown key, {}", one_of(key, known)),
-            Found::Twice { note, .. } => format!("the key appears twice, expected once{note}"),
+            FieldFinding::Unknown { key, known, .. } => {
+                format!("unknown key, {}", one_of(key, known))
+            }
+            FieldFinding::Twice { note, .. } => {
+                format!("the key appears twice, expected once{note}")
+            }
         };
         self.add(path, message);
     }

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 use cupel::ContextBudget;
 use cupel::gather::BoxError;
 use cupel::layer::{
-    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, ModelWindow, Selected,
-    Selector,
+    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, ModelWindow,
+    SelectedRequest, Selector,
 };
 use cupel::tokens::{CachedCounter, Encoding, HeuristicCounter, TokenCounter, shared_counter};
 use cupel_json::{
@@ -64,7 +64,7 @@ impl Profile {
     pub(super) async fn select(
         &self,
         body: CallerBody,
-    ) -> Option<Result<Selected<CallerBody>, ContextError>> {
+    ) -> Option<Result<SelectedRequest<CallerBody>, ContextError>> {
         let model = body.model().unwrap_or_default();
         if body.endpoint() == Endpoint::Messages {
             let is_known = self.estimated.is_some() || ClaudeModels::new().get(model).is_ok();

@@ -12,7 +12,7 @@ use cupel::tokens::ClaudeTokenizer;
 use super::caches::{by_marks, mark, mark_head};
 use super::read::{self, ClaudeMeter};
 use crate::adapter::JsonAdapter;
-use crate::draft::Draft;
+use crate::draft::RequestDraft;
 use crate::models::{ClaudeModels, ClaudeWindow};
 use crate::object::{Object, place, text_of};
 use crate::read::Endpoint;
@@ -95,25 +95,29 @@ impl MessagesAdapter {
 }
 
 /// A request that waits for its selection.
-pub struct Rest<T> {
+pub struct MessagesRest<T> {
     request: JsonBody<T>,
     meter: ClaudeMeter,
 }
 
-impl<T> fmt::Debug for Rest<T> {
+impl<T> fmt::Debug for MessagesRest<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rest").field("meter", &self.meter).finish_non_exhaustive()
     }
 }
 
 impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
-    type Rest = Rest<T>;
+    type Rest = MessagesRest<T>;
 
     fn facts<'a>(&'a self, request: &'a JsonBody<T>) -> RequestFacts<'a> {
         self.facts_by(&self.api.models, request)
     }
 
-    fn split(&self, request: JsonBody<T>, strategy: Strategy) -> Result<Split<Rest<T>>, BoxError> {
+    fn split(
+        &self,
+        request: JsonBody<T>,
+        strategy: Strategy,
+    ) -> Result<Split<MessagesRest<T>>, BoxError> {
         if request.endpoint() != Endpoint::Messages {
             return Err("not an Anthropic Messages request; use OpenAiAdapter for OpenAI's".into());
         }
@@ -134,12 +138,12 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
             // One by one, two messages of the same role could come to stand side by side.
             Strategy::Scored => rules.exchanges(Exchanges::StepsApart),
         };
-        let rest = Rest { request, meter: meter.clone() };
+        let rest = MessagesRest { request, meter: meter.clone() };
         self.conversation((entries, head), &rules, &meter, rest)
     }
 
-    fn join(&self, rest: Rest<T>, edits: &mut Edits) -> Result<JsonBody<T>, BoxError> {
-        let Rest { mut request, meter } = rest;
+    fn join(&self, rest: MessagesRest<T>, edits: &mut Edits) -> Result<JsonBody<T>, BoxError> {
+        let MessagesRest { mut request, meter } = rest;
         let marks = !self.api.unmarked && edits.is_cut();
         by_marks(edits, &request, marks, meter.model);
         let json: Vec<&str> = request.messages().collect();
@@ -153,10 +157,10 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
         let changed = edits.changes_messages() || context.is_some();
         if changed {
             let loops = Object::parse(request.json()).is_some_and(|fields| fields.has("tools"));
-            let mut drafts: Vec<Draft<'_>> = Vec::with_capacity(edits.kept.len());
+            let mut drafts: Vec<RequestDraft<'_>> = Vec::with_capacity(edits.kept.len());
             for at in &edits.kept {
                 let json = json.get(*at).copied().unwrap_or_default();
-                let mut draft = Draft::new(Endpoint::Messages, json);
+                let mut draft = RequestDraft::new(Endpoint::Messages, json);
                 let standing = edits.standing().filter(|standing| standing.message == *at);
                 let quotation = context.as_ref().filter(|(question, _)| question == at);
                 let quotation = quotation.map(|(_, text)| &**text);
@@ -180,7 +184,7 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
             } else {
                 None
             };
-            let items: Vec<String> = drafts.into_iter().map(Draft::write).collect();
+            let items: Vec<String> = drafts.into_iter().map(RequestDraft::write).collect();
             request.replace_messages(&items)?;
             if let Some(control) = head {
                 mark_head(&mut request, control)?;
@@ -194,7 +198,7 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
         Ok(request)
     }
 
-    fn texts<'a>(&'a self, rest: &'a Rest<T>) -> Box<dyn Texts + 'a> {
+    fn texts<'a>(&'a self, rest: &'a MessagesRest<T>) -> Box<dyn Texts + 'a> {
         Box::new(BodyTexts { json: rest.request.messages().collect(), template: &self.template })
     }
 }

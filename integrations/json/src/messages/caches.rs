@@ -12,7 +12,7 @@ use cupel::gather::BoxError;
 use serde_json::Value;
 
 use crate::breakpoints::Stable;
-use crate::draft::Draft;
+use crate::draft::RequestDraft;
 use crate::models::ClaudeModel;
 use crate::object::{Object, elements, place, whole_characters};
 use crate::request::JsonBody;
@@ -92,9 +92,13 @@ impl Marks {
 
 /// Marks messages that are to be sent; `opens` says which are a user's own. A mark for the head, if
 /// it is to have one.
-pub(super) fn mark(json: &str, drafts: &mut [Draft<'_>], opens: &[bool]) -> Option<&'static str> {
+pub(super) fn mark(
+    json: &str,
+    drafts: &mut [RequestDraft<'_>],
+    opens: &[bool],
+) -> Option<&'static str> {
     let request = Object::parse(json)?;
-    let marks = Marks::read(&request, drafts.iter().map(Draft::json));
+    let marks = Marks::read(&request, drafts.iter().map(RequestDraft::json));
     let stable = Stable::of(opens);
     let newest = request.has("tools") && !marks.automatic;
     // Places are one more than the numbers of messages, so a question's is that of the one before.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cupel::gather::Source;
 use cupel::layer::{
-    BudgetProvider, ContextAdapter, ContextError, CupelLayer, Selected, Selection, Selector,
+    BudgetProvider, ContextAdapter, ContextError, CupelLayer, SelectedRequest, Selection, Selector,
 };
 use cupel::tokens::{Encoding, TokenCounter, shared_counter};
 use cupel::{ContextItem, Policy};
@@ -75,7 +75,7 @@ impl Fitter {
             Endpoint::Messages => block_on(self.claude.select(body)),
             _ => block_on(self.openai.select(body)),
         };
-        let Selected { request, selection, .. } = selected?;
+        let SelectedRequest { request, selection, .. } = selected?;
         Ok((request.json().to_owned(), *selection))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cupel::Policy;
-use cupel::layer::{CupelLayer, Selected, Selection, Selector};
+use cupel::layer::{CupelLayer, SelectedRequest, Selection, Selector};
 use cupel_json::{ClaudeModel, ClaudeModels, Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ pub(crate) fn scored() -> Policy {
 pub(crate) fn send(layer: &Fitting, body: &str) -> Result<(JsonBody, Selection), String> {
     let body = JsonBody::parse(Endpoint::Messages, body).expect("a body with messages");
     let selected = futures::executor::block_on(layer.select(body));
-    selected.map(Selected::into_parts).map_err(|error| error.to_string())
+    selected.map(SelectedRequest::into_parts).map_err(|error| error.to_string())
 }
 
 /// Form of a model's thinking.

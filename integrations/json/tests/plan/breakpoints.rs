@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{Sent, Settings, assistant, filler, step, system, tokens, user};
+use crate::support::{SentSummary, Settings, assistant, filler, step, system, tokens, user};
 
 const FIELD: &str = "prompt_cache_breakpoint";
 
@@ -56,7 +56,7 @@ fn without_marks(message: &Value) -> (Value, bool) {
 }
 
 /// The places of the messages with a breakpoint.
-fn marked(sent: &Sent) -> Vec<usize> {
+fn marked(sent: &SentSummary) -> Vec<usize> {
     let marked = sent.messages.iter().enumerate().filter(|(_, message)| without_marks(message).1);
     marked.map(|(at, _)| at).collect()
 }

@@ -1,10 +1,12 @@
 //! Histories that do not only grow: what the plan can hold, and what the report says.
 
-use cupel::conversation::plan::Broke;
+use cupel::conversation::plan::PrefixBreak;
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{Sent, Settings, assistant, filler, problem, step, system, tokens, user};
+use crate::support::{
+    SentSummary, Settings, assistant, filler, problem, step, system, tokens, user,
+};
 
 const WINDOW: i64 = 1_000;
 
@@ -18,14 +20,14 @@ fn long(turns: usize) -> Vec<Value> {
     messages
 }
 
-fn send(messages: &[Value]) -> Sent {
+fn send(messages: &[Value]) -> SentSummary {
     let sent = Settings::new(WINDOW).send(messages).unwrap();
     assert_eq!(problem(&sent.messages, WINDOW), None);
     sent
 }
 
 /// Number of messages at the start that are the same.
-fn shared(one: &Sent, other: &Sent) -> usize {
+fn shared(one: &SentSummary, other: &SentSummary) -> usize {
     one.messages.iter().zip(&other.messages).take_while(|(a, b)| a == b).count()
 }
 
@@ -69,7 +71,7 @@ fn a_history_that_its_client_trims_stays_valid_and_the_same_bytes() {
 }
 
 /// Tokens that a cache reads if it has seen another call: whole messages, from the first on.
-fn read_by_a_cache(before: &Sent, after: &Sent) -> i64 {
+fn read_by_a_cache(before: &SentSummary, after: &SentSummary) -> i64 {
     let shared = after.messages.iter().zip(&before.messages).take_while(|(a, b)| a == b);
     shared.map(|(message, _)| tokens(message)).sum::<i64>() + after.fixed_tokens
 }
@@ -86,9 +88,9 @@ fn a_report_that_is_told_of_the_call_before_says_what_its_cache_reads() {
     let back = &messages[..messages.len() - 4];
     for (now, broke) in [
         (grown.as_slice(), None),
-        (edited.as_slice(), Some(Broke::Edited)),
-        (trimmed.as_slice(), Some(Broke::Edited)),
-        (back, Some(Broke::Edited)),
+        (edited.as_slice(), Some(PrefixBreak::Edited)),
+        (trimmed.as_slice(), Some(PrefixBreak::Edited)),
+        (back, Some(PrefixBreak::Edited)),
     ] {
         let after = send(now);
         let told = after.plan.clone().following(&before.plan);
@@ -130,8 +132,8 @@ fn nothing_is_known_of_a_conversation_on_the_server() {
     let mut body = json!({"model": "gpt-4o", "input": input});
     let settings = Settings::new(WINDOW);
     let known = settings.send_json(Endpoint::Responses, body.to_string()).unwrap();
-    assert!(known.plan.broke != Some(Broke::Unknown) && known.plan.cached_tokens > 0);
+    assert!(known.plan.broke != Some(PrefixBreak::Unknown) && known.plan.cached_tokens > 0);
     body["previous_response_id"] = json!("resp_1");
     let unknown = settings.send_json(Endpoint::Responses, body.to_string()).unwrap();
-    assert_eq!((unknown.plan.broke, unknown.plan.cached_tokens), (Some(Broke::Unknown), 0));
+    assert_eq!((unknown.plan.broke, unknown.plan.cached_tokens), (Some(PrefixBreak::Unknown), 0));
 }

@@ -7,7 +7,7 @@ use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Lexical, Question, Verdict};
 use serde_json::Value;
 
-use crate::support::{Sent, Settings, assistant, filler, user};
+use crate::support::{SentSummary, Settings, assistant, filler, user};
 
 type Answer = fn(&Question, &[Candidate<'_>]) -> Option<Verdict>;
 
@@ -30,7 +30,7 @@ impl Judge for Told {
 }
 
 /// Sends a request, and returns true beside it if the judge ran on this thread.
-fn sent(steps: u64, answer: Answer) -> (Sent, bool) {
+fn sent(steps: u64, answer: Answer) -> (SentSummary, bool) {
     let threads = Arc::default();
     let judge = Told { steps, threads: Arc::clone(&threads), answer };
     let mut settings = Settings::new(1_000);
@@ -63,7 +63,7 @@ fn a_turn_is_planned_alike_wherever_its_judge_runs() {
     assert!(here.recalled().contains("[0] user: My order is INV-2041"), "{}", here.recalled());
     assert!(here.recalled().contains("The garden order is late."), "{}", here.recalled());
     assert_eq!(elsewhere.json, here.json);
-    let hints = |sent: &Sent| -> Vec<Option<f64>> {
+    let hints = |sent: &SentSummary| -> Vec<Option<f64>> {
         sent.plan.parts().map(|(item, _)| item.future_relevance_hint()).collect()
     };
     assert_eq!(hints(&elsewhere), hints(&here));

@@ -1,6 +1,6 @@
 //! The report of a planned call.
 
-use cupel::conversation::plan::{Broke, Part};
+use cupel::conversation::plan::{Part, PrefixBreak};
 use cupel::model::{Grid, TurnPlan};
 
 use crate::support::{Settings, assistant, filler, step, system, user};
@@ -47,10 +47,10 @@ fn the_report_says_what_a_cache_may_know_and_why_not() {
         messages.push(assistant(&filler(&format!("a{turn}x"), 20)));
         messages.push(user(&filler(&format!("q{turn}x"), 20)));
     }
-    assert_eq!(reasons[0], Some(Broke::First));
-    let count = |why: Option<Broke>| reasons.iter().filter(|reason| **reason == why).count();
-    assert_eq!(count(Some(Broke::Outgrown)), 1, "{reasons:?}");
-    assert!(count(Some(Broke::CutMoved)) >= 5, "{reasons:?}");
+    assert_eq!(reasons[0], Some(PrefixBreak::First));
+    let count = |why: Option<PrefixBreak>| reasons.iter().filter(|reason| **reason == why).count();
+    assert_eq!(count(Some(PrefixBreak::Outgrown)), 1, "{reasons:?}");
+    assert!(count(Some(PrefixBreak::CutMoved)) >= 5, "{reasons:?}");
     assert!(count(None) > 40, "{reasons:?}");
-    assert_eq!(count(Some(Broke::GaveWay)), 0, "{reasons:?}");
+    assert_eq!(count(Some(PrefixBreak::GaveWay)), 0, "{reasons:?}");
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::arbitrary::conversation;
 use crate::responses;
-use crate::support::{Sent, Settings, problem, text, tokens};
+use crate::support::{SentSummary, Settings, problem, text, tokens};
 
 fn question(messages: &[Value]) -> usize {
     messages.iter().rposition(|message| message["role"] == "user").unwrap()
@@ -49,7 +49,7 @@ struct Cuts {
 
 impl Cuts {
     /// The cut moves once for each line of the grid, if nothing has to give way beyond it.
-    fn follow(&mut self, sent: &Sent, length: i64, width: i64) -> Result<(), TestCaseError> {
+    fn follow(&mut self, sent: &SentSummary, length: i64, width: i64) -> Result<(), TestCaseError> {
         let Some(cut) = sent.cut().filter(|_| !sent.gave_way()) else {
             *self = Self::default();
             return Ok(());
@@ -94,7 +94,7 @@ proptest! {
             false => responses::send(&settings, messages),
         };
         let width = settings.plan.width(window);
-        let mut before: Option<(usize, Sent)> = None;
+        let mut before: Option<(usize, SentSummary)> = None;
         let mut cuts = Cuts::default();
         for known in &conversation.calls {
             let messages = &conversation.messages[..*known];

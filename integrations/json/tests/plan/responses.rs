@@ -4,7 +4,7 @@
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{Sent, Settings, text};
+use crate::support::{SentSummary, Settings, text};
 
 /// A message as the item that it is there; each has one.
 fn item(message: &Value) -> Value {
@@ -34,7 +34,7 @@ fn message(item: &Value) -> Value {
 }
 
 /// Sends a conversation in that format; what was sent comes back as messages.
-pub(crate) fn send(settings: &Settings, messages: &[Value]) -> Result<Sent, String> {
+pub(crate) fn send(settings: &Settings, messages: &[Value]) -> Result<SentSummary, String> {
     let input: Vec<Value> = messages.iter().map(item).collect();
     let mut body = json!({"model": settings.model, "input": input});
     if settings.output > 0 {

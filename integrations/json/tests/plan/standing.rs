@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::responses;
-use crate::support::{Sent, Settings, assistant, filler, problem, system, text, tokens, user};
+use crate::support::{
+    SentSummary, Settings, assistant, filler, problem, system, text, tokens, user,
+};
 
 const ORDER: &str = "Never touch the production branch.";
 
@@ -17,7 +19,7 @@ fn long(turns: usize) -> Vec<Value> {
     messages
 }
 
-fn both(messages: &[Value]) -> [Sent; 2] {
+fn both(messages: &[Value]) -> [SentSummary; 2] {
     let settings = Settings::new(1_000);
     [settings.send(messages).unwrap(), responses::send(&settings, messages).unwrap()]
 }
@@ -68,7 +70,7 @@ fn orders_stand_before_what_is_recalled() {
 #[test]
 fn requests_begin_alike_while_the_cut_stays() {
     let all = long(150);
-    let mut before: Option<Sent> = None;
+    let mut before: Option<SentSummary> = None;
     let mut same = 0;
     for turn in 110..140 {
         let mut messages = all[..3 + 2 * turn].to_vec();

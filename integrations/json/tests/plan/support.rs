@@ -20,7 +20,7 @@ pub(crate) fn words(text: &str) -> i64 {
 
 /// Request that was sent, and its report.
 #[derive(Debug, Clone)]
-pub(crate) struct Sent {
+pub(crate) struct SentSummary {
     pub(crate) json: String,
     pub(crate) messages: Vec<Value>,
     pub(crate) plan: TurnReport,
@@ -32,7 +32,7 @@ pub(crate) struct Sent {
     pub(crate) fixed_tokens: i64,
 }
 
-impl Sent {
+impl SentSummary {
     /// The text of the user's last message.
     pub(crate) fn question(&self) -> String {
         let user = self.messages.iter().rfind(|message| message["role"] == "user").unwrap();
@@ -89,7 +89,7 @@ impl Settings {
     }
 
     /// Sends a request of these messages.
-    pub(crate) fn send(&self, messages: &[Value]) -> Result<Sent, String> {
+    pub(crate) fn send(&self, messages: &[Value]) -> Result<SentSummary, String> {
         let mut body = json!({"model": self.model, "messages": messages});
         if self.output > 0 {
             body["max_completion_tokens"] = json!(self.output);
@@ -101,7 +101,11 @@ impl Settings {
         self.send_json(Endpoint::Chat, body.to_string())
     }
 
-    pub(crate) fn send_json(&self, endpoint: Endpoint, body: String) -> Result<Sent, String> {
+    pub(crate) fn send_json(
+        &self,
+        endpoint: Endpoint,
+        body: String,
+    ) -> Result<SentSummary, String> {
         let seen = Arc::new(Mutex::new(None));
         let note = Arc::clone(&seen);
         let counter = counter_fn("words", words);
@@ -146,7 +150,7 @@ impl Settings {
         let messages = body[field].as_array().unwrap().clone();
         let (plan, tokens, judge) = seen.lock().unwrap().take().expect("a selection");
         let (plan, (tokens, fixed_tokens)) = (*plan.expect("a planned turn"), tokens);
-        Ok(Sent { json, messages, plan, judge, tokens, fixed_tokens })
+        Ok(SentSummary { json, messages, plan, judge, tokens, fixed_tokens })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use cupel::ScoredItem;
 use cupel::diagnostics::ExclusionReason;
-use cupel::slicer::Sliced;
+use cupel::slicer::SliceResult;
 use cupel_otel::CupelVerbosity;
 
 use crate::otel::common::{
@@ -81,7 +81,7 @@ fn a_reason_that_nobody_knows_is_exported_as_unknown() {
     let exported = Exported::new();
     let slicer = Slices(|_: &[ScoredItem<'_>]| {
         let reason = ExclusionReason::unknown("FromTheFuture");
-        Ok(Sliced { exclusions: vec![(0, reason)], ..Sliced::default() })
+        Ok(SliceResult { exclusions: vec![(0, reason)], ..SliceResult::default() })
     });
     let pipeline = pipeline().slicer(slicer).build().unwrap();
     let mut collector = exported.collector(CupelVerbosity::Full);

@@ -6,7 +6,7 @@ use cupel::error::ConfigError;
 use cupel::gather::Source;
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder};
 use cupel::pipeline::PipelineBuilder;
-use cupel::slicer::Sliced;
+use cupel::slicer::SliceResult;
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice,
     OverflowStrategy, Pipeline, ReflexiveScorer, ScoredItem, Slicer,
@@ -128,7 +128,7 @@ pub(crate) fn run(collector: &mut CupelOtelTraceCollector) {
 
 /// A slicer that refuses, in its own words.
 pub(crate) fn refusing() -> Pipeline {
-    let refuse = |_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> {
+    let refuse = |_: &[ScoredItem<'_>]| -> Result<SliceResult, CupelError> {
         Err(CupelError::SlicerConfig(ConfigError::new("Refusing", "", "not today")))
     };
     pipeline().slicer(Slices(refuse)).build().unwrap()
@@ -139,9 +139,13 @@ pub(crate) struct Slices<F>(pub(crate) F);
 
 impl<F> Slicer for Slices<F>
 where
-    F: Fn(&[ScoredItem<'_>]) -> Result<Sliced, CupelError> + Send + Sync,
+    F: Fn(&[ScoredItem<'_>]) -> Result<SliceResult, CupelError> + Send + Sync,
 {
-    fn slice(&self, items: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+    fn slice(
+        &self,
+        items: &[ScoredItem<'_>],
+        _: &ContextBudget,
+    ) -> Result<SliceResult, CupelError> {
         (self.0)(items)
     }
 }

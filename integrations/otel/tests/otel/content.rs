@@ -10,11 +10,11 @@ use cupel::error::ConfigError;
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
     ContextAdapter, ContextRequest, ContextRequestAdapter, CupelLayer, CupelLayerBuilder, Edits,
-    Refused, Selection, Split, Strategy,
+    RefusedItem, Selection, Split, Strategy,
 };
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Lexical, Question, Verdict};
-use cupel::slicer::{BestFirstSlice, Sliced};
+use cupel::slicer::{BestFirstSlice, SliceResult};
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, ContextKind, ContextSource, CupelError,
     GreedySlice, Policy, ReflexiveScorer, ScoredItem, Slicer,
@@ -54,7 +54,7 @@ impl Slicer for Talkative {
         &self,
         items: &[ScoredItem<'_>],
         budget: &ContextBudget,
-    ) -> Result<Sliced, CupelError> {
+    ) -> Result<SliceResult, CupelError> {
         let mut sliced = GreedySlice.slice(items, budget)?;
         let last = items.len() - 1;
         let reasons = [
@@ -86,7 +86,7 @@ impl ContextAdapter<Marked> for Wordy {
         }
         let mut split = ContextRequestAdapter.split(request, strategy)?;
         let item = marked("refused", 1, 0.5, false);
-        split.refused = vec![Refused { item, why: MARKER.to_owned() }];
+        split.refused = vec![RefusedItem { item, why: MARKER.to_owned() }];
         split.uncounted = vec![MARKER.to_owned()];
         Ok(split)
     }
@@ -265,7 +265,11 @@ async fn what_a_judge_says_when_it_fails_is_not_exported() {
 async fn errors_export_their_names_and_not_their_texts() {
     struct Refusing;
     impl Slicer for Refusing {
-        fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+        fn slice(
+            &self,
+            _: &[ScoredItem<'_>],
+            _: &ContextBudget,
+        ) -> Result<SliceResult, CupelError> {
             Err(CupelError::SlicerConfig(ConfigError::new(MARKER, MARKER, MARKER)))
         }
         fn name(&self) -> &str {
@@ -274,7 +278,11 @@ async fn errors_export_their_names_and_not_their_texts() {
     }
     struct Wrong;
     impl Slicer for Wrong {
-        fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+        fn slice(
+            &self,
+            _: &[ScoredItem<'_>],
+            _: &ContextBudget,
+        ) -> Result<SliceResult, CupelError> {
             Ok(vec![99].into())
         }
         fn name(&self) -> &str {
@@ -283,7 +291,11 @@ async fn errors_export_their_names_and_not_their_texts() {
     }
     struct Panicking;
     impl Slicer for Panicking {
-        fn slice(&self, _: &[ScoredItem<'_>], _: &ContextBudget) -> Result<Sliced, CupelError> {
+        fn slice(
+            &self,
+            _: &[ScoredItem<'_>],
+            _: &ContextBudget,
+        ) -> Result<SliceResult, CupelError> {
             panic!("{MARKER}")
         }
         fn steps(&self, _: usize, _: i64) -> u64 {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cupel::gather::Source;
 use cupel::layer::CupelLayer;
-use cupel::slicer::Sliced;
+use cupel::slicer::SliceResult;
 use cupel::{CupelError, ScoredItem};
 use cupel_otel::CupelVerbosity::StageOnly;
 use opentelemetry::trace::Status;
@@ -48,7 +48,8 @@ fn a_run_that_fails_between_stages_ends_the_root_with_an_error() {
 #[test]
 fn a_run_that_panics_ends_its_spans_too() {
     let exported = Exported::new();
-    let panicking = Slices(|_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> { panic!("oops") });
+    let panicking =
+        Slices(|_: &[ScoredItem<'_>]| -> Result<SliceResult, CupelError> { panic!("oops") });
     let pipeline = pipeline().slicer(panicking).build().unwrap();
     let mut collector = exported.collector(StageOnly);
     let items = candidates();
@@ -97,7 +98,7 @@ async fn a_selection_that_panics_ends_its_spans_wherever_it_runs() {
     for threshold in [u64::MAX, 0] {
         let exported = Exported::new();
         let panicking =
-            Slices(|_: &[ScoredItem<'_>]| -> Result<Sliced, CupelError> { panic!("oops") });
+            Slices(|_: &[ScoredItem<'_>]| -> Result<SliceResult, CupelError> { panic!("oops") });
         let builder = layer().pipeline(pipeline().slicer(panicking).build().unwrap());
         let builder = builder.blocking_threshold(threshold).hook(exported.hook(StageOnly));
         fail(builder, request().item(document("a", 1, 0.5))).await;

@@ -7,7 +7,7 @@ use std::future::ready;
 use cupel::ScoredItem;
 use cupel::diagnostics::ExclusionReason;
 use cupel::gather::Source;
-use cupel::slicer::Sliced;
+use cupel::slicer::SliceResult;
 use cupel_otel::{CupelMetrics, CupelOtel, CupelOtelTraceCollector, CupelVerbosity};
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
@@ -207,7 +207,7 @@ fn however_many_reasons_there_are_the_series_are_bounded() {
     let slicer = Slices(|items: &[ScoredItem<'_>]| {
         let reason = |n| ExclusionReason::unknown(format!("reason {n}"));
         let exclusions = (0..items.len()).map(|n| (n, reason(n))).collect();
-        Ok(Sliced { exclusions, ..Sliced::default() })
+        Ok(SliceResult { exclusions, ..SliceResult::default() })
     });
     let pipeline = pipeline().slicer(slicer).build().unwrap();
     let items: Vec<_> = (0..100).map(|n| document(&format!("{n}"), 1, 0.5)).collect();

@@ -5,8 +5,8 @@ use std::future::ready;
 
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
-    ContextAdapter, CupelLayer, CupelLayerBuilder, Edits, Refused, RequestFacts, Selection, Split,
-    Strategy,
+    ContextAdapter, CupelLayer, CupelLayerBuilder, Edits, RefusedItem, RequestFacts, Selection,
+    Split, Strategy,
 };
 use cupel::{ContextBudget, ContextItem};
 use cupel_otel::{CupelOtel, CupelVerbosity};
@@ -41,7 +41,7 @@ impl ContextAdapter<Items> for Fussy {
         let mut split = Split::new(items, 7, ());
         // What it needs is never there.
         split.needs.extend(last.map(|last| (last, usize::MAX)));
-        split.refused = vec![Refused { item: first, why: "a secret reason".to_owned() }];
+        split.refused = vec![RefusedItem { item: first, why: "a secret reason".to_owned() }];
         Ok(split)
     }
 

@@ -18,7 +18,7 @@ use cupel::conversation::{
     Texts,
 };
 use cupel::gather::BoxError;
-use cupel::layer::{ContextAdapter, Edits, Refused, RequestFacts, Split, Strategy};
+use cupel::layer::{ContextAdapter, Edits, RefusedItem, RequestFacts, Split, Strategy};
 use cupel::tokens::{TokenCounter, load_in_background};
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
 use rig_core::catalog::Catalog;
@@ -180,7 +180,7 @@ impl RigAdapter {
     ///
     /// What a plan keeps is counted from where the view begins, so a planned turn may look back a
     /// quarter further, to begin where the turn before did. When it cannot, its report says
-    /// [`StartMoved`](cupel::conversation::plan::Broke::StartMoved).
+    /// [`StartMoved`](cupel::conversation::plan::PrefixBreak::StartMoved).
     #[must_use]
     pub fn horizon(mut self, tokens: i64) -> Self {
         self.horizon = Some(tokens);
@@ -357,7 +357,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         if unseen > 0 {
             // One line of the report; nobody has counted their tokens.
             let item = ContextItem::new(format!("{unseen} older messages"), 0)?;
-            refused.push(Refused { item, why: "horizon".to_owned() });
+            refused.push(RefusedItem { item, why: "horizon".to_owned() });
         }
         split.refused = refused;
         split.uncounted = uncounted;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cupel::layer::Refused;
+use cupel::layer::RefusedItem;
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError};
 use rig_core::completion::history::NO_TOOL_OUTPUT;
 use rig_core::message::{Message, ToolResult, ToolResultContent, UserContent};
@@ -63,7 +63,7 @@ pub(super) fn replace(message: &mut Message, number: usize, excerpt: &str) {
 pub(super) fn without_broken(
     messages: &mut [Message],
     count: &mut TokenCounts,
-) -> Result<Vec<Refused>, CupelError> {
+) -> Result<Vec<RefusedItem>, CupelError> {
     let mut refused = Vec::new();
     for index in 0..messages.len() {
         if !messages.get(index).is_some_and(is_mixed) || is_answer(messages, index) {
@@ -82,7 +82,7 @@ pub(super) fn without_broken(
             .kind(ContextKind::tool_output())
             .source(ContextSource::tool());
             let why = format!("result without its tool call {:?}", result.call.wire());
-            refused.push(Refused { item: item.build()?, why });
+            refused.push(RefusedItem { item: item.build()?, why });
         }
     }
     Ok(refused)

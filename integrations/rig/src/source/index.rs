@@ -42,12 +42,12 @@ pub struct IndexSource<I: VectorStoreIndex> {
     index: Arc<I>,
     scale: ScoreScale,
     query: Query,
-    search: Search<I::Filter>,
+    search: IndexSearch<I::Filter>,
     text: Text,
 }
 
 type Query = Arc<dyn Fn(&CompletionRequest) -> Option<String> + Send + Sync>;
-type Search<F> = Arc<dyn Fn(String) -> VectorSearchRequest<F> + Send + Sync>;
+type IndexSearch<F> = Arc<dyn Fn(String) -> VectorSearchRequest<F> + Send + Sync>;
 type Text = Arc<dyn Fn(&Value) -> String + Send + Sync>;
 
 /// Default number of documents to ask for.

@@ -1,6 +1,6 @@
 //! Planned turns of a rig history.
 
-use cupel::conversation::plan::{Broke, Part};
+use cupel::conversation::plan::{Part, PrefixBreak};
 use rig_core::message::{
     AssistantContent, AssistantMessage, ImageMediaType, Message, Opaque, Reasoning,
     ToolResultContent, UserContent,
@@ -286,10 +286,10 @@ async fn the_cut_stays_until_the_conversation_has_grown_by_a_step_of_the_grid() 
         broke.push(turn.broke);
         before = Some(sent);
     }
-    let moved = broke.iter().filter(|why| **why == Some(Broke::CutMoved)).count();
+    let moved = broke.iter().filter(|why| **why == Some(PrefixBreak::CutMoved)).count();
     // The grid's lines lie 32 tokens apart in so small a window, and a turn has 48.
-    assert!(broke.contains(&Some(Broke::Outgrown)) && moved > 0, "{broke:?}");
-    assert!(!broke.contains(&Some(Broke::GaveWay)), "{broke:?}");
+    assert!(broke.contains(&Some(PrefixBreak::Outgrown)) && moved > 0, "{broke:?}");
+    assert!(!broke.contains(&Some(PrefixBreak::GaveWay)), "{broke:?}");
 }
 
 #[tokio::test]

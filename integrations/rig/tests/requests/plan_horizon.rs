@@ -1,6 +1,6 @@
 //! A planned turn over a history that is looked at no further back than a horizon.
 
-use cupel::conversation::plan::Broke;
+use cupel::conversation::plan::PrefixBreak;
 use rig_core::message::Message;
 use rig_core::transcript::validate_canonical;
 
@@ -40,7 +40,7 @@ async fn the_prefix_holds_for_as_long_as_the_horizon_does_and_the_report_says_wh
                 assert_eq!(sent[..then.len() - 1], then[..then.len() - 1], "{horizon}, {turns}");
                 held += 1;
             }
-            moved += usize::from(turn.broke == Some(Broke::StartMoved));
+            moved += usize::from(turn.broke == Some(PrefixBreak::StartMoved));
             before = Some(sent);
         }
         assert!(moved > 0, "{horizon}: it never said so");

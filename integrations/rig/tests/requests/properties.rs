@@ -1,6 +1,6 @@
 //! Whatever the history and the budget, what scoring sends is a conversation that providers take.
 
-use cupel::layer::{ContextError, CupelLayer, Selected, Selection};
+use cupel::layer::{ContextError, CupelLayer, SelectedRequest, Selection};
 use cupel::placer::UShapedPlacer;
 use cupel::scorer::RecencyScorer;
 use cupel::{ContextBudget, GreedySlice, Policy};
@@ -125,7 +125,7 @@ fn run(
         .build()
         .unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(layer.selector().select(request)).map(Selected::into_parts)
+    runtime.block_on(layer.selector().select(request)).map(SelectedRequest::into_parts)
 }
 
 /// The positions in the history of what was sent: the same messages in the same order.

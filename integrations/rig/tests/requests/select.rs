@@ -1,7 +1,9 @@
 //! A request through the layer, and what it says about it.
 
 use cupel::gather::Source;
-use cupel::layer::{ContextError, CupelLayer, CupelLayerBuilder, Selected, Selection, TurnReport};
+use cupel::layer::{
+    ContextError, CupelLayer, CupelLayerBuilder, SelectedRequest, Selection, TurnReport,
+};
 use cupel::{ContextBudget, Policy};
 use cupel_rig::RigAdapter;
 use rig_core::completion::CompletionRequest;
@@ -51,7 +53,7 @@ pub(crate) async fn try_plan(
 }
 
 async fn run(request: CompletionRequest, builder: Builder) -> Selecting {
-    builder.build().unwrap().selector().select(request).await.map(Selected::into_parts)
+    builder.build().unwrap().selector().select(request).await.map(SelectedRequest::into_parts)
 }
 
 /// Scores a request, and returns the sent one.

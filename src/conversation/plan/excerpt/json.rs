@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use super::mark::{Notes, number_of};
-use super::scan::{Child, DEEPEST, Json, Span};
-use super::telling::Telling;
+use super::scan::{DEEPEST, Json, JsonChild, Span};
+use super::telling::TellingLines;
 use super::{lines, string};
 
 /// Strings in strings that are JSON again.
@@ -159,7 +159,7 @@ impl Writer<'_, '_> {
     }
 
     /// A child and the comma before it.
-    fn child(&mut self, number: usize, child: &Child, room: usize, level: usize) {
+    fn child(&mut self, number: usize, child: &JsonChild, room: usize, level: usize) {
         self.separate(number);
         let before = child.whole.start..child.value.start;
         let used = self.out.len();
@@ -200,7 +200,7 @@ impl Writer<'_, '_> {
 }
 
 /// The name by which a later call may ask for a child: its key, or what an object in a list is called.
-fn name<'a>(json: &Json<'a>, child: &Child) -> Option<&'a str> {
+fn name<'a>(json: &Json<'a>, child: &JsonChild) -> Option<&'a str> {
     let is_parent = |value: &Span| json.get(value).starts_with(['{', '[']);
     let is_short = |value: &Span| value.len() <= LONGEST_NAME && !is_parent(value);
     let name = match &child.key {
@@ -208,7 +208,7 @@ fn name<'a>(json: &Json<'a>, child: &Child) -> Option<&'a str> {
         None if json.get(&child.value).starts_with('{') => {
             let members =
                 || json.children(&child.value).take(MEMBERS).filter(|m| is_short(&m.value));
-            let is_called = |member: &Child| {
+            let is_called = |member: &JsonChild| {
                 let key =
                     member.key.as_ref().map(|key| unquoted(json.get(key))).unwrap_or_default();
                 NAMES.iter().any(|name| key.to_ascii_lowercase().ends_with(name))
@@ -241,7 +241,7 @@ fn write_string(out: &mut String, raw: &str, room: usize, depth: usize, notes: &
     let short = match inner {
         _ if bytes == 0 && !notes.is_unused() => "…".to_owned(),
         Some(inner) => write(&inner, bytes, depth + 1, notes),
-        None => lines::write(&Telling::new(&text, bytes), bytes, notes),
+        None => lines::write(&TellingLines::new(&text, bytes), bytes, notes),
     };
     string::write(out, &short);
 }

@@ -2,10 +2,10 @@
 
 use super::cut;
 use super::mark::{Notes, number_of};
-use super::telling::Telling;
+use super::telling::TellingLines;
 
 /// Writes about so many bytes of a text.
-pub(super) fn write(telling: &Telling<'_>, bytes: usize, notes: &mut Notes<'_>) -> String {
+pub(super) fn write(telling: &TellingLines<'_>, bytes: usize, notes: &mut Notes<'_>) -> String {
     let text = telling.text;
     let gap = if text.contains('\n') { "\n" } else { " " };
     let between = if gap == " " { 0 } else { telling.share(bytes) };

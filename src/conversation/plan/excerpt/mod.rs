@@ -10,7 +10,7 @@ mod telling;
 
 use mark::{Mark, Notes};
 use scan::Json;
-use telling::Telling;
+use telling::TellingLines;
 
 /// A result that stands for a longer one.
 ///
@@ -67,7 +67,7 @@ impl Excerpt {
         let alone = mark.write(0, "");
         let marked = count(&alone);
         let mut bytes = bytes_for(text, total, limit.saturating_sub(marked));
-        let source = Source::new(text, bytes);
+        let source = ExcerptSource::new(text, bytes);
         for _ in 0..TRIES {
             if bytes == 0 {
                 break;
@@ -88,15 +88,15 @@ impl Excerpt {
 }
 
 /// A text as what it is.
-enum Source<'a> {
+enum ExcerptSource<'a> {
     Json(Json<'a>),
-    Lines(Telling<'a>),
+    Lines(TellingLines<'a>),
 }
 
-impl<'a> Source<'a> {
+impl<'a> ExcerptSource<'a> {
     fn new(text: &'a str, bytes: usize) -> Self {
         let json = Json::parse(text).map(Self::Json);
-        json.unwrap_or_else(|| Self::Lines(Telling::new(text, bytes)))
+        json.unwrap_or_else(|| Self::Lines(TellingLines::new(text, bytes)))
     }
 
     fn write(&self, bytes: usize, notes: &mut Notes<'_>) -> String {

@@ -18,7 +18,7 @@ pub(super) struct Json<'a> {
 
 /// An element of a list, or a member of an object.
 #[derive(Debug, Clone)]
-pub(super) struct Child {
+pub(super) struct JsonChild {
     /// All of it, with the white space before it.
     pub(super) whole: Span,
     pub(super) key: Option<Span>,
@@ -117,7 +117,7 @@ impl<'a> Json<'a> {
     }
 
     /// The children of a list or an object.
-    pub(super) fn children(&self, parent: &Span) -> impl Iterator<Item = Child> + '_ {
+    pub(super) fn children(&self, parent: &Span) -> impl Iterator<Item = JsonChild> + '_ {
         let bytes = self.text.as_bytes();
         let is_object = bytes.get(parent.start) == Some(&b'{');
         let mut at = parent.start + 1;
@@ -136,7 +136,7 @@ impl<'a> Json<'a> {
             let whole = at..value.end;
             at = space(bytes, value.end);
             at += usize::from(bytes.get(at) == Some(&b','));
-            Some(Child { whole, key, value })
+            Some(JsonChild { whole, key, value })
         })
     }
 
@@ -255,7 +255,7 @@ mod tests {
             let text = if pretty { format!("{value:#}") } else { value.to_string() };
             let json = Json::parse(&text).unwrap();
             let read = |span: &Span| -> serde_json::Value { serde_json::from_str(json.get(span)).unwrap() };
-            let outer: Vec<Child> = json.children(&json.root).collect();
+            let outer: Vec<JsonChild> = json.children(&json.root).collect();
             let values: Vec<_> = outer.iter().map(|child| read(&child.value)).collect();
             prop_assert_eq!(serde_json::Value::from(values), value);
             for child in json.children(&outer[1].value) {

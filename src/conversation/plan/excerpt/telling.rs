@@ -15,20 +15,20 @@ const DEFINITIONS: &str = "abstract async class def enum export fn func function
     module namespace package private protected pub public static struct trait type";
 
 /// Byte range of lines.
-type Place = (usize, usize);
+type LineRange = (usize, usize);
 
 /// The lines of one text that are worth showing.
-pub(super) struct Telling<'a> {
+pub(super) struct TellingLines<'a> {
     pub(super) text: &'a str,
     pub(super) is_diff: bool,
-    errors: VecDeque<Place>,
+    errors: VecDeque<LineRange>,
     /// Headers of files in a diff, frames elsewhere.
-    outer: Vec<Place>,
+    outer: Vec<LineRange>,
     /// Hunks of a diff, definitions elsewhere.
-    inner: Vec<Place>,
+    inner: Vec<LineRange>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> TellingLines<'a> {
     /// Finds the lines of a text, not many more than what fits into so many bytes.
     pub(super) fn new(text: &'a str, bytes: usize) -> Self {
         let has = |line: &str| text.starts_with(line) || text.contains(&format!("\n{line}"));
@@ -85,10 +85,10 @@ impl<'a> Telling<'a> {
     }
 
     /// As many lines of a part of the text as fit, in their order: their places.
-    pub(super) fn within(&self, part: std::ops::Range<usize>, bytes: usize) -> Vec<Place> {
+    pub(super) fn within(&self, part: std::ops::Range<usize>, bytes: usize) -> Vec<LineRange> {
         let mut chosen = Vec::new();
         let mut left = bytes;
-        let mut take = |lines: &mut dyn Iterator<Item = &Place>, least: usize| {
+        let mut take = |lines: &mut dyn Iterator<Item = &LineRange>, least: usize| {
             for place in lines.filter(|place| place.0 >= part.start && place.1 <= part.end) {
                 let cost = place.1 - place.0 + 4;
                 if left >= cost + least {
@@ -143,13 +143,13 @@ fn is_definition(line: &str) -> bool {
 /// The stack trace that lines are in: its first and last frames so far.
 #[derive(Default)]
 struct Trace {
-    frames: Vec<Place>,
+    frames: Vec<LineRange>,
     /// True if the previous line was the head of a frame.
     in_frame: bool,
 }
 
 impl Trace {
-    fn line(&mut self, line: &str, place: Place, shown: &mut Vec<Place>) {
+    fn line(&mut self, line: &str, place: LineRange, shown: &mut Vec<LineRange>) {
         if is_frame(line) {
             self.in_frame = true;
             if self.frames.len() == FIRST * 2 {
@@ -167,7 +167,7 @@ impl Trace {
         }
     }
 
-    fn end(&mut self, shown: &mut Vec<Place>) {
+    fn end(&mut self, shown: &mut Vec<LineRange>) {
         // A line that looks like one frame is none.
         if self.frames.len() > 1 {
             shown.extend(self.frames.iter().filter(|(from, to)| to - from <= LONGEST_LINE * 2));

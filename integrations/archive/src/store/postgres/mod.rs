@@ -10,7 +10,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 pub(super) use insert::insert;
 pub(super) use statements::DIALECT;
 
-use super::backend::During as _;
+use super::backend::DatabaseContext as _;
 use crate::error::{ArchiveError, Result};
 use crate::options::Options;
 

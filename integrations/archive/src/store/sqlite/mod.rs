@@ -16,7 +16,7 @@ use sqlx::sqlite::{
 pub(super) use insert::insert;
 pub(super) use statements::DIALECT;
 
-use super::backend::During as _;
+use super::backend::DatabaseContext as _;
 use crate::error::{ArchiveError, Failure, Result};
 use crate::options::Options;
 
