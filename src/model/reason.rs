@@ -9,7 +9,8 @@ use super::ContextKind;
 /// Why an item is not in the selection.
 ///
 /// The specification keeps `ScoredTooLow`, `QuotaCapExceeded` and `QuotaRequireDisplaced` for the
-/// future and for components of your own; nothing built in gives them as a reason.
+/// future and for components of your own. A plan gives `ScoredTooLow` to messages that are not relevant
+/// enough to be recalled; nothing built in gives the other two.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(
     feature = "serde",
