@@ -22,7 +22,7 @@ pub(crate) struct Markable {
     can: Vec<bool>,
     /// The model matches only at breakpoints, and they are ours.
     applies: bool,
-    /// The model can call tools: a later call of the exchange then marks its question.
+    /// The request has tools, or calls in its history: a later call of the exchange may mark its question.
     pub(crate) loops: bool,
 }
 

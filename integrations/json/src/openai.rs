@@ -125,12 +125,14 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
             true => CacheRule::Prefix,
             false => self.api.cache.unwrap_or(model.cache),
         };
-        let loops = fields.has("tools");
+        let has_tools = fields.has("tools");
         drop(whole);
         let messages = request.take();
         let items = messages.iter().map(|message| request.item(message));
         let items = items.collect::<Result<Vec<_>, _>>()?;
         let json: Vec<&str> = items.iter().map(|item| &**item).collect();
+        let is_call = |json: &&str| json.contains("\"tool_calls\"") || json.contains("function_call");
+        let loops = has_tools || json.iter().any(is_call);
         let markable = Markable::read(cache, loops, endpoint, &json);
         let mut entries = match endpoint {
             Endpoint::Chat | Endpoint::Messages => chat::read(&meter, &json),
