@@ -1,4 +1,4 @@
-//! Work that would hold the executor, on Tokio's blocking pool.
+//! Work that would hold up the executor, on Tokio's blocking pool.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +18,9 @@ use crate::gather::new_timer;
 /// exhausted the pool, for ever.
 const START_WITHIN: Duration = Duration::from_millis(100);
 
+/// Work of so many steps goes to the pool, unless a layer says otherwise: 2 ms.
+pub(super) const DEFAULT_THRESHOLD: u64 = 2_000_000;
+
 /// Work that is taken back runs here below this many steps: 10 ms.
 const MOST_HERE: u64 = 10_000_000;
 
@@ -32,6 +35,44 @@ pub(super) enum WorkNeed {
     /// The call goes on without it.
     Optional,
 }
+
+/// Runs work here if it is short, and on Tokio's blocking pool if it would hold up the executor.
+///
+/// `steps` says how long the work takes, in nanoseconds. A rough number is enough. Work of less than 2 ms
+/// ([`CupelLayer::DEFAULT_BLOCKING_THRESHOLD`](super::CupelLayer::DEFAULT_BLOCKING_THRESHOLD)) runs here.
+///
+/// Unlike `spawn_blocking`, it also ends if something else has exhausted the pool. Work that the pool does
+/// not start within 100 ms runs here if it takes less than 10 ms, and otherwise on one of 8 spare threads.
+/// All callers in the process share these threads, so the work must end by itself: give it computations,
+/// not waits for others. Outside of a Tokio runtime all work runs here. In a runtime without timers long
+/// work waits for the pool.
+///
+/// If the future is dropped, work that has not started never does.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let text = "a long text ".repeat(100_000);
+/// let steps = text.len() as u64 * 8;
+/// let words = cupel::layer::off_executor(steps, move || text.split_whitespace().count()).await?;
+/// assert_eq!(words, 300_000);
+/// # Ok::<(), cupel::layer::WorkError>(())
+/// # }).unwrap();
+/// ```
+///
+/// # Errors
+///
+/// Returns an error if the work panics, or if the runtime shuts down before the work starts.
+pub async fn off_executor<T: Send + 'static>(
+    steps: u64,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, WorkError> {
+    Ok(run(steps, DEFAULT_THRESHOLD, Need::Required, work).await?)
+}
+
+/// Error of [`off_executor`]: the work panicked, or the runtime is shutting down.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct WorkError(#[from] NotRun);
 
 /// Runs `work` here, or on the blocking pool if it takes at least `threshold` steps of about a
 /// nanosecond. Without a runtime there is no executor to hold up, and it runs here.
@@ -91,8 +132,7 @@ async fn on_pool<T: Send + 'static>(
     }
 }
 
-/// Runs work on a thread that nothing but the layer uses. That work ends, so the next in line gets its
-/// turn.
+/// Runs work on a thread that nobody else uses. That work ends, so the next in line gets its turn.
 async fn on_spare_thread<T: Send + 'static>(
     runtime: Handle,
     work: impl FnOnce() -> T + Send + 'static,
@@ -120,13 +160,16 @@ fn take<W>(slot: &Mutex<Option<W>>) -> Option<W> {
 }
 
 /// Reason for work that came to no end.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum NotRun {
     /// It panicked, with this message.
+    #[error("panicked: {0}")]
     Panicked(String),
     /// The runtime is shutting down.
+    #[error("the runtime is shutting down")]
     Cancelled,
     /// The pool did not start it in time, and the call can do without it.
+    #[error("the blocking pool is busy")]
     PoolBusy,
 }
 
@@ -134,8 +177,7 @@ impl From<NotRun> for ContextError {
     fn from(not_run: NotRun) -> Self {
         let message = match not_run {
             NotRun::Panicked(message) => message,
-            NotRun::Cancelled => "the runtime is shutting down".to_owned(),
-            NotRun::PoolBusy => "the blocking pool is busy".to_owned(),
+            other => other.to_string(),
         };
         Self::Panicked { message }
     }

@@ -59,6 +59,7 @@ pub use crate::conversation::{Edits, SentSummary};
 pub use crate::gather::{AsyncJudge, DroppedCounts, Snapshot, StreamReport, WaitingJudge};
 pub use crate::model::{Origin, PlacedItem, RefusedItem, Strategy};
 pub use adapter::{ContextAdapter, RequestFacts, Split};
+pub use blocking::{WorkError, off_executor};
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{CupelLayerBuilder, NoAdapter};
 pub use error::{BuildError, ContextError, Error, Limits};

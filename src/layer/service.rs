@@ -10,6 +10,7 @@ use std::time::Duration;
 use pin_project::pin_project;
 use tower::{Layer, Service};
 
+use super::blocking::DEFAULT_THRESHOLD;
 use super::selector::{SelectFuture, SelectedRequest, Selector};
 use super::{ContextAdapter, ContextError, Error, PolicyHandle, Selection};
 
@@ -75,10 +76,10 @@ impl<Req, A> CupelLayer<Req, A> {
     /// built-in judge, some hundred new messages or some thousand known ones.
     ///
     /// The pool may be full, for ever if something hangs in it. Work that it does not start within 100 ms
-    /// runs on the executor if it takes less than 10 ms, and otherwise on one of up to 8 threads that only
-    /// layers use. A judge that takes longer is left out, and
+    /// runs on the executor if it takes less than 10 ms, and otherwise on one of up to 8 spare threads
+    /// ([`off_executor`](super::off_executor)). A judge that takes longer is left out, and
     /// [`SelectionReport::relevance`](crate::SelectionReport::relevance) says so.
-    pub const DEFAULT_BLOCKING_THRESHOLD: u64 = 2_000_000;
+    pub const DEFAULT_BLOCKING_THRESHOLD: u64 = DEFAULT_THRESHOLD;
 
     pub(super) fn new(selector: Selector<Req, A>) -> Self {
         Self { selector, mode: PhantomData }

@@ -10,7 +10,7 @@ use cupel::conversation::{Conversation, Edits, Message, MessageTexts, Role, Rule
 use cupel::gather::{BoxError, Source};
 use cupel::layer::{
     ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer, CupelLayerBuilder,
-    RequestFacts, Split, Strategy,
+    RequestFacts, Split, Strategy, off_executor,
 };
 use cupel::policy::Relevance;
 use cupel::relevance::{Candidate, Judge, Question, Verdict};
@@ -295,6 +295,23 @@ fn long_work_that_the_pool_never_starts_runs_on_a_spare_thread() {
     let calls = (0..20).map(|_| ran_here(u64::MAX, None));
     let here = with_a_full_pool(futures::future::join_all(calls));
     assert_eq!(here, [false; 20]);
+}
+
+#[test]
+fn work_off_the_executor_ends_while_the_pool_is_full() {
+    for (steps, expected_here) in [(0, true), (5_000_000, true), (u64::MAX, false)] {
+        let thread = with_a_full_pool(off_executor(steps, || thread::current().id())).unwrap();
+        assert_eq!(thread == thread::current().id(), expected_here, "{steps}");
+    }
+}
+
+#[test]
+fn work_that_panics_off_the_executor_is_an_error() {
+    for steps in [0, 5_000_000, u64::MAX] {
+        let work = || -> u8 { panic!("no such word") };
+        let error = with_a_full_pool(off_executor(steps, work)).unwrap_err();
+        assert_eq!(error.to_string(), "panicked: no such word");
+    }
 }
 
 /// Reads messages, says that it takes long, and remembers where it ran.
