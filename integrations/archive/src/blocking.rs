@@ -1,16 +1,18 @@
 //! Moves long work off the executor.
 
-use crate::error::{ArchiveError, Result};
+use cupel::layer;
 
-/// Runs work inline, or on the blocking pool if it has many bytes to go through.
+use crate::error::{ArchiveError, Failure, Result};
+
+/// Runs work here, or off the executor if it takes long: about `steps` nanoseconds.
 pub(crate) async fn off_executor<T: Send + 'static>(
     operation: &'static str,
-    bytes: usize,
+    steps: usize,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    if bytes < 1 << 18 {
-        return work();
-    }
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(ArchiveError::corrupt(operation, error)))
+    let done = layer::off_executor(steps as u64, work).await;
+    done.unwrap_or_else(|error| {
+        let problem = error.to_string();
+        Err(ArchiveError::Database { operation, kind: Failure::Other, problem })
+    })
 }

@@ -14,6 +14,9 @@ use crate::message::Message;
 use crate::search::{self, Search, SearchHit};
 use crate::store::Store;
 
+/// Nanoseconds for checking and hashing a byte of an append.
+const HASHED_BYTE: usize = 8;
+
 /// State that all handles share.
 pub(crate) struct ArchiveState {
     pub(crate) store: Store,
@@ -38,9 +41,9 @@ impl ArchiveState {
 
     /// Checks an append.
     pub(crate) async fn prepare(&self, append: Append) -> Result<CheckedAppend> {
-        let (language, bytes) =
-            (self.language, append.messages.iter().map(Message::held_bytes).sum());
-        off_executor("append", bytes, move || append.prepare(language)).await
+        let bytes: usize = append.messages.iter().map(Message::held_bytes).sum();
+        let (language, steps) = (self.language, bytes.saturating_mul(HASHED_BYTE));
+        off_executor("append", steps, move || append.prepare(language)).await
     }
 
     /// Runs a database operation under the timeout of a call.

@@ -14,6 +14,8 @@ mod erasing;
 mod example;
 #[path = "archive/excerpts.rs"]
 mod excerpts;
+#[path = "archive/full_pool.rs"]
+mod full_pool;
 #[path = "archive/hanging.rs"]
 mod hanging;
 #[path = "archive/history.rs"]

@@ -49,11 +49,14 @@ pub(crate) async fn run(
     ranked(rows, move |rows| rank::hits(&judge, &search, name.as_deref(), &hits, rows)).await
 }
 
+/// Nanoseconds for ranking a byte of a message.
+const RANKED_BYTE: usize = 40;
+
 /// Ranks rows.
 async fn ranked(
     rows: Vec<Row>,
     rank: impl FnOnce(&[Row]) -> Result<Vec<SearchHit>> + Send + 'static,
 ) -> Result<Vec<SearchHit>> {
-    let bytes = rows.iter().map(|row| row.content().map_or(0, str::len)).sum();
-    off_executor("search", bytes, move || rank(&rows)).await
+    let bytes: usize = rows.iter().map(|row| row.content().map_or(0, str::len)).sum();
+    off_executor("search", bytes.saturating_mul(RANKED_BYTE), move || rank(&rows)).await
 }
