@@ -66,7 +66,7 @@ pub async fn off_executor<T: Send + 'static>(
     steps: u64,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, WorkError> {
-    Ok(run(steps, DEFAULT_THRESHOLD, Need::Required, work).await?)
+    Ok(run(steps, DEFAULT_THRESHOLD, WorkNeed::Required, work).await?)
 }
 
 /// Error of [`off_executor`]: the work panicked, or the runtime is shutting down.

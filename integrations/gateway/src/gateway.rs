@@ -131,7 +131,7 @@ impl Gateway {
             None => JoinSet::new(),
         };
         // Otherwise the first call would wait for it.
-        drop(tokio::task::spawn_blocking(select::load).await);
+        select::load().await;
         let state = Arc::new(self.state);
         let connections = Arc::new(Connections::default());
         let mut tasks = JoinSet::new();

@@ -131,7 +131,8 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
         let items = messages.iter().map(|message| request.item(message));
         let items = items.collect::<Result<Vec<_>, _>>()?;
         let json: Vec<&str> = items.iter().map(|item| &**item).collect();
-        let is_call = |json: &&str| json.contains("\"tool_calls\"") || json.contains("function_call");
+        let is_call =
+            |json: &&str| json.contains("\"tool_calls\"") || json.contains("function_call");
         let loops = has_tools || json.iter().any(is_call);
         let markable = Markable::read(cache, loops, endpoint, &json);
         let mut entries = match endpoint {

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use cupel::layer::off_executor;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
@@ -17,6 +18,12 @@ use crate::gateway_state::GatewayState;
 
 /// Byte order mark, with which some clients begin a text. JSON has no place for it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Largest number of bytes that a byte of deflate or gzip decompresses to.
+const DEFLATE_RATIO: usize = 1_032;
+
+/// Nanoseconds for decompressing to one byte.
+const DECODED_BYTE: u64 = 4;
 
 /// Body, with the memory permit that it needs.
 #[derive(Debug, Default)]
@@ -113,8 +120,10 @@ async fn decompress(
     };
     if let Some(is_gzip) = is_gzip {
         let (room, most) = (Arc::clone(&shared.room), shared.config.limits.body_bytes);
-        // A few kilobytes may become many megabytes, so the executor does not wait for it.
-        let decoded = tokio::task::spawn_blocking(move || decode(held, is_gzip, &room, most)).await;
+        // A few kilobytes may become many megabytes.
+        let decoded_bytes = held.original.len().saturating_mul(DEFLATE_RATIO).min(most);
+        let steps = DECODED_BYTE.saturating_mul(decoded_bytes as u64);
+        let decoded = off_executor(steps, move || decode(held, is_gzip, &room, most)).await;
         held = decoded.unwrap_or_else(|_| Err(broken_encoding()))?;
     }
     if held.bytes.starts_with(BYTE_ORDER_MARK) {

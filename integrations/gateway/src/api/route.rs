@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
+use cupel::layer::off_executor;
 use cupel_json::Endpoint;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap};
@@ -14,6 +15,7 @@ use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::answer::Refusal;
 use crate::config::{Config, Protocol, Upstream, UpstreamKey, find_upstream, fits};
+use crate::select::JSON_BYTE;
 
 /// Handler of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,19 +157,14 @@ pub(super) const TWICE: &str = "two_models";
 /// Longest name of a model in a form.
 const NAME_BYTES: usize = 4_096;
 
-/// Size from which a body is read on the blocking pool.
-const LARGE: usize = 256 * 1024;
-
 /// Reads the model at the top level of a JSON body.
 ///
 /// # Errors
 ///
 /// Refuses a body that is not JSON, and one that names two models: servers differ in which one they take.
 pub(super) async fn model_in_body(body: Bytes) -> Result<Option<String>, Refusal> {
-    if body.len() < LARGE {
-        return model_in_json(&body);
-    }
-    let read = tokio::task::spawn_blocking(move || model_in_json(&body)).await;
+    let steps = JSON_BYTE.saturating_mul(body.len() as u64);
+    let read = off_executor(steps, move || model_in_json(&body)).await;
     read.unwrap_or_else(|_| Err(no_model("the body cannot be read")))
 }
 

@@ -5,7 +5,7 @@ mod profile;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cupel::layer::Selection;
+use cupel::layer::{Selection, off_executor};
 use cupel::tokens::{Encoding, TokenCounter as _, shared_counter};
 use cupel_json::{Endpoint, JsonBody};
 use serde::Deserialize;
@@ -16,8 +16,8 @@ use crate::credentials::{Caller, CallerBody};
 use crate::proxy::UpstreamClient;
 use profile::Profile;
 
-/// Size from which a body is read on the blocking pool.
-const LARGE: usize = 256 * 1024;
+/// Nanoseconds for reading a byte of a JSON body.
+pub(crate) const JSON_BYTE: u64 = 8;
 
 /// JSON values that a body may have for each message: more than any conversation needs.
 const VALUES: usize = 50;
@@ -26,8 +26,9 @@ const VALUES: usize = 50;
 const OPENING: usize = 16;
 
 /// Loads the encoding that most models have.
-pub(crate) fn load() {
-    shared_counter(Encoding::O200k).count("load");
+pub(crate) async fn load() {
+    // It takes about 0.1 s.
+    drop(off_executor(100_000_000, || shared_counter(Encoding::O200k).count("load")).await);
 }
 
 /// Selects in bodies, by the profile of their model.
@@ -91,14 +92,9 @@ impl BodySelector {
         caller: Caller,
     ) -> Result<SelectedBody, Refusal> {
         let (depth, messages) = (self.limits.depth, self.limits.messages);
-        let read = if bytes.len() < LARGE {
-            read(endpoint, &bytes, depth, messages)?
-        } else {
-            let bytes = bytes.clone();
-            let read = tokio::task::spawn_blocking(move || read(endpoint, &bytes, depth, messages));
-            read.await.unwrap_or(Ok(Err("reading the body failed")))?
-        };
-        match read {
+        let (steps, shared) = (JSON_BYTE.saturating_mul(bytes.len() as u64), bytes.clone());
+        let read = off_executor(steps, move || read(endpoint, &shared, depth, messages)).await;
+        match read.unwrap_or(Ok(Err("reading the body failed")))? {
             Ok(body) => self.fit(body.with_companion(caller), bytes).await,
             Err(why) => Ok(SelectedBody::unchanged(bytes, "unreadable", why)),
         }

@@ -2,19 +2,26 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
-use cupel_gateway::Gateway;
+use cupel_gateway::{Gateway, Upstream};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 
 use crate::local_server::LocalServer;
 use crate::local_server::answer::Reply;
-use crate::support::{config, http};
+use crate::routing::gzip;
+use crate::support::{Running, config, http, ok_server};
 
-/// A request with a tool result of about a mebibyte.
-fn large(seed: usize) -> Value {
+/// Longer than anything takes that is going to happen, in a debug build.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A request with a tool result of about 35 bytes a line.
+fn large(seed: usize, lines: usize) -> Value {
     let line = |at: usize| format!("{seed}-{at}: parcel {} of shelf {} is blue\n", at * 7, at % 90);
-    let result: String = (0..30_000).map(line).collect();
+    let result: String = (0..lines).map(line).collect();
     json!({"model": "test-2600", "max_completion_tokens": 50, "messages": [
         {"role": "user", "content": "Which parcel is red?"},
         {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function",
@@ -33,7 +40,7 @@ async fn health_is_answered_while_as_many_large_requests_as_threads_are_fitted()
     })
     .await;
     // The gateway has two threads of its own, so that only they can be held up.
-    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    let mut threads = Builder::new_multi_thread();
     let runtime = threads.worker_threads(2).enable_all().build().unwrap();
     let gateway = Gateway::new(config(server.url())).unwrap();
     let listening = runtime.spawn(TcpListener::bind("127.0.0.1:0"));
@@ -43,7 +50,7 @@ async fn health_is_answered_while_as_many_large_requests_as_threads_are_fitted()
 
     let calls: Vec<_> = (0..2)
         .map(|seed| {
-            let body = large(seed).to_string();
+            let body = large(seed, 30_000).to_string();
             let url = format!("http://{address}/v1/chat/completions");
             let call = http().post(url).header("content-type", "application/json").body(body);
             tokio::spawn(async move { call.send().await.unwrap().status().as_u16() })
@@ -61,4 +68,36 @@ async fn health_is_answered_while_as_many_large_requests_as_threads_are_fitted()
     }
     assert!(answered > 20, "{answered} answers before the first request was fitted");
     runtime.shutdown_background();
+}
+
+/// Something hangs in the blocking pool and holds its only thread.
+#[test]
+fn large_requests_are_answered_while_the_blocking_pool_is_full() {
+    let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    let runtime = runtime.unwrap();
+    let (_release, busy) = channel::<()>();
+    runtime.spawn_blocking(move || busy.recv());
+    runtime.block_on(async {
+        let server = ok_server().await;
+        let mut config = config(server.url());
+        config.limits.selection_time = LONG;
+        // With two upstreams the gateway looks for the model in every body.
+        let other = Upstream::new(server.url()).unwrap().name("other").models(["other*"]);
+        config.upstreams.push(other);
+        let gateway = Running::start(config).await;
+        let send = async |body: Vec<u8>, encoding: &str| {
+            let call = http().post(gateway.url("/v1/chat/completions")).body(body);
+            let call = call.header("content-type", "application/json");
+            let call = call.header("content-encoding", encoding).send();
+            let answer = tokio::time::timeout(LONG, call).await.unwrap().unwrap();
+            answer.status().as_u16()
+        };
+        // 70 KB, 400 KB and 2 MB.
+        for (seed, lines) in [(1, 2_000), (2, 12_000), (3, 60_000)] {
+            let body = large(seed, lines).to_string();
+            let encoded = gzip(body.as_bytes());
+            assert_eq!(send(body.into_bytes(), "identity").await, 200);
+            assert_eq!(send(encoded, "gzip").await, 200);
+        }
+    });
 }

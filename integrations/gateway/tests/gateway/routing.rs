@@ -72,7 +72,7 @@ const JSON: &str = "Content-Type: application/json\r\nAuthorization: Bearer sk-c
 const ANTHROPIC: &str = "Content-Type: application/json\r\nx-api-key: sk-client\r\n\
                          anthropic-version: 2023-06-01\r\n";
 
-fn gzip(body: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(body).unwrap();
     encoder.finish().unwrap()
