@@ -47,13 +47,13 @@ pub(crate) fn wrong<T: FromTree>(
     path: &Path<'_>,
     report: &mut dyn Report,
 ) -> Option<T> {
-    report.report(path, FieldFinding::Wrong { tree, expected: T::EXPECTED });
+    report.report(path, Finding::Wrong { tree, expected: T::EXPECTED });
     None
 }
 
 /// Finding at a path.
 #[derive(Debug, Clone, Copy)]
-pub enum FieldFinding<'a> {
+pub enum Finding<'a> {
     /// Nothing is there; the table is in this file.
     Missing { expected: &'a str, file: &'a Arc<str> },
     /// Something else is there.
@@ -69,7 +69,7 @@ pub enum FieldFinding<'a> {
 /// Receiver of findings.
 pub trait Report {
     /// Records a finding.
-    fn report(&mut self, path: &Path<'_>, found: FieldFinding<'_>);
+    fn report(&mut self, path: &Path<'_>, found: Finding<'_>);
 
     /// Returns `true` if a key without a value counts as missing.
     fn skips_nothing(&self) -> bool {
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         expected: &str,
     ) -> Option<Self> {
         let Value::Table(table) = tree.value else {
-            report.report(path, FieldFinding::Wrong { tree: &tree, expected });
+            report.report(path, Finding::Wrong { tree: &tree, expected });
             return None;
         };
         let mut entries = HashMap::with_capacity(table.len());
@@ -111,10 +111,7 @@ impl<'a> Fields<'a> {
                     free.insert((position, tree));
                 }
                 Entry::Occupied(taken) => {
-                    report.report(
-                        &path.key(taken.key()),
-                        FieldFinding::Twice { tree: &tree, note: "" },
-                    );
+                    report.report(&path.key(taken.key()), Finding::Twice { tree: &tree, note: "" });
                 }
             }
         }
@@ -146,7 +143,7 @@ impl<'a> Fields<'a> {
     /// The value of a key that must be there, or none after reporting that it is not.
     pub fn needed<T: FromTree>(&mut self, key: &'a str, expected: &str) -> Option<T> {
         self.get(key).unwrap_or_else(|| {
-            let found = FieldFinding::Missing { expected, file: &self.file };
+            let found = Finding::Missing { expected, file: &self.file };
             self.report.report(&self.path.key(key), found);
             None
         })
@@ -171,8 +168,7 @@ impl<'a> Fields<'a> {
             if let Some(name) = name {
                 let at = self.path.key("type");
                 let path = if self.name_only { self.path } else { &at };
-                let found =
-                    FieldFinding::NoSuchPart { name: &name, known: types, file: &self.file };
+                let found = Finding::NoSuchPart { name: &name, known: types, file: &self.file };
                 self.report.report(path, found);
             }
             // Which other keys are valid is not known, so nothing can be said about them.
@@ -199,7 +195,7 @@ impl<'a> Fields<'a> {
     /// Reports the keys that were not read as unknown.
     pub fn close(mut self) {
         for (key, tree) in &self.rest() {
-            let found = FieldFinding::Unknown { key, tree, known: &self.known };
+            let found = Finding::Unknown { key, tree, known: &self.known };
             self.report.report(&self.path.key(key), found);
         }
     }

@@ -23,7 +23,7 @@ mod values;
 #[cfg(feature = "serde")]
 pub(crate) use fields::wrong;
 #[cfg(feature = "serde")]
-pub use fields::{FieldFinding, Fields, FromTree, Report, meant};
+pub use fields::{Fields, Finding, FromTree, Report, meant};
 #[cfg(feature = "config")]
 pub use format::{Format, read_file};
 pub use problems::Path;

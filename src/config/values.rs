@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{FieldFinding, FromTree, Path, Report, Tree, Value, wrong};
+use super::{Finding, FromTree, Path, Report, Tree, Value, wrong};
 
 /// Makes a type readable by a function from a value to an option of it.
 macro_rules! plain {
@@ -104,7 +104,7 @@ impl<K: ConfigKey, V: FromTree> FromTree for BTreeMap<K, V> {
             let key = Tree { value: Value::Text(name.clone()), file: tree.file.clone() };
             let key = K::from_tree(key, &path, report);
             if key.as_ref().is_some_and(|key| map.contains_key(key)) {
-                report.report(&path, FieldFinding::Twice { tree: &tree, note: K::TWICE });
+                report.report(&path, Finding::Twice { tree: &tree, note: K::TWICE });
             }
             let value = V::from_tree(tree, &path, report);
             map.extend(key.zip(value));

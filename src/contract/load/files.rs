@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::limits::{FILE_BYTES, KEY_BYTES, PROMPT_BYTES};
-use crate::config::{FieldFinding, Path as KeyPath, Report, Value, meant, plain, read_file};
+use crate::config::{Finding, Path as KeyPath, Report, Value, meant, plain, read_file};
 use crate::contract::problem::{ContractPlace, ContractProblem};
 use crate::error::QuotedText;
 
@@ -135,19 +135,19 @@ impl Report for Findings {
         true
     }
 
-    fn report(&mut self, path: &KeyPath<'_>, found: FieldFinding<'_>) {
+    fn report(&mut self, path: &KeyPath<'_>, found: Finding<'_>) {
         match found {
-            FieldFinding::Missing { expected, file } => self.missing(file, path, expected),
-            FieldFinding::Wrong { tree, expected } => {
+            Finding::Missing { expected, file } => self.missing(file, path, expected),
+            Finding::Wrong { tree, expected } => {
                 self.invalid(&tree.file, path, tree.to_string(), expected);
             }
-            FieldFinding::NoSuchPart { name, known, file } => {
+            Finding::NoSuchPart { name, known, file } => {
                 self.invalid(file, path, QuotedText(name).to_string(), known.join(", "));
             }
-            FieldFinding::Twice { tree, .. } => {
+            Finding::Twice { tree, .. } => {
                 self.invalid(&tree.file, path, "the key twice", "it once");
             }
-            FieldFinding::Unknown { key, tree, known } => {
+            Finding::Unknown { key, tree, known } => {
                 let place = ContractPlace::at(&tree.file, path);
                 let home = LIMITS.iter().find(|(limit, _)| *limit == key);
                 let suggestion = match home {

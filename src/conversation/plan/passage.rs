@@ -133,6 +133,6 @@ mod tests {
         let text = "One. Two. Three. Four.";
         assert_eq!(quoted(text, &[0..4, 9..16]), "One. … Three. …");
         assert_eq!(quoted(text, &joined(vec![10..22, 5..10])), "… Two. Three. Four.");
-        assert_eq!(quoted(text, &[0..22]), text);
+        assert_eq!(quoted(text, &joined(vec![0..10, 10..22])), text);
     }
 }

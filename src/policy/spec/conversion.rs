@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::ScorerRegistry;
-use crate::config::{FieldFinding, Path, Report, meant};
+use crate::config::{Finding, Path, Report, meant};
 use crate::error::{ConfigProblem, CupelError, ProblemList, QuotedText};
 
 /// Why a spec could not be read, or not be turned into a policy or back.
@@ -173,22 +173,22 @@ impl<'r> Conversion<'r> {
 }
 
 impl Report for Conversion<'_> {
-    fn report(&mut self, path: &Path<'_>, found: FieldFinding<'_>) {
+    fn report(&mut self, path: &Path<'_>, found: Finding<'_>) {
         let message = match found {
-            FieldFinding::Missing { expected, .. } => format!("missing, expected {expected}"),
-            FieldFinding::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
-            FieldFinding::NoSuchPart { name, known, .. } => {
+            Finding::Missing { expected, .. } => format!("missing, expected {expected}"),
+            Finding::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
+            Finding::NoSuchPart { name, known, .. } => {
                 format!("got {}, {}", QuotedText(name), one_of(name, known))
             }
-            FieldFinding::Unknown { key, known, .. } => {
+            Finding::Unknown { key, known, .. } => {
                 format!("unknown key, {}", one_of(key, known))
             }
-            FieldFinding::Twice { note, .. } => {
+            Finding::Twice { note, .. } => {
                 format!("the key is given twice, expected once{note}")
             }
         };
         self.add(path, message);
-        if let FieldFinding::Missing { .. } | FieldFinding::Wrong { .. } = found {
+        if let Finding::Missing { .. } | Finding::Wrong { .. } = found {
             self.unread.insert(path.to_string());
         }
     }

