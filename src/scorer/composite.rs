@@ -24,11 +24,11 @@ use crate::model::ContextItem;
 /// ```
 #[derive(Debug, Clone)]
 pub struct CompositeScorer {
-    children: Vec<WeightedScorer>,
+    children: Vec<CompositePart>,
 }
 
 #[derive(Debug, Clone)]
-struct WeightedScorer {
+struct CompositePart {
     scorer: Arc<dyn Scorer>,
     weight: f64,
     /// The share of the total weight.
@@ -62,7 +62,7 @@ impl CompositeScorer {
     /// A composite of entries that are known to be valid.
     pub(crate) fn trusted(entries: Vec<(Arc<dyn Scorer>, f64)>) -> Self {
         let total: f64 = entries.iter().map(|(_, weight)| weight).sum();
-        let child = |(scorer, weight)| WeightedScorer { scorer, weight, share: weight / total };
+        let child = |(scorer, weight)| CompositePart { scorer, weight, share: weight / total };
         Self { children: entries.into_iter().map(child).collect() }
     }
 
@@ -118,7 +118,7 @@ impl Scorer for CompositeScorer {
         if !self.facts().depends_on_time {
             return None;
         }
-        let freeze = |child: &WeightedScorer| WeightedScorer {
+        let freeze = |child: &CompositePart| CompositePart {
             scorer: child.scorer.freeze().unwrap_or_else(|| Arc::clone(&child.scorer)),
             ..*child
         };

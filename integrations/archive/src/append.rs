@@ -8,22 +8,22 @@ use cupel::relevance::Language;
 
 use crate::digest::{MessageDigest, append_digest, message_digest};
 use crate::error::{ArchiveError, Result};
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 use crate::{index, names, original};
 
 /// Messages to append, and how.
 ///
 /// ```
-/// use cupel_archive::{Append, Message};
+/// use cupel_archive::{Append, ArchiveMessage};
 ///
 /// // Sent twice, because the first answer got lost, it is appended once.
-/// let turn = Append::new([Message::user("Hello"), Message::assistant("Hi")]).key("turn-17");
+/// let turn = Append::new([ArchiveMessage::user("Hello"), ArchiveMessage::assistant("Hi")]).key("turn-17");
 /// # let _ = turn;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Append {
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ArchiveMessage>,
     pub(crate) key: Option<String>,
     /// Number of leading messages that may be in the archive already.
     pub(crate) history: usize,
@@ -37,7 +37,7 @@ impl Append {
     pub const MOST_MESSAGES: usize = 100_000;
 
     /// Appends these messages.
-    pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
+    pub fn new(messages: impl IntoIterator<Item = ArchiveMessage>) -> Self {
         Self { messages: messages.into_iter().collect(), key: None, history: 0 }
     }
 
@@ -86,7 +86,7 @@ impl Append {
     }
 }
 
-fn check(message: &Message) -> Result<(), ArchiveError> {
+fn check(message: &ArchiveMessage) -> Result<(), ArchiveError> {
     let texts = [Some(&message.content), message.wire.as_ref()];
     let longest = texts.into_iter().flatten().chain(&message.originals).map(String::len).max();
     let (longest, most) = (longest.unwrap_or_default(), Append::LONGEST_TEXT);
@@ -100,20 +100,20 @@ fn check(message: &Message) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-impl From<Vec<Message>> for Append {
-    fn from(messages: Vec<Message>) -> Self {
+impl From<Vec<ArchiveMessage>> for Append {
+    fn from(messages: Vec<ArchiveMessage>) -> Self {
         Self::new(messages)
     }
 }
 
-impl<const N: usize> From<[Message; N]> for Append {
-    fn from(messages: [Message; N]) -> Self {
+impl<const N: usize> From<[ArchiveMessage; N]> for Append {
+    fn from(messages: [ArchiveMessage; N]) -> Self {
         Self::new(messages)
     }
 }
 
-impl From<Message> for Append {
-    fn from(message: Message) -> Self {
+impl From<ArchiveMessage> for Append {
+    fn from(message: ArchiveMessage) -> Self {
         Self::new([message])
     }
 }
@@ -121,7 +121,7 @@ impl From<Message> for Append {
 /// An append whose arguments are checked.
 #[derive(Debug)]
 pub(crate) struct CheckedAppend {
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ArchiveMessage>,
     pub(crate) digests: Vec<MessageDigest>,
     pub(crate) key: Option<AppendKey>,
     pub(crate) history: usize,
@@ -150,7 +150,7 @@ impl CheckedAppend {
     }
 
     /// Computes the words and the originals of one of the messages.
-    pub(crate) fn indexed<'a>(&self, message: &'a Message) -> IndexEntry<'a> {
+    pub(crate) fn indexed<'a>(&self, message: &'a ArchiveMessage) -> IndexEntry<'a> {
         let mut originals: Vec<([u8; 16], Option<&str>)> = Vec::new();
         if message.role == Role::Tool {
             originals.push((original::digest(&message.content), None));

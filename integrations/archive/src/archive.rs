@@ -18,13 +18,13 @@ use crate::store::Store;
 /// Nothing can be read or written but through a [`Namespace`](crate::Namespace), one for each tenant.
 ///
 /// ```
-/// use cupel_archive::{Archive, Message};
+/// use cupel_archive::{Archive, ArchiveMessage};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), cupel_archive::ArchiveError> {
 /// let archive = Archive::open("sqlite::memory:").await?; // or sqlite://file, postgres://…
 /// let conversation = archive.namespace("acme")?.conversation("thread-1")?;
-/// conversation.append([Message::user("I am allergic to nuts.")]).await?;
+/// conversation.append([ArchiveMessage::user("I am allergic to nuts.")]).await?;
 ///
 /// let latest = conversation.recent(10).await?;
 /// assert_eq!((latest[0].number, latest[0].message.content.as_str()), (1, "I am allergic to nuts."));

@@ -93,14 +93,14 @@ impl ConversationHandle {
     /// with them. A question without any telling word finds nothing.
     ///
     /// ```
-    /// use cupel_archive::{Archive, Message};
+    /// use cupel_archive::{Archive, ArchiveMessage};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), cupel_archive::ArchiveError> {
     /// # let archive = Archive::open("sqlite::memory:").await?;
     /// let conversation = archive.namespace("acme")?.conversation("thread-1")?;
     /// let said = ["I am allergic to nuts.", "Noted.", "And what is the weather like?"];
-    /// conversation.append(said.map(Message::user)).await?;
+    /// conversation.append(said.map(ArchiveMessage::user)).await?;
     /// let found = conversation.search("What am I allergic to?").await?;
     /// assert_eq!(found[0].stored.message.content, "I am allergic to nuts.");
     /// # Ok(())

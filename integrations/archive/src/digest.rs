@@ -3,7 +3,7 @@
 use cupel::conversation::Role;
 use sha2::{Digest as _, Sha256};
 
-use crate::message::{Message, role_number};
+use crate::message::{ArchiveMessage, role_number};
 
 /// The hash of a message in the database: who spoke and what, nothing else.
 pub(crate) type MessageDigest = [u8; 16];
@@ -19,7 +19,7 @@ pub(crate) fn message_digest(role: Role, content: &str) -> MessageDigest {
 /// Hashes everything that the caller gave, to tell a retry from another append with the same key. Token
 /// counts are not hashed: they are estimates, and the next version may count differently. Earlier versions
 /// did hash them; with `tokens`, one for each message, this computes their digest.
-pub(crate) fn append_digest(messages: &[Message], tokens: Option<&[i64]>) -> [u8; 32] {
+pub(crate) fn append_digest(messages: &[ArchiveMessage], tokens: Option<&[i64]>) -> [u8; 32] {
     let mut hash = Sha256::new();
     // Every part with its length, so that no two lists of messages look alike.
     let part = |hash: &mut Sha256, bytes: &[u8]| {

@@ -73,7 +73,7 @@ pub enum Failure {
     Other,
 }
 
-/// Message for a call that got no connection from the pool.
+/// Text for a call that got no connection from the pool.
 const NO_CONNECTION: &str = "no connection became free in time";
 
 fn advice(kind: Failure) -> &'static str {

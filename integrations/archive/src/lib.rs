@@ -9,14 +9,14 @@
 //! - [`ConversationHandle::append`] returns when the messages are on the disk, once and in order.
 //!
 //! ```
-//! use cupel_archive::{Append, Archive, Message};
+//! use cupel_archive::{Append, Archive, ArchiveMessage};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), cupel_archive::ArchiveError> {
 //! let archive = Archive::open("sqlite::memory:").await?;
 //! let conversation = archive.namespace("acme")?.conversation("thread-1")?;
 //!
-//! let turn = [Message::user("Where is INV-2041?"), Message::assistant("In Lyon.")];
+//! let turn = [ArchiveMessage::user("Where is INV-2041?"), ArchiveMessage::assistant("In Lyon.")];
 //! let appended = conversation.append(Append::new(turn).key("turn-1")).await?;
 //! assert_eq!(appended.numbers(), 1..=2);
 //!
@@ -58,7 +58,7 @@ pub use archive::{Archive, ArchiveBuilder};
 pub use conversation::ConversationHandle;
 pub use erase::EraseOutcome;
 pub use error::{ArchiveError, Failure};
-pub use message::{Message, StoredMessage};
+pub use message::{ArchiveMessage, StoredMessage};
 pub use namespace::Namespace;
 pub use page::Page;
 pub use search::{Search, SearchHit};

@@ -13,15 +13,15 @@ use cupel::tokens::{TokenCounter as _, counter_for_model};
 /// own form in [`wire`](Self::wire).
 ///
 /// ```
-/// use cupel_archive::Message;
+/// use cupel_archive::ArchiveMessage;
 ///
-/// let message = Message::user("Where is parcel INV-2041?").metadata_entry("channel", "mail");
+/// let message = ArchiveMessage::user("Where is parcel INV-2041?").metadata_entry("channel", "mail");
 /// assert!(message.tokens > 0); // an estimate, unless it is set
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
-pub struct Message {
+pub struct ArchiveMessage {
     /// Role of the speaker.
     pub role: Role,
     /// Kind of content. The default is tool output for a tool's message, and
@@ -42,7 +42,7 @@ pub struct Message {
     pub originals: Vec<String>,
 }
 
-impl Message {
+impl ArchiveMessage {
     /// A message of this role.
     pub fn new(role: Role, content: impl Into<String>) -> Self {
         let content = content.into();
@@ -119,7 +119,7 @@ impl Message {
     }
 }
 
-impl Message {
+impl ArchiveMessage {
     /// The bytes that reading it takes, in the main.
     pub(crate) fn size(&self) -> i64 {
         let bytes = self.content.len() + self.wire.as_ref().map_or(0, String::len);
@@ -137,7 +137,7 @@ impl Message {
 /// A message of the archive, with its number in the conversation.
 ///
 /// Numbers ascend in the order of the conversation, begin with 1 and are never given twice, so
-/// there are gaps where messages were taken back. [`Message::originals`] is empty: those are
+/// there are gaps where messages were taken back. [`ArchiveMessage::originals`] is empty: those are
 /// [asked for by key](crate::Namespace::original).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -145,7 +145,7 @@ pub struct StoredMessage {
     /// The number in the conversation.
     pub number: i64,
     /// The message; its time is always set.
-    pub message: Message,
+    pub message: ArchiveMessage,
 }
 
 /// The number that a role has in the database.

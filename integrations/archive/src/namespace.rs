@@ -66,7 +66,7 @@ impl Namespace {
     }
 
     /// The text that has a [key](crate::original::key): a tool's result, or another
-    /// [original](crate::Message::originals), of any conversation of this tenant. None for what is
+    /// [original](crate::ArchiveMessage::originals), of any conversation of this tenant. None for what is
     /// no key, too.
     ///
     /// # Errors

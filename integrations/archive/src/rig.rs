@@ -9,7 +9,7 @@ use rig_core::message::{
 use rig_core::wasm_compat::WasmBoxedFuture;
 
 use crate::conversation::ConversationHandle;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 use crate::namespace::Namespace;
 
 /// A namespace is a memory of rig's: `.memory(tenant)` on an agent's builder.
@@ -61,7 +61,7 @@ fn conversation(
 }
 
 /// A message as it is archived: its text, the results in it as originals, and itself as JSON.
-fn archived(message: &RigMessage) -> Result<Message, MemoryError> {
+fn archived(message: &RigMessage) -> Result<ArchiveMessage, MemoryError> {
     let wire = serde_json::to_string(message).map_err(MemoryError::backend)?;
     let mut texts = Vec::new();
     let mut results = Vec::new();
@@ -91,12 +91,12 @@ fn archived(message: &RigMessage) -> Result<Message, MemoryError> {
             Role::Assistant
         }
     };
-    let archived = Message::new(role, texts.join("\n")).wire(wire);
-    Ok(results.into_iter().fold(archived, Message::original))
+    let archived = ArchiveMessage::new(role, texts.join("\n")).wire(wire);
+    Ok(results.into_iter().fold(archived, ArchiveMessage::original))
 }
 
 /// A message as rig knows it. One that something else archived is its text.
-fn rig_message(message: Message) -> Result<RigMessage, MemoryError> {
+fn rig_message(message: ArchiveMessage) -> Result<RigMessage, MemoryError> {
     if let Some(known) = message.wire.as_deref().and_then(|wire| serde_json::from_str(wire).ok()) {
         return Ok(known);
     }

@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::append::{Append, CheckedAppend};
 use crate::blocking::off_executor;
 use crate::error::{ArchiveError, Result};
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 use crate::search::{self, Search, SearchHit};
 use crate::store::Store;
 
@@ -41,7 +41,7 @@ impl ArchiveState {
 
     /// Checks an append.
     pub(crate) async fn prepare(&self, append: Append) -> Result<CheckedAppend> {
-        let bytes: usize = append.messages.iter().map(Message::held_bytes).sum();
+        let bytes: usize = append.messages.iter().map(ArchiveMessage::held_bytes).sum();
         let (language, steps) = (self.language, bytes.saturating_mul(HASHED_BYTE));
         off_executor("append", steps, move || append.prepare(language)).await
     }

@@ -1,6 +1,6 @@
 //! Conversations that look like some: frequent words and rare ones.
 
-use cupel_archive::{Append, Archive, Message};
+use cupel_archive::{Append, Archive, ArchiveMessage};
 
 use crate::common::random::Random;
 
@@ -61,7 +61,10 @@ pub(crate) async fn fill(archive: &Archive, messages: usize, long: usize) -> usi
     for (name, messages) in short.chain(long) {
         let texts: Vec<String> = (0..messages).map(|_| text(&mut random)).collect();
         let conversation = tenant.conversation(name).unwrap();
-        conversation.append(Append::new(texts.into_iter().map(Message::user))).await.unwrap();
+        conversation
+            .append(Append::new(texts.into_iter().map(ArchiveMessage::user)))
+            .await
+            .unwrap();
     }
     conversations
 }

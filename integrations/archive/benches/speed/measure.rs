@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cupel::relevance::{Candidate, Judge as _, Lexical, Question};
-use cupel_archive::{Archive, ConversationHandle, Message, Namespace};
+use cupel_archive::{Archive, ArchiveMessage, ConversationHandle, Namespace};
 
 use crate::common::random::Random;
 use crate::common::{Effort, median};
@@ -65,7 +65,7 @@ impl Filled {
     }
 
     async fn append(&self, times: &mut Times, random: &mut Random) {
-        let (conversation, message) = (self.any(random), Message::user(data::text(random)));
+        let (conversation, message) = (self.any(random), ArchiveMessage::user(data::text(random)));
         let (name, text) = (self.any_name(random), data::text(random));
         let ours = timed_ok(conversation.append([message]));
         times.take(ours, timed(self.raw.append(&name, &text))).await;

@@ -71,7 +71,7 @@ impl Raw {
                 sqlx::query(
                     "INSERT INTO cupel_messages
                          (id, role, kind, tokens, time, digest, metadata, wire, content)
-                     VALUES (?1, 1, 'Message', 60, 1, x'00', NULL, NULL, ?2)",
+                     VALUES (?1, 1, 'ArchiveMessage', 60, 1, x'00', NULL, NULL, ?2)",
                 )
                 .bind(row)
                 .bind(text.as_bytes())
@@ -114,7 +114,7 @@ impl Raw {
                          WHERE id = $1)
                      INSERT INTO cupel_messages (conversation, number, role, kind, tokens, time,
                          digest, metadata, wire, content, terms)
-                     VALUES ($1, $2, 1, 'Message', 60, 1, '\\x00', NULL, NULL, $3,
+                     VALUES ($1, $2, 1, 'ArchiveMessage', 60, 1, '\\x00', NULL, NULL, $3,
                          array_to_tsvector(string_to_array($4, ' ')))",
                 )
                 .bind(id)
@@ -132,7 +132,7 @@ impl Raw {
 
     pub(crate) async fn recent(&self, name: &str, messages: i64) -> usize {
         match self {
-            Self::Sqlite { read, .. } => sqlx::query_as::<_, Message>(
+            Self::Sqlite { read, .. } => sqlx::query_as::<_, ArchiveMessage>(
                 "SELECT m.id, m.role, m.kind, m.tokens, m.time, m.metadata, m.wire, m.content
                  FROM cupel_conversations c JOIN cupel_messages m
                    ON m.id >= (c.id << 32) AND m.id < ((c.id + 1) << 32)
@@ -160,5 +160,6 @@ impl Raw {
     }
 }
 
-pub(crate) type Message = (i64, i64, String, i64, i64, Option<String>, Option<Vec<u8>>, Vec<u8>);
+pub(crate) type ArchiveMessage =
+    (i64, i64, String, i64, i64, Option<String>, Option<Vec<u8>>, Vec<u8>);
 pub(crate) type PgMessage = (i64, i16, String, i64, i64, Option<String>, Option<Vec<u8>>, Vec<u8>);

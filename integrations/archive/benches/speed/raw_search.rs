@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cupel::relevance::{Candidate, Hint, Judge as _, Lexical, Question};
 
-use crate::raw::{Message, PgMessage, Raw};
+use crate::raw::{ArchiveMessage, PgMessage, Raw};
 
 /// Number of messages that are read from an index, and number that is wanted.
 const READ: usize = 300;
@@ -14,7 +14,7 @@ impl Raw {
     /// Reads the whole conversation and judges it.
     pub(crate) async fn search_short(&self, name: &str, question: &str) -> usize {
         let texts = match self {
-            Self::Sqlite { read, .. } => sqlx::query_as::<_, Message>(
+            Self::Sqlite { read, .. } => sqlx::query_as::<_, ArchiveMessage>(
                 "SELECT m.id, m.role, m.kind, m.tokens, m.time, m.metadata, m.wire, m.content
                  FROM cupel_conversations c JOIN cupel_messages m
                    ON m.id >= (c.id << 32) AND m.id < ((c.id + 1) << 32)
@@ -74,7 +74,7 @@ impl Raw {
                 .await
                 .unwrap();
                 let rows = near(best(hits, words.len(), messages));
-                sqlx::query_as::<_, Message>(
+                sqlx::query_as::<_, ArchiveMessage>(
                     "SELECT m.id, m.role, m.kind, m.tokens, m.time, m.metadata, m.wire, m.content
                      FROM json_each(?1) AS place CROSS JOIN cupel_messages m ON m.id = place.value",
                 )

@@ -2,7 +2,7 @@
 
 use cupel::gather::BoxError;
 use cupel_archive::record::{RecordLayer, RecordedTurn, Recorder, whole};
-use cupel_archive::{Archive, Message};
+use cupel_archive::{Archive, ArchiveMessage};
 use tower::{Layer as _, Service, ServiceExt, service_fn};
 
 use crate::said;
@@ -16,9 +16,9 @@ pub(crate) async fn tell(archive: &Archive) -> Result<(), BoxError> {
         recorder.clone(),
         whole(
             move |(said, _): &(String, String)| {
-                Some(RecordedTurn::new(thread.clone(), [Message::user(said.as_str())]))
+                Some(RecordedTurn::new(thread.clone(), [ArchiveMessage::user(said.as_str())]))
             },
-            |answer: &String| vec![Message::assistant(answer.as_str())],
+            |answer: &String| vec![ArchiveMessage::assistant(answer.as_str())],
         ),
     );
     // Stands for a model: the answer is written beside the question.

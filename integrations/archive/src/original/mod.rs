@@ -6,13 +6,13 @@
 //! `rig`, `RigOriginals` is the same tool for an agent.
 //!
 //! ```
-//! use cupel_archive::{Archive, Message, original};
+//! use cupel_archive::{Archive, ArchiveMessage, original};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), cupel_archive::ArchiveError> {
 //! let tenant = Archive::open("sqlite::memory:").await?.namespace("acme")?;
 //! let log = "line 1\nline 2\n".repeat(1_000);
-//! tenant.conversation("thread-1")?.append([Message::tool(log.as_str())]).await?;
+//! tenant.conversation("thread-1")?.append([ArchiveMessage::tool(log.as_str())]).await?;
 //!
 //! let key = original::key(&log); // what the mark of an excerpt names
 //! assert_eq!(tenant.original(&key).await?.as_deref(), Some(log.as_str()));

@@ -7,12 +7,12 @@ use super::api::Api;
 use super::content;
 use super::transcript::RecordedTurn;
 use crate::conversation::ConversationHandle;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 
 /// The messages of a request of Anthropic's Messages, without the model's thoughts. Each keeps its
-/// JSON as [`Message::wire`], and the results of tools in it are found by their keys.
+/// JSON as [`ArchiveMessage::wire`], and the results of tools in it are found by their keys.
 #[must_use]
-pub fn anthropic_messages(request: &Value) -> Vec<Message> {
+pub fn anthropic_messages(request: &Value) -> Vec<ArchiveMessage> {
     list(request.get("messages")).filter_map(message).collect()
 }
 
@@ -25,7 +25,7 @@ fn kind(block: &Value) -> &str {
 }
 
 /// One message, of a request or of an answer.
-fn message(value: &Value) -> Option<Message> {
+fn message(value: &Value) -> Option<ArchiveMessage> {
     let content = value.get("content");
     let is_result = |block: &Value| kind(block) == "tool_result";
     let role = match value.get("role")?.as_str()? {
@@ -41,7 +41,7 @@ fn message(value: &Value) -> Option<Message> {
     let text = lines.join("\n");
     let results = list(content).filter(|block| is_result(block)).flat_map(results);
     let results: Vec<&str> = results.filter(|result| *result != text).collect();
-    let mut message = Message::new(role, text.as_str()).wire(value.to_string());
+    let mut message = ArchiveMessage::new(role, text.as_str()).wire(value.to_string());
     for result in results {
         message = message.original(result);
     }
@@ -82,7 +82,7 @@ impl Api for Events {
         RecordedTurn::new(conversation, anthropic_messages(request))
     }
 
-    fn whole(response: &Value) -> Option<Vec<Message>> {
+    fn whole(response: &Value) -> Option<Vec<ArchiveMessage>> {
         Some(vec![message(response)?])
     }
 
@@ -111,7 +111,7 @@ impl Api for Events {
         size_of_val(&*self.blocks) + texts.sum::<usize>()
     }
 
-    fn ended(mut self) -> Option<Vec<Message>> {
+    fn ended(mut self) -> Option<Vec<ArchiveMessage>> {
         for (block, input) in self.blocks.iter_mut().zip(&self.inputs) {
             if let (Ok(input), Some(fields)) = (serde_json::from_str(input), block.as_object_mut())
             {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::stream::{Listener, RecordedStream};
 use super::transcript::{OpenTurn, RecordedTurn, Transcript};
 use crate::conversation::ConversationHandle;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 
 /// Reads one API's JSON; itself it puts an answer together from its events.
 pub trait Api: Default + Send {
@@ -19,7 +19,7 @@ pub trait Api: Default + Send {
     fn turn(conversation: ConversationHandle, request: &Value) -> RecordedTurn;
 
     /// The messages of a whole answer; none for one that is not whole, or failed.
-    fn whole(response: &Value) -> Option<Vec<Message>>;
+    fn whole(response: &Value) -> Option<Vec<ArchiveMessage>>;
 
     /// An event of a streamed answer passes by.
     fn event(&mut self, event: &Value);
@@ -28,7 +28,7 @@ pub trait Api: Default + Send {
     fn held_bytes(&self) -> usize;
 
     /// The messages of a streamed answer that has ended; none if it is not whole.
-    fn ended(self) -> Option<Vec<Message>>;
+    fn ended(self) -> Option<Vec<ArchiveMessage>>;
 }
 
 /// Archives the calls of an API: [`Chat`](super::Chat) and [`Responses`](super::Responses).
@@ -129,7 +129,7 @@ impl<A: Api, T: Serialize> Listener<T> for ApiListener<A> {
         self.0.held_bytes()
     }
 
-    fn answer(self) -> Option<Vec<Message>> {
+    fn answer(self) -> Option<Vec<ArchiveMessage>> {
         self.0.ended()
     }
 }

@@ -7,18 +7,18 @@ use super::api::{Api, ApiTranscript, StreamedApiTranscript};
 use super::content;
 use super::transcript::RecordedTurn;
 use crate::conversation::ConversationHandle;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 
 /// The messages of a Chat Completions request, but its instructions, which belong to the program
-/// and not to the conversation. Each keeps its JSON as [`Message::wire`].
+/// and not to the conversation. Each keeps its JSON as [`ArchiveMessage::wire`].
 #[must_use]
-pub fn chat_messages(request: &Value) -> Vec<Message> {
+pub fn chat_messages(request: &Value) -> Vec<ArchiveMessage> {
     let messages = request.get("messages").and_then(Value::as_array);
     messages.into_iter().flatten().filter_map(message).collect()
 }
 
 /// One message; none for instructions and what has no role that is known.
-fn message(value: &Value) -> Option<Message> {
+fn message(value: &Value) -> Option<ArchiveMessage> {
     let role = match value.get("role")?.as_str()? {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -33,7 +33,7 @@ fn message(value: &Value) -> Option<Message> {
         lines.push(content::call(part("name"), part("arguments").or_else(|| part("input"))));
     }
     lines.retain(|line| !line.is_empty());
-    Some(Message::new(role, lines.join("\n")).wire(value.to_string()))
+    Some(ArchiveMessage::new(role, lines.join("\n")).wire(value.to_string()))
 }
 
 /// Archives calls of Chat Completions: requests and responses of any types that are written as the
@@ -74,7 +74,7 @@ impl Api for ChatChunks {
         RecordedTurn::new(conversation, chat_messages(request))
     }
 
-    fn whole(response: &Value) -> Option<Vec<Message>> {
+    fn whole(response: &Value) -> Option<Vec<ArchiveMessage>> {
         Some(vec![message(response.pointer("/choices/0/message")?)?])
     }
 
@@ -106,7 +106,7 @@ impl Api for ChatChunks {
         self.text.len() + calls.sum::<usize>()
     }
 
-    fn ended(self) -> Option<Vec<Message>> {
+    fn ended(self) -> Option<Vec<ArchiveMessage>> {
         if !self.finished {
             return None;
         }

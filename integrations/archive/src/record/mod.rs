@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use cupel_archive::record::{RecordLayer, Recorder, RecordedTurn, whole};
-//! use cupel_archive::{Archive, Message};
+//! use cupel_archive::{Archive, ArchiveMessage};
 //! use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -23,10 +23,10 @@
 //!     whole(
 //!         // The whole history that a request brings; what is archived already is left out.
 //!         move |request: &Vec<String>| {
-//!             let history = request.iter().map(Message::user);
+//!             let history = request.iter().map(ArchiveMessage::user);
 //!             Some(RecordedTurn::new(thread.clone(), history))
 //!         },
-//!         |answer: &String| vec![Message::assistant(answer.as_str())],
+//!         |answer: &String| vec![ArchiveMessage::assistant(answer.as_str())],
 //!     ),
 //! );
 //! let model = service_fn(async |_: Vec<String>| Ok::<_, BoxError>("In Lyon.".to_owned()));

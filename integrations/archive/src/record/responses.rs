@@ -7,24 +7,24 @@ use super::api::{Api, ApiTranscript, StreamedApiTranscript};
 use super::content;
 use super::transcript::RecordedTurn;
 use crate::conversation::ConversationHandle;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 
 /// The items of a Responses request, but its instructions, the model's thoughts, and references to
-/// what the server holds. Each keeps its JSON as [`Message::wire`].
+/// what the server holds. Each keeps its JSON as [`ArchiveMessage::wire`].
 #[must_use]
-pub fn responses_messages(request: &Value) -> Vec<Message> {
+pub fn responses_messages(request: &Value) -> Vec<ArchiveMessage> {
     match request.get("input") {
-        Some(Value::String(text)) => vec![Message::user(text.as_str())],
+        Some(Value::String(text)) => vec![ArchiveMessage::user(text.as_str())],
         input => items(input),
     }
 }
 
-fn items(list: Option<&Value>) -> Vec<Message> {
+fn items(list: Option<&Value>) -> Vec<ArchiveMessage> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(item).collect()
 }
 
 /// One item; none for what nobody said.
-fn item(item: &Value) -> Option<Message> {
+fn item(item: &Value) -> Option<ArchiveMessage> {
     let kind = item.get("type").and_then(Value::as_str);
     let (role, text) = match kind {
         None | Some("message") => {
@@ -53,7 +53,7 @@ fn item(item: &Value) -> Option<Message> {
         }
         Some(_) => return None,
     };
-    Some(Message::new(role, text).wire(item.to_string()))
+    Some(ArchiveMessage::new(role, text).wire(item.to_string()))
 }
 
 /// Archives calls of the Responses API: requests and responses of any types that are written as the
@@ -96,14 +96,14 @@ pub fn responses_turn(conversation: ConversationHandle, request: &Value) -> Reco
 
 /// Waits for the event that ends an answer: it holds all of it.
 #[derive(Debug, Default)]
-pub struct LastEvent(Option<Vec<Message>>);
+pub struct LastEvent(Option<Vec<ArchiveMessage>>);
 
 impl Api for LastEvent {
     fn turn(conversation: ConversationHandle, request: &Value) -> RecordedTurn {
         responses_turn(conversation, request)
     }
 
-    fn whole(response: &Value) -> Option<Vec<Message>> {
+    fn whole(response: &Value) -> Option<Vec<ArchiveMessage>> {
         // What ran into a limit was said all the same.
         let said = matches!(response.get("status")?.as_str()?, "completed" | "incomplete");
         said.then(|| items(response.get("output")))
@@ -117,10 +117,10 @@ impl Api for LastEvent {
     }
 
     fn held_bytes(&self) -> usize {
-        self.0.iter().flatten().map(Message::held_bytes).sum()
+        self.0.iter().flatten().map(ArchiveMessage::held_bytes).sum()
     }
 
-    fn ended(self) -> Option<Vec<Message>> {
+    fn ended(self) -> Option<Vec<ArchiveMessage>> {
         self.0
     }
 }

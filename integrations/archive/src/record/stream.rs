@@ -8,7 +8,7 @@ use futures::stream::Stream;
 use pin_project::pin_project;
 
 use super::transcript::OpenTurn;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 
 /// Listens to a streamed answer.
 pub trait Listener<T>: Send {
@@ -22,7 +22,7 @@ pub trait Listener<T>: Send {
     }
 
     /// The stream has ended: the answer, or none if it is not whole.
-    fn answer(self) -> Option<Vec<Message>>;
+    fn answer(self) -> Option<Vec<ArchiveMessage>>;
 }
 
 /// A stream that passes on what it is given, and archives the answer at its end. One that fails,

@@ -7,7 +7,7 @@ use super::queue::Recorder;
 use super::share::Share;
 use crate::append::Append;
 use crate::conversation::ConversationHandle;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 
 /// Reads a request, and sees to it that its answer is archived.
 pub trait Transcript<Req, Res>: Send + Sync {
@@ -24,7 +24,7 @@ pub trait Transcript<Req, Res>: Send + Sync {
 #[must_use]
 pub struct RecordedTurn {
     conversation: ConversationHandle,
-    messages: Vec<Message>,
+    messages: Vec<ArchiveMessage>,
     /// Number of leading messages that may be archived already.
     history: usize,
 }
@@ -34,9 +34,9 @@ impl RecordedTurn {
     /// are [recognised](Append::history).
     pub fn new(
         conversation: ConversationHandle,
-        history: impl IntoIterator<Item = Message>,
+        history: impl IntoIterator<Item = ArchiveMessage>,
     ) -> Self {
-        let messages: Vec<Message> = history.into_iter().collect();
+        let messages: Vec<ArchiveMessage> = history.into_iter().collect();
         Self { conversation, history: messages.len(), messages }
     }
 
@@ -44,7 +44,7 @@ impl RecordedTurn {
     /// said before: all of them are new, whatever they say.
     pub fn following(
         conversation: ConversationHandle,
-        new: impl IntoIterator<Item = Message>,
+        new: impl IntoIterator<Item = ArchiveMessage>,
     ) -> Self {
         Self { conversation, messages: new.into_iter().collect(), history: 0 }
     }
@@ -70,7 +70,7 @@ impl Recorder {
 
 impl OpenTurn {
     pub(super) fn new(recorder: Recorder, turn: RecordedTurn) -> Self {
-        let bytes = turn.messages.iter().map(Message::held_bytes).sum();
+        let bytes = turn.messages.iter().map(ArchiveMessage::held_bytes).sum();
         let mut open = Self { turn: Some((turn, recorder.share())), recorder, bytes };
         open.hold(0);
         open
@@ -84,9 +84,9 @@ impl OpenTurn {
     }
 
     /// Archives the turn with its answer, as soon as its place in the queue comes.
-    pub fn answered(mut self, answer: impl IntoIterator<Item = Message>) {
-        let answer: Vec<Message> = answer.into_iter().collect();
-        self.hold(answer.iter().map(Message::held_bytes).sum());
+    pub fn answered(mut self, answer: impl IntoIterator<Item = ArchiveMessage>) {
+        let answer: Vec<ArchiveMessage> = answer.into_iter().collect();
+        self.hold(answer.iter().map(ArchiveMessage::held_bytes).sum());
         if let Some((RecordedTurn { conversation, messages, history }, share)) = self.turn {
             let append = Append::new(messages.into_iter().chain(answer)).history(history);
             self.recorder.enqueue(conversation, append, share);
@@ -111,7 +111,7 @@ pub struct WholeTranscript<T, A, Req, Res> {
 pub fn whole<T, A, Req, Res>(turn_of: T, answer_of: A) -> WholeTranscript<T, A, Req, Res>
 where
     T: Fn(&Req) -> Option<RecordedTurn> + Send + Sync,
-    A: Fn(&Res) -> Vec<Message> + Send + Sync,
+    A: Fn(&Res) -> Vec<ArchiveMessage> + Send + Sync,
 {
     WholeTranscript { turn_of, answer_of, types: PhantomData }
 }
@@ -119,7 +119,7 @@ where
 impl<T, A, Req, Res> Transcript<Req, Res> for WholeTranscript<T, A, Req, Res>
 where
     T: Fn(&Req) -> Option<RecordedTurn> + Send + Sync,
-    A: Fn(&Res) -> Vec<Message> + Send + Sync,
+    A: Fn(&Res) -> Vec<ArchiveMessage> + Send + Sync,
 {
     fn turn(&self, request: &Req) -> Option<RecordedTurn> {
         (self.turn_of)(request)

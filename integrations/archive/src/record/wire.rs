@@ -8,7 +8,7 @@ use super::chat::ChatChunks;
 use super::responses::LastEvent;
 use super::transcript::RecordedTurn;
 use crate::conversation::ConversationHandle;
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 
 /// An API whose requests and answers are read as the bytes that go over the wire, for proxies. Clients
 /// in Rust have [`Chat`](super::Chat) and [`Responses`](super::Responses).
@@ -57,7 +57,7 @@ impl Wire {
     /// The messages of an answer, which came whole or as a stream of events; none for one that is
     /// not whole, or that cannot be read.
     #[must_use]
-    pub fn answer(self, answer: &[u8]) -> Option<Vec<Message>> {
+    pub fn answer(self, answer: &[u8]) -> Option<Vec<ArchiveMessage>> {
         match self {
             Self::Chat => answer_of::<ChatChunks>(answer),
             Self::Responses => answer_of::<LastEvent>(answer),
@@ -66,7 +66,7 @@ impl Wire {
     }
 }
 
-fn answer_of<A: Api>(answer: &[u8]) -> Option<Vec<Message>> {
+fn answer_of<A: Api>(answer: &[u8]) -> Option<Vec<ArchiveMessage>> {
     if let Ok(whole) = serde_json::from_slice(answer) {
         return A::whole(&whole);
     }

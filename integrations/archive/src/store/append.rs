@@ -5,7 +5,7 @@ use super::{Row, Store, postgres, sqlite};
 use crate::append::{AppendOutcome, CheckedAppend, IndexEntry};
 use crate::digest::{MessageDigest, name_digest};
 use crate::error::{ArchiveError, Result};
-use crate::message::Message;
+use crate::message::ArchiveMessage;
 use crate::overlap;
 
 const APPEND: &str = "append";
@@ -130,7 +130,7 @@ pub(super) struct NewRows<'a> {
 
 pub(super) struct NewRow<'a> {
     pub(super) number: i64,
-    pub(super) message: &'a Message,
+    pub(super) message: &'a ArchiveMessage,
     pub(super) digest: &'a [u8],
     /// JSON; none where there is no metadata.
     pub(super) metadata: Option<String>,
@@ -147,7 +147,7 @@ impl<'a> NewRows<'a> {
         (i64::try_from(self.rows.len()).unwrap_or(i64::MAX), oldest, size)
     }
 
-    fn is_full(&self, next: &Message) -> bool {
+    fn is_full(&self, next: &ArchiveMessage) -> bool {
         let bytes = self.bytes + next.content.len();
         self.rows.len() >= ROWS || (bytes > BYTES && !self.rows.is_empty())
     }
@@ -155,7 +155,7 @@ impl<'a> NewRows<'a> {
     fn push(
         &mut self,
         number: i64,
-        message: &'a Message,
+        message: &'a ArchiveMessage,
         digest: &'a [u8],
         indexed: IndexEntry<'a>,
     ) -> Result<()> {

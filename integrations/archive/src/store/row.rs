@@ -7,7 +7,7 @@ use cupel::ContextKind;
 
 use super::backend::{READ, Row};
 use crate::error::{ArchiveError, Result};
-use crate::message::{Message, StoredMessage, role_of};
+use crate::message::{ArchiveMessage, StoredMessage, role_of};
 
 /// Reads the columns `number, role, kind, tokens, time, metadata, wire, content`, in this order; a search
 /// in several conversations has their ids and names behind these. Hundreds are judged and a few are
@@ -27,7 +27,7 @@ impl Row {
 
     pub(crate) fn stored(&self) -> Result<StoredMessage> {
         let role = role_of(self.get(1)?);
-        let mut message = Message::counted(role, self.content()?.to_owned(), self.tokens()?);
+        let mut message = ArchiveMessage::counted(role, self.content()?.to_owned(), self.tokens()?);
         message.kind = ContextKind::new(self.get::<&str>(2)?).map_err(corrupt)?;
         let time = DateTime::from_timestamp_micros(self.get(4)?);
         message.time = Some(time.ok_or_else(|| corrupt("a time out of range"))?);

@@ -1,6 +1,8 @@
 //! Handles go anywhere.
 
-use cupel_archive::{Archive, ArchiveError, ConversationHandle, Message, Namespace, StoredMessage};
+use cupel_archive::{
+    Archive, ArchiveError, ArchiveMessage, ConversationHandle, Namespace, StoredMessage,
+};
 
 fn anywhere<T: Send + Sync + Clone + std::fmt::Debug + 'static>() {}
 
@@ -9,7 +11,7 @@ fn handles_and_messages_go_from_thread_to_thread() {
     anywhere::<Archive>();
     anywhere::<Namespace>();
     anywhere::<ConversationHandle>();
-    anywhere::<Message>();
+    anywhere::<ArchiveMessage>();
     anywhere::<StoredMessage>();
     anywhere::<ArchiveError>();
 }

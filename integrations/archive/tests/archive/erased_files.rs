@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use chrono::{TimeDelta, Utc};
-use cupel_archive::{Append, Archive, Message};
+use cupel_archive::{Append, Archive, ArchiveMessage};
 
 use crate::support::{Database, postgres};
 
@@ -28,22 +28,31 @@ async fn fill(archive: &Archive, days: i64) {
     let then = Utc::now() - TimeDelta::days(days);
     for other in 0..20 {
         let conversation = tenant.conversation(format!("other {other}")).unwrap();
-        conversation.append([Message::user("a fern that stays").time(Utc::now())]).await.unwrap();
+        conversation
+            .append([ArchiveMessage::user("a fern that stays").time(Utc::now())])
+            .await
+            .unwrap();
     }
     let conversation = tenant.conversation(WORDS[3]).unwrap();
     let long = format!("{} and {} {}", WORDS[0], WORDS[1], "filler ".repeat(2_000));
     let messages = [
-        Message::tool(format!("{} met {}", WORDS[0], WORDS[1])),
-        Message::user("x").original(long.as_str()).metadata_entry("who", WORDS[0]).wire(WORDS[1]),
-        Message::user(long),
+        ArchiveMessage::tool(format!("{} met {}", WORDS[0], WORDS[1])),
+        ArchiveMessage::user("x")
+            .original(long.as_str())
+            .metadata_entry("who", WORDS[0])
+            .wire(WORDS[1]),
+        ArchiveMessage::user(long),
     ];
     let append = Append::new(messages.map(|message| message.time(then))).key(WORDS[2]);
     conversation.append(append).await.unwrap();
-    conversation.append([Message::user(WORDS[0]).time(then)]).await.unwrap();
+    conversation.append([ArchiveMessage::user(WORDS[0]).time(then)]).await.unwrap();
     conversation.pop().await.unwrap();
     for other in 20..40 {
         let conversation = tenant.conversation(format!("other {other}")).unwrap();
-        conversation.append([Message::user("a fern that stays").time(Utc::now())]).await.unwrap();
+        conversation
+            .append([ArchiveMessage::user("a fern that stays").time(Utc::now())])
+            .await
+            .unwrap();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use cupel_archive::{Message, Search};
+use cupel_archive::{ArchiveMessage, Search};
 use tokio::runtime::Builder;
 
 use crate::support::Database;
@@ -23,7 +23,7 @@ fn a_large_message_is_appended_and_found_while_the_blocking_pool_is_full() {
         // One that takes long, and one that takes very long.
         for (times, number) in [(30_000, 1), (200_000, 2)] {
             let content = "the parcel is blue ".repeat(times);
-            let append = conversation.append([Message::user(content.as_str())]);
+            let append = conversation.append([ArchiveMessage::user(content.as_str())]);
             let appended = tokio::time::timeout(PATIENCE, append).await.unwrap().unwrap();
             assert_eq!(appended.numbers(), number..=number);
         }

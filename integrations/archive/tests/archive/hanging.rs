@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cupel_archive::record::{RecordedTurn, Recorder};
-use cupel_archive::{Archive, Message};
+use cupel_archive::{Archive, ArchiveMessage};
 
 use crate::sources::{ask, recall};
 use crate::support::hanging::HangingServer;
@@ -21,13 +21,13 @@ async fn flushing_and_closing_end_with_their_deadline_while_the_server_hangs() {
     let archive = Archive::builder(&server.address).timeout(FOREVER).open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let recorder = Recorder::new();
-    let turn = || RecordedTurn::following(conversation.clone(), [Message::user("a")]);
-    recorder.open(turn()).answered([Message::assistant("b")]);
+    let turn = || RecordedTurn::following(conversation.clone(), [ArchiveMessage::user("a")]);
+    recorder.open(turn()).answered([ArchiveMessage::assistant("b")]);
     assert_eq!(recorder.flush_within(FOREVER).await, 0);
     server.hang();
     let (warnings, _listening) = Warnings::listen();
-    recorder.open(turn()).answered([Message::assistant("b")]);
-    recorder.open(turn()).answered([Message::assistant("b")]);
+    recorder.open(turn()).answered([ArchiveMessage::assistant("b")]);
+    recorder.open(turn()).answered([ArchiveMessage::assistant("b")]);
     assert_eq!(recorder.flush_within(SHORT).await, 2);
     assert!(!archive.close_within(SHORT).await);
     let lines = warnings.lines();

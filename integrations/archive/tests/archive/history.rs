@@ -1,19 +1,23 @@
 //! A client that sends its whole history with every call.
 
-use cupel_archive::{Append, ConversationHandle, Message};
+use cupel_archive::{Append, ArchiveMessage, ConversationHandle};
 
 use crate::in_both;
 
-fn user(text: &str) -> Message {
-    Message::user(text)
+fn user(text: &str) -> ArchiveMessage {
+    ArchiveMessage::user(text)
 }
 
-fn model(text: &str) -> Message {
-    Message::assistant(text)
+fn model(text: &str) -> ArchiveMessage {
+    ArchiveMessage::assistant(text)
 }
 
 /// Archives a call: the history it was sent, and the answer.
-async fn call(conversation: &ConversationHandle, history: Vec<Message>, answer: &str) -> i64 {
+async fn call(
+    conversation: &ConversationHandle,
+    history: Vec<ArchiveMessage>,
+    answer: &str,
+) -> i64 {
     let history_length = history.len();
     let mut messages = history;
     messages.push(model(answer));

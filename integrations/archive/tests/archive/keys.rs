@@ -1,6 +1,6 @@
 //! An append with a key happens once.
 
-use cupel_archive::{Append, ArchiveError, Message};
+use cupel_archive::{Append, ArchiveError, ArchiveMessage};
 
 use sha2::{Digest as _, Sha256};
 use sqlx::Connection as _;
@@ -43,9 +43,9 @@ in_both! {
     async fn the_same_append_twice_is_one(database) {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        let turn = Append::new([Message::user("a"), Message::assistant("b")]).key("turn-1");
+        let turn = Append::new([ArchiveMessage::user("a"), ArchiveMessage::assistant("b")]).key("turn-1");
         let first = conversation.append(turn.clone()).await.unwrap();
-        conversation.append([Message::user("c")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("c")]).await.unwrap();
         let again = conversation.append(turn.clone()).await.unwrap();
         assert_eq!((first.numbers(), first.repeated), (1..=2, false));
         assert_eq!((again.numbers(), again.repeated), (1..=2, true));
@@ -60,12 +60,12 @@ in_both! {
     async fn a_key_with_other_messages_is_an_error(database) {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        let message = Message::user("a").tokens(1);
+        let message = ArchiveMessage::user("a").tokens(1);
         conversation.append(Append::new([message.clone()]).key("k")).await.unwrap();
         for other in [
             vec![],
-            vec![Message::assistant("a").tokens(1)],
-            vec![Message::user("b").tokens(1)],
+            vec![ArchiveMessage::assistant("a").tokens(1)],
+            vec![ArchiveMessage::user("b").tokens(1)],
             vec![message.clone().wire("")],
             vec![message.clone().metadata_entry("a", "")],
             vec![message.clone(), message.clone()],
@@ -80,7 +80,7 @@ in_both! {
     async fn a_retry_is_the_same_append_though_its_tokens_are_counted_otherwise(database) {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        let turn = |tokens| Append::new([Message::user("a").tokens(tokens)]).key("k");
+        let turn = |tokens| Append::new([ArchiveMessage::user("a").tokens(tokens)]).key("k");
         conversation.append(turn(1)).await.unwrap();
         assert!(conversation.append(turn(2)).await.unwrap().repeated);
     }
@@ -88,14 +88,14 @@ in_both! {
     async fn a_key_of_an_earlier_version_is_known_however_its_tokens_are_counted_now(database) {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        conversation.append([Message::user("first")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("first")]).await.unwrap();
         let turn = |text: &str, tokens| {
-            let messages = [Message::user("first"), Message::user(text).tokens(tokens), Message::tool("b").tokens(tokens)];
+            let messages = [ArchiveMessage::user("first"), ArchiveMessage::user(text).tokens(tokens), ArchiveMessage::tool("b").tokens(tokens)];
             Append::new(messages).history(1).key("k")
         };
         conversation.append(turn("a", 7)).await.unwrap();
-        let first = Message::user("first").tokens;
-        let before = earlier_digest(&[(1, "Message", "first", first), (1, "Message", "a", 7), (3, "ToolOutput", "b", 7)]);
+        let first = ArchiveMessage::user("first").tokens;
+        let before = earlier_digest(&[(1, "ArchiveMessage", "first", first), (1, "ArchiveMessage", "a", 7), (3, "ToolOutput", "b", 7)]);
         set_digest(database, &before).await;
         for tokens in [7, 8] {
             let again = conversation.append(turn("a", tokens)).await.unwrap();
@@ -114,7 +114,7 @@ in_both! {
         let senders = (0..8).map(|_| {
             let conversation = conversation.clone();
             tokio::spawn(async move {
-                conversation.append(Append::new([Message::user("once")]).key("k")).await.unwrap()
+                conversation.append(Append::new([ArchiveMessage::user("once")]).key("k")).await.unwrap()
             })
         });
         let mut new = 0;

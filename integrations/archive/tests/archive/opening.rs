@@ -1,6 +1,6 @@
 //! Opening an archive: new files, other people's files, and addresses that lead nowhere.
 
-use cupel_archive::{Archive, ArchiveError, Message};
+use cupel_archive::{Archive, ArchiveError, ArchiveMessage};
 
 use crate::in_both;
 use crate::support::{Database, postgres};
@@ -12,7 +12,7 @@ async fn the_files_are_for_their_owner_only() {
     let database = Database::sqlite();
     let archive = database.open().await;
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-    conversation.append([Message::user("x")]).await.unwrap();
+    conversation.append([ArchiveMessage::user("x")]).await.unwrap();
     let mut files = Vec::new();
     for entry in std::fs::read_dir(database.folder().unwrap()).unwrap() {
         let entry = entry.unwrap();
@@ -29,7 +29,7 @@ async fn an_archive_in_memory_is_one_for_all_clones_and_gone_afterwards() {
     let archive = Archive::open("sqlite::memory:").await.unwrap();
     let tasks = (0..8).map(|_| {
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        tokio::spawn(async move { conversation.append([Message::user("x")]).await.unwrap() })
+        tokio::spawn(async move { conversation.append([ArchiveMessage::user("x")]).await.unwrap() })
     });
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
@@ -95,7 +95,7 @@ in_both! {
     async fn tables_of_the_first_version_are_brought_up_to_date(database) {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        conversation.append([Message::user("a fern"), Message::user("x").wire("wire")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("a fern"), ArchiveMessage::user("x").wire("wire")]).await.unwrap();
         archive.close().await;
         for back in [
             "ALTER TABLE cupel_conversations DROP COLUMN bytes",
@@ -116,9 +116,9 @@ in_both! {
         let tenant = archive.namespace("t").unwrap();
         let conversation = tenant.conversation("c").unwrap();
         let then = chrono::Utc::now() - chrono::TimeDelta::days(40);
-        conversation.append([Message::user("12345").time(then), Message::user("é").wire("123")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("12345").time(then), ArchiveMessage::user("é").wire("123")]).await.unwrap();
         assert_eq!(number(database, BYTES).await, 10);
-        conversation.append([Message::user("1")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("1")]).await.unwrap();
         assert_eq!(number(database, BYTES).await, 11);
         conversation.pop().await.unwrap();
         assert_eq!(number(database, BYTES).await, 10);
@@ -139,7 +139,7 @@ async fn passwords_show_nowhere() {
         Archive::builder(server.tcp_address(&name, postgres::PASSWORD),)
     );
     right.close().await;
-    let closed = conversation.append([Message::user("x")]).await.unwrap_err();
+    let closed = conversation.append([ArchiveMessage::user("x")]).await.unwrap_err();
     shown += &format!("{closed} {closed:?}");
     for address in [
         server.tcp_address(&name, "wr0ng-pa55"),

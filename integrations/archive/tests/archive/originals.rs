@@ -1,6 +1,6 @@
 //! The whole of what an excerpt was made of.
 
-use cupel_archive::{Append, Message, original};
+use cupel_archive::{Append, ArchiveMessage, original};
 
 use crate::in_both;
 
@@ -11,9 +11,9 @@ in_both! {
         let conversation = tenant.conversation("c").unwrap();
         let log = "building…\nerror: \0 in line 7\n".repeat(500);
         let messages = [
-            Message::user("asked"),
-            Message::tool(log.as_str()),
-            Message::user("two results").original("first").original("second"),
+            ArchiveMessage::user("asked"),
+            ArchiveMessage::tool(log.as_str()),
+            ArchiveMessage::user("two results").original("first").original("second"),
         ];
         conversation.append(Append::new(messages)).await.unwrap();
         for text in [log.as_str(), "first", "second"] {
@@ -39,7 +39,7 @@ async fn a_model_reads_an_original_part_by_part() {
     let tenant = archive.namespace("t").unwrap();
     let text = "äöü".repeat(5_000);
     let conversation = tenant.conversation("c").unwrap();
-    conversation.append([Message::tool(text.as_str())]).await.unwrap();
+    conversation.append([ArchiveMessage::tool(text.as_str())]).await.unwrap();
     let key = original::key(&text);
     let ask = async |arguments: serde_json::Value| {
         original::answer(&tenant, &arguments.to_string()).await.unwrap()

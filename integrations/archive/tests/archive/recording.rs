@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cupel_archive::record::{Chat, RecordLayer, RecordedTurn, Recorder, whole};
-use cupel_archive::{Archive, ConversationHandle, Message, Role};
+use cupel_archive::{Archive, ArchiveMessage, ConversationHandle, Role};
 use futures::stream::{self, BoxStream, StreamExt as _};
 use serde_json::{Value, json};
 use sqlx::Connection as _;
@@ -67,9 +67,9 @@ in_both! {
         let transcript = whole(
             move |(thread, n): &(usize, usize)| {
                 let conversation = of.conversation(format!("thread {thread}")).ok()?;
-                Some(RecordedTurn::new(conversation, [Message::user(format!("question {n}"))]))
+                Some(RecordedTurn::new(conversation, [ArchiveMessage::user(format!("question {n}"))]))
             },
-            |answer: &String| vec![Message::assistant(answer.as_str())],
+            |answer: &String| vec![ArchiveMessage::assistant(answer.as_str())],
         );
         let model = service_fn(async |(_, n): (usize, usize)| Ok::<_, BoxError>(format!("answer {n}")));
         let mut model = RecordLayer::new(recorder.clone(), transcript).layer(model);
@@ -163,13 +163,13 @@ async fn a_turn_that_had_to_wait_is_archived_though_it_says_the_same_again() {
     let database = Database::sqlite();
     let conversation = conversation(&database).await;
     let recorder = Recorder::new();
-    let turn = || RecordedTurn::following(conversation.clone(), [Message::user("go on")]);
-    recorder.open(turn()).answered([Message::assistant("Done.")]);
+    let turn = || RecordedTurn::following(conversation.clone(), [ArchiveMessage::user("go on")]);
+    recorder.open(turn()).answered([ArchiveMessage::assistant("Done.")]);
     recorder.flush().await;
     let path = database.folder().unwrap().join("archive.db").display().to_string();
     let mut holder = sqlx::SqliteConnection::connect(&path).await.unwrap();
     sqlx::query("BEGIN IMMEDIATE").execute(&mut holder).await.unwrap();
-    recorder.open(turn()).answered([Message::assistant("Done.")]);
+    recorder.open(turn()).answered([ArchiveMessage::assistant("Done.")]);
     // Longer than an append waits for the lock.
     tokio::time::sleep(Duration::from_millis(250)).await;
     sqlx::query("ROLLBACK").execute(&mut holder).await.unwrap();

@@ -1,7 +1,7 @@
 //! Finding what belongs to a question.
 
 use cupel::relevance::{Candidate, Judge as _, Lexical, Question};
-use cupel_archive::{Append, ConversationHandle, Language, Message, Search, SearchHit};
+use cupel_archive::{Append, ArchiveMessage, ConversationHandle, Language, Search, SearchHit};
 
 use crate::in_both;
 use crate::support::Database;
@@ -28,8 +28,8 @@ const LENGTHS: [i64; 2] = [0, 500];
 async fn conversation(database: &Database, name: &str, before: i64) -> ConversationHandle {
     let tenant = database.open().await.namespace("t").unwrap();
     let conversation = tenant.conversation(name).unwrap();
-    let filler = (0..before).map(|_| Message::assistant("blah").tokens(500));
-    conversation.append(Append::new(filler.chain(SAID.map(Message::user)))).await.unwrap();
+    let filler = (0..before).map(|_| ArchiveMessage::assistant("blah").tokens(500));
+    conversation.append(Append::new(filler.chain(SAID.map(ArchiveMessage::user)))).await.unwrap();
     conversation
 }
 
@@ -136,7 +136,7 @@ in_both! {
             large.push_str(&format!("w{number}x "));
         }
         let long_word = "longword".repeat(1_000);
-        let large = [large, long_word.clone()].map(Message::tool);
+        let large = [large, long_word.clone()].map(ArchiveMessage::tool);
         conversation.append(Append::new(large)).await.unwrap();
         let found = conversation.search("Where is the needle?").await.unwrap();
         assert_eq!(found.first().map(|it| it.stored.number), Some(1));
@@ -163,14 +163,14 @@ in_both! {
         assert!(!long.search(Search::new("parcel").before(503)).await.unwrap().is_empty());
         long.forget().await.unwrap();
         let here = database.open().await.namespace("t").unwrap().conversation("there too").unwrap();
-        here.append(Append::new(SAID.map(Message::user))).await.unwrap();
+        here.append(Append::new(SAID.map(ArchiveMessage::user))).await.unwrap();
         for (before, finds) in [(i64::MIN, false), (0, false), (2, false), (3, true), (i64::MAX, true)] {
             let found = here.search(Search::new("parcel").before(before)).await.unwrap();
             assert_eq!(!found.is_empty(), finds, "{before}");
         }
         let tenant = here.namespace().clone();
         let there = tenant.conversation("there").unwrap();
-        there.append([Message::user("Parcels to Lyon take two days.")]).await.unwrap();
+        there.append([ArchiveMessage::user("Parcels to Lyon take two days.")]).await.unwrap();
         let everywhere = tenant.search("parcel to Lyon").await.unwrap();
         let first = (everywhere[0].conversation.as_str(), everywhere[0].stored.number);
         assert_eq!(first, ("there", 1));
@@ -185,13 +185,13 @@ in_both! {
         let tenant = archive.namespace("t").unwrap();
         // Elsewhere everybody speaks of refunds and nobody of couriers; here it is the other way round.
         let elsewhere = tenant.conversation("elsewhere").unwrap();
-        let many = (0..2_000).map(|n| Message::user(format!("refund number {n}")));
+        let many = (0..2_000).map(|n| ArchiveMessage::user(format!("refund number {n}")));
         elsewhere.append(Append::new(many)).await.unwrap();
         for messages in [40, 540] {
             let here = tenant.conversation(format!("here {messages}")).unwrap();
-            let courier = |n| Message::user(format!("the courier of day {n}")).tokens(500);
-            let mut said: Vec<Message> = (0..messages).map(courier).collect();
-            said[20] = Message::user("the refund of day twenty").tokens(500);
+            let courier = |n| ArchiveMessage::user(format!("the courier of day {n}")).tokens(500);
+            let mut said: Vec<ArchiveMessage> = (0..messages).map(courier).collect();
+            said[20] = ArchiveMessage::user("the refund of day twenty").tokens(500);
             here.append(said).await.unwrap();
             let found = here.search("courier refund").await.unwrap();
             assert_eq!(found[0].stored.number, 21, "{found:#?}");
@@ -201,7 +201,7 @@ in_both! {
     async fn the_language_of_the_words_stays(database) {
         let archive = database.builder().language(Language::German).open().await.unwrap();
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        conversation.append([Message::user("Die Rechnungen kamen zweimal.")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("Die Rechnungen kamen zweimal.")]).await.unwrap();
         let again = database.open().await;
         let conversation = again.namespace("t").unwrap().conversation("c").unwrap();
         assert_eq!(conversation.search("Welche Rechnung?").await.unwrap().len(), 1);
@@ -212,9 +212,9 @@ in_both! {
     async fn a_word_that_nearly_all_messages_have_is_counted_and_not_collected(database) {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        let mut said: Vec<Message> =
-            (0..10_400).map(|n| Message::user(format!("delivery {}", n % 7)).tokens(500)).collect();
-        said[5_000] = Message::user("delivery of seals").tokens(500);
+        let mut said: Vec<ArchiveMessage> =
+            (0..10_400).map(|n| ArchiveMessage::user(format!("delivery {}", n % 7)).tokens(500)).collect();
+        said[5_000] = ArchiveMessage::user("delivery of seals").tokens(500);
         conversation.append(said).await.unwrap();
         for search in [Search::new("Which delivery had a seal?"), Search::new("delivery seal").read(1)] {
             for found in [
@@ -235,9 +235,9 @@ in_both! {
     async fn of_many_messages_the_few_that_match_best_are_read(database) {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        let mut said: Vec<Message> =
-            (0..3_000).map(|n| Message::user(format!("delivery note {n} signed"))).collect();
-        said[1_234] = Message::user("the delivery with the broken seal");
+        let mut said: Vec<ArchiveMessage> =
+            (0..3_000).map(|n| ArchiveMessage::user(format!("delivery note {n} signed"))).collect();
+        said[1_234] = ArchiveMessage::user("the delivery with the broken seal");
         conversation.append(said).await.unwrap();
         let search = Search::new("Which delivery had a broken seal?").read(20).limit(3);
         let found = conversation.search(search).await.unwrap();

@@ -7,7 +7,7 @@ use cupel::gather::{BoxError, Source};
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer, Selection};
 use cupel::{ContextBudget, ContextItem, Policy};
 use cupel_archive::source::{Recall, history};
-use cupel_archive::{Append, ConversationHandle, Message};
+use cupel_archive::{Append, ArchiveMessage, ConversationHandle};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::in_both;
@@ -54,8 +54,8 @@ async fn filled(database: &Database) -> ConversationHandle {
     let archive = database.builder().lock_timeout(Duration::from_millis(300)).open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let said = (0..100).map(|n| match n {
-        12 => Message::user("My locker number is 4711.").tokens(8),
-        _ => Message::user(format!("small talk {n}")).tokens(8),
+        12 => ArchiveMessage::user("My locker number is 4711.").tokens(8),
+        _ => ArchiveMessage::user(format!("small talk {n}")).tokens(8),
     });
     conversation.append(Append::new(said)).await.unwrap();
     conversation

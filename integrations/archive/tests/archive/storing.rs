@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use cupel::ContextKind;
-use cupel_archive::{Append, Message, Page, Role, StoredMessage};
+use cupel_archive::{Append, ArchiveMessage, Page, Role, StoredMessage};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
@@ -20,7 +20,7 @@ fn numbers(messages: &[StoredMessage]) -> Vec<i64> {
 in_both! {
     async fn everything_comes_back_after_a_restart(database) {
         let time = DateTime::<Utc>::from_timestamp(1_700_000_000, 123_456_789).unwrap();
-        let message = Message::tool("nul \0 inside, \u{10ffff} and 日本語\r\n")
+        let message = ArchiveMessage::tool("nul \0 inside, \u{10ffff} and 日本語\r\n")
             .kind(ContextKind::new("Invoice").unwrap())
             .tokens(-7)
             .time(time)
@@ -29,7 +29,7 @@ in_both! {
             .wire("{\"raw\":\"\0\"}");
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        conversation.append([message.clone(), Message::user("")]).await.unwrap();
+        conversation.append([message.clone(), ArchiveMessage::user("")]).await.unwrap();
         archive.close().await;
 
         let archive = database.open().await;
@@ -48,7 +48,7 @@ in_both! {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
         assert_eq!(conversation.recent(5).await.unwrap(), []);
-        let appended = conversation.append(Append::new((1..=10).map(|n| Message::user(n.to_string()))));
+        let appended = conversation.append(Append::new((1..=10).map(|n| ArchiveMessage::user(n.to_string()))));
         assert_eq!(appended.await.unwrap().numbers(), 1..=10);
         let page = |page| conversation.page(page);
         assert_eq!(contents(&conversation.recent(3).await.unwrap()), ["8", "9", "10"]);
@@ -66,9 +66,9 @@ in_both! {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
         assert_eq!(conversation.pop().await.unwrap(), None);
-        conversation.append([Message::user("a"), Message::user("b")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("a"), ArchiveMessage::user("b")]).await.unwrap();
         assert_eq!(conversation.pop().await.unwrap().unwrap().message.content, "b");
-        let next = conversation.append([Message::user("c")]).await.unwrap();
+        let next = conversation.append([ArchiveMessage::user("c")]).await.unwrap();
         assert_eq!(next.numbers(), 3..=3);
         assert_eq!(numbers(&conversation.recent(9).await.unwrap()), [1, 3]);
     }
@@ -77,7 +77,7 @@ in_both! {
         let archive = database.open().await;
         let tenant = archive.namespace("t").unwrap();
         for name in ["b", "Z", "ä", "a"] {
-            tenant.conversation(name).unwrap().append([Message::user("x")]).await.unwrap();
+            tenant.conversation(name).unwrap().append([ArchiveMessage::user("x")]).await.unwrap();
         }
         assert_eq!(tenant.conversations(None, 2).await.unwrap(), ["Z", "a"]);
         assert_eq!(tenant.conversations(Some("a"), 9).await.unwrap(), ["b", "ä"]);
@@ -96,8 +96,8 @@ in_both! {
         let archive = database.open().await;
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
         let large = "large \0 text ".repeat(400_000);
-        conversation.append([Message::tool(large.as_str())]).await.unwrap();
-        let many = (0..2_500).map(|n| Message::user(n.to_string()));
+        conversation.append([ArchiveMessage::tool(large.as_str())]).await.unwrap();
+        let many = (0..2_500).map(|n| ArchiveMessage::user(n.to_string()));
         assert_eq!(conversation.append(Append::new(many)).await.unwrap().numbers(), 2..=2_501);
         let first = conversation.page(Page::after(0, 1)).await.unwrap();
         assert!(first[0].message.content == large);
@@ -114,20 +114,20 @@ async fn names_that_no_database_takes_are_refused_in_words() {
         assert!(error.contains(part) && error.contains("512"), "{error}");
         let tenant = archive.namespace("t").unwrap();
         assert!(tenant.conversation(name).unwrap_err().to_string().contains(part));
-        let append = Append::new([Message::user("x")]).key(name);
+        let append = Append::new([ArchiveMessage::user("x")]).key(name);
         let error = tenant.conversation("c").unwrap().append(append).await.unwrap_err();
         assert!(error.to_string().starts_with("key: "), "{error}");
     }
 }
 
-fn message() -> impl Strategy<Value = Message> {
+fn message() -> impl Strategy<Value = ArchiveMessage> {
     let role =
         prop_oneof![Just(Role::System), Just(Role::User), Just(Role::Assistant), Just(Role::Tool)];
     let time = proptest::option::of(-60_000_000_000_000_000_i64..250_000_000_000_000_000);
     let metadata = proptest::collection::btree_map(".*", ".*", 0..3);
     (role, any::<String>(), any::<i64>(), time, metadata, proptest::option::of(any::<String>()))
         .prop_map(|(role, content, tokens, time, metadata, wire)| {
-            let mut message = Message::new(role, content).tokens(tokens);
+            let mut message = ArchiveMessage::new(role, content).tokens(tokens);
             message.time = time.and_then(DateTime::from_timestamp_micros);
             message.metadata = metadata;
             message.wire = wire;

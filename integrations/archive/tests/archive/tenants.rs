@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::Utc;
-use cupel_archive::{Append, Message, Namespace, Search, original};
+use cupel_archive::{Append, ArchiveMessage, Namespace, Search, original};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
@@ -123,7 +123,7 @@ in_both! {
                         .map(|offset| text(namespace, conversation, next + offset))
                         .collect();
                     next += messages;
-                    let mut append = Append::new(texts.iter().map(Message::tool));
+                    let mut append = Append::new(texts.iter().map(ArchiveMessage::tool));
                     if *key {
                         append = append.key(format!("key {round}"));
                     }

@@ -1,7 +1,7 @@
 //! The queue of the archive is bounded in bytes.
 
 use cupel_archive::record::{Chat, RecordLayer, RecordedTurn, Recorder};
-use cupel_archive::{Archive, ConversationHandle, Message};
+use cupel_archive::{Archive, ArchiveMessage, ConversationHandle};
 use futures::stream::{self, BoxStream, StreamExt as _};
 use serde_json::{Value, json};
 use sqlx::Connection as _;
@@ -30,8 +30,8 @@ async fn turns_beyond_the_bound_are_dropped_and_counted_at_once() {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut holder).await.unwrap();
     let recorder = Recorder::new().with_max_bytes(1 << 20);
     for _ in 0..10 {
-        let turn = RecordedTurn::following(conversation.clone(), [Message::user(text(200))]);
-        recorder.open(turn).answered([Message::assistant(text(100))]);
+        let turn = RecordedTurn::following(conversation.clone(), [ArchiveMessage::user(text(200))]);
+        recorder.open(turn).answered([ArchiveMessage::assistant(text(100))]);
     }
     assert_eq!(recorder.dropped(), 7);
     let waiting = recorder.waiting_bytes();
@@ -45,7 +45,7 @@ async fn turns_beyond_the_bound_are_dropped_and_counted_at_once() {
 #[tokio::test]
 async fn everything_that_a_message_holds_is_counted() {
     let recorder = Recorder::new();
-    let message = Message::user(text(10)).wire(text(20)).original(text(30));
+    let message = ArchiveMessage::user(text(10)).wire(text(20)).original(text(30));
     let message = message.metadata_entry("key", text(40));
     let open = recorder.open(RecordedTurn::new(in_memory().await, [message]));
     let waiting = recorder.waiting_bytes();
@@ -93,10 +93,10 @@ async fn a_stream_in_flight_is_counted_and_dropped_where_it_outgrows_the_bound()
 async fn an_answer_for_which_there_is_no_room_drops_its_turn() {
     let conversation = in_memory().await;
     let recorder = Recorder::new().with_max_bytes(100 * KIB);
-    let turn = || RecordedTurn::new(conversation.clone(), [Message::user(text(50))]);
-    recorder.open(turn()).answered([Message::assistant(text(60))]);
+    let turn = || RecordedTurn::new(conversation.clone(), [ArchiveMessage::user(text(50))]);
+    recorder.open(turn()).answered([ArchiveMessage::assistant(text(60))]);
     assert_eq!((recorder.waiting_bytes(), recorder.dropped()), (0, 1));
-    recorder.open(turn()).answered([Message::assistant(text(40))]);
+    recorder.open(turn()).answered([ArchiveMessage::assistant(text(40))]);
     recorder.flush().await;
     assert_eq!((recorder.written(), recorder.dropped()), (2, 1));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cupel_archive::{Append, Message};
+use cupel_archive::{Append, ArchiveMessage};
 
 use crate::in_both;
 
@@ -19,7 +19,7 @@ in_both! {
             tokio::spawn(async move {
                 let mut numbers = Vec::new();
                 for append in 0..APPENDS {
-                    let text = |part: usize| Message::user(format!("{writer} {append} {part}"));
+                    let text = |part: usize| ArchiveMessage::user(format!("{writer} {append} {part}"));
                     let appended = conversation.append([text(0), text(1)].to_vec()).await.unwrap();
                     numbers.push(appended.numbers());
                 }
@@ -57,7 +57,7 @@ in_both! {
             tasks.push(tokio::spawn(async move {
                 let mut numbers = Vec::new();
                 for round in 0..12 {
-                    let append = Append::new([Message::user("x")]);
+                    let append = Append::new([ArchiveMessage::user("x")]);
                     numbers.extend(conversation.append(append).await.unwrap().numbers());
                     if round % 4 == 3 {
                         conversation.forget().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use cupel_archive::{Archive, Message};
+use cupel_archive::{Archive, ArchiveMessage};
 
 use crate::support::{Database, postgres};
 
@@ -17,7 +17,7 @@ fn open_and_append() {
     runtime.block_on(async {
         let archive = Archive::open(&address).await.unwrap();
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-        conversation.append([Message::user("here")]).await.unwrap();
+        conversation.append([ArchiveMessage::user("here")]).await.unwrap();
     });
 }
 

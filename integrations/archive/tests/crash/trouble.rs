@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use cupel_archive::{Append, Archive, ArchiveError, Failure, Message};
+use cupel_archive::{Append, Archive, ArchiveError, ArchiveMessage, Failure};
 use sqlx::Connection as _;
 
 use crate::support::Database;
@@ -17,7 +17,7 @@ fn failure(error: &ArchiveError) -> Failure {
     }
 }
 
-fn big() -> Message {
+fn big() -> ArchiveMessage {
     // Nothing that a database could make smaller.
     let mut seed = 7_u64;
     let text: String = std::iter::repeat_with(|| {
@@ -26,7 +26,7 @@ fn big() -> Message {
     })
     .take(200_000)
     .collect();
-    Message::tool(text)
+    ArchiveMessage::tool(text)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,13 +38,13 @@ async fn a_file_that_somebody_holds_is_an_error_in_time_and_the_next_call_works(
     let path = database.folder().unwrap().join("archive.db").display().to_string();
     let mut holder = sqlx::SqliteConnection::connect(&path).await.unwrap();
     sqlx::query("BEGIN EXCLUSIVE").execute(&mut holder).await.unwrap();
-    let error = conversation.append([Message::user("x")]).await.unwrap_err();
+    let error = conversation.append([ArchiveMessage::user("x")]).await.unwrap_err();
     assert_eq!(failure(&error), Failure::Busy);
     assert!(error.is_transient() && error.to_string().contains("another process"), "{error}");
     // In this mode readers go on.
     assert!(conversation.recent(9).await.unwrap().is_empty());
     sqlx::query("ROLLBACK").execute(&mut holder).await.unwrap();
-    conversation.append([Message::user("x")]).await.unwrap();
+    conversation.append([ArchiveMessage::user("x")]).await.unwrap();
     assert_eq!(conversation.recent(9).await.unwrap().len(), 1);
 }
 
@@ -56,26 +56,28 @@ async fn a_conversation_that_somebody_holds_is_an_error_in_time_and_others_go_on
     let archive = Archive::builder(&address).lock_timeout(wait).open().await.unwrap();
     let tenant = archive.namespace("t").unwrap();
     let (held, free) = (tenant.conversation("held").unwrap(), tenant.conversation("free").unwrap());
-    held.append([Message::user("x")]).await.unwrap();
+    held.append([ArchiveMessage::user("x")]).await.unwrap();
     let mut holder = sqlx::PgConnection::connect(&address).await.unwrap();
     let mut transaction = holder.begin().await.unwrap();
     sqlx::query("SELECT 1 FROM cupel_conversations WHERE name = 'held' FOR UPDATE")
         .execute(&mut *transaction)
         .await
         .unwrap();
-    let error = held.append([Message::user("y")]).await.unwrap_err();
+    let error = held.append([ArchiveMessage::user("y")]).await.unwrap_err();
     assert_eq!(failure(&error), Failure::Busy, "{error}");
-    free.append([Message::user("z")]).await.unwrap();
+    free.append([ArchiveMessage::user("z")]).await.unwrap();
     // And so is an archive all of whose connections are taken: the server is there.
     let one = Archive::builder(&address).lock_timeout(wait).connections(1).open().await.unwrap();
     let waiting = one.namespace("t").unwrap().conversation("held").unwrap();
-    let (first, second) =
-        tokio::join!(waiting.append([Message::user("a")]), waiting.append([Message::user("b")]));
+    let (first, second) = tokio::join!(
+        waiting.append([ArchiveMessage::user("a")]),
+        waiting.append([ArchiveMessage::user("b")])
+    );
     for error in [first.unwrap_err(), second.unwrap_err()] {
         assert_eq!(failure(&error), Failure::Busy, "{error}");
     }
     transaction.rollback().await.unwrap();
-    assert_eq!(held.append([Message::user("y")]).await.unwrap().numbers(), 2..=2);
+    assert_eq!(held.append([ArchiveMessage::user("y")]).await.unwrap().numbers(), 2..=2);
 }
 
 /// A small disk of memory, where the system lets us have one.
@@ -113,7 +115,7 @@ async fn a_full_disk_is_an_error_in_words_and_with_room_the_next_call_works() {
     let address = format!("sqlite://{}", disk.0.join("archive.db").display());
     let archive = Archive::open(&address).await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-    conversation.append([Message::user("first")]).await.unwrap();
+    conversation.append([ArchiveMessage::user("first")]).await.unwrap();
     // Somebody else fills the disk.
     let filler = disk.0.join("filler");
     let mut room = 3 << 20;
@@ -209,16 +211,16 @@ async fn a_server_that_goes_away_is_an_error_and_with_it_back_the_next_call_work
     let wait = Duration::from_secs(1);
     let archive = Archive::builder(&address).lock_timeout(wait).open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
-    conversation.append([Message::user("before")]).await.unwrap();
+    conversation.append([ArchiveMessage::user("before")]).await.unwrap();
 
     // Its connections are cut, one by one, while it runs on.
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                WHERE application_name = 'tower-cupel-archive'";
     server.sql("postgres", cut);
-    conversation.append([Message::user("after a lost connection")]).await.unwrap();
+    conversation.append([ArchiveMessage::user("after a lost connection")]).await.unwrap();
 
     server.stop();
-    let error = conversation.append([Message::user("x")]).await.unwrap_err();
+    let error = conversation.append([ArchiveMessage::user("x")]).await.unwrap_err();
     assert_eq!(failure(&error), Failure::Connection, "{error}");
     assert!(!error.to_string().contains("lock"), "{error}");
     let error = conversation.search("before").await.unwrap_err();
@@ -227,7 +229,7 @@ async fn a_server_that_goes_away_is_an_error_and_with_it_back_the_next_call_work
     assert_eq!(failure(&error), Failure::Connection, "{error}");
     assert!(error.to_string().contains("does not answer"), "{error}");
     server.run();
-    conversation.append([Message::user("after a restart")]).await.unwrap();
+    conversation.append([ArchiveMessage::user("after a restart")]).await.unwrap();
     let all = conversation.recent(9).await.unwrap();
     let all: Vec<&str> = all.iter().map(|stored| stored.message.content.as_str()).collect();
     assert_eq!(all, ["before", "after a lost connection", "after a restart"]);

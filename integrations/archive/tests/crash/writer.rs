@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use cupel_archive::{Append, Archive, Message};
+use cupel_archive::{Append, Archive, ArchiveMessage};
 
 /// Conversations that one writer writes to in turns.
 const CONVERSATIONS: usize = 3;
@@ -27,8 +27,9 @@ fn write_until_killed() {
             tokio::spawn(async move {
                 for append in 0.. {
                     let parts = append % 3 + 1;
-                    let message =
-                        |part| Message::user(format!("run {run} append {append} part {part}"));
+                    let message = |part| {
+                        ArchiveMessage::user(format!("run {run} append {append} part {part}"))
+                    };
                     let messages = Append::new((0..parts).map(message));
                     let Ok(appended) = handle.append(messages).await else { continue };
                     // One write, so that a line is there or not.
