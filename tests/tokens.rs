@@ -272,6 +272,10 @@ mod exact {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir::<std::path::PathBuf>(folder).unwrap() {
                 let path = entry.unwrap().path();
+                // Lists of word forms are no text.
+                if path.ends_with("standing/forms") {
+                    continue;
+                }
                 if path.is_dir() {
                     folders.push(path);
                 } else {

@@ -20,7 +20,7 @@ pub(crate) enum Plan {
 
 /// Decision of a slicer, with items by position.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct CacheExpectation {
+pub(crate) struct Expected {
     pub(crate) taken: Vec<usize>,
     /// Number of them that were required by count, and so taken first.
     committed: usize,
@@ -123,7 +123,7 @@ impl Plan {
     }
 
     /// Expected decision for these rows.
-    pub(crate) fn expected(&self, rows: &[Row], target: i64, reading: Reading) -> CacheExpectation {
+    pub(crate) fn expected(&self, rows: &[Row], target: i64, reading: Reading) -> Expected {
         let mut expected = self.text(rows, target, reading);
         if reading == Reading::Published {
             // Goes through kinds by name. The text leaves the order open for QuotaSlice, and says
@@ -152,7 +152,7 @@ impl Plan {
         entry.is_some_and(|entry| count >= entry.cap)
     }
 
-    fn text(&self, rows: &[Row], target: i64, reading: Reading) -> CacheExpectation {
+    fn text(&self, rows: &[Row], target: i64, reading: Reading) -> Expected {
         let taken = match self {
             Self::Greedy => slicers::greedy(rows, target),
             Self::Knapsack(bucket) => slicers::knapsack(rows, target, *bucket),
@@ -186,7 +186,7 @@ impl Plan {
                 );
             }
         };
-        CacheExpectation { taken, ..CacheExpectation::default() }
+        Expected { taken, ..Expected::default() }
     }
 }
 
@@ -199,10 +199,10 @@ fn to_counts(counts: &[(&str, usize, usize)]) -> Vec<Count> {
     counts.iter().map(count).collect()
 }
 
-fn counted(counted: Counted, throw: bool) -> CacheExpectation {
+fn counted(counted: Counted, throw: bool) -> Expected {
     let Counted { committed, filled, over_cap, shortfalls } = counted;
     let refused = shortfalls.first().filter(|_| throw).cloned();
-    CacheExpectation {
+    Expected {
         committed: committed.len(),
         taken: [committed, filled].concat(),
         over_cap,
@@ -307,7 +307,7 @@ fn check(case: &SlicerCase) -> Result<(), String> {
 }
 
 /// Ours takes what the text takes, in the same order, and accounts for the rest as the text does.
-fn compare(ours: &cupel::slicer::SliceResult, expected: &CacheExpectation) -> Result<(), String> {
+fn compare(ours: &cupel::slicer::SliceResult, expected: &Expected) -> Result<(), String> {
     if ours.indices != expected.taken {
         return Err(format!("ours {:?}, the text {:?}", ours.indices, expected.taken));
     }

@@ -58,7 +58,7 @@ fn the_first_rising_score_is_told() {
     assert_eq!(
         failure(report.should().try_excluded_items_are_sorted_by_score_descending()),
         "ExcludedItemsAreSortedByScoreDescending failed: item at index 2 (score=0.75) is higher \
-         than item at index 1 (score=0.5). CacheExpectation non-increasing scores.",
+         than item at index 1 (score=0.5). Expected non-increasing scores.",
     );
 }
 
@@ -73,7 +73,7 @@ fn scores_that_are_not_numbers_come_last() {
                 .try_excluded_items_are_sorted_by_score_descending()
         ),
         "ExcludedItemsAreSortedByScoreDescending failed: item at index 1 (score=0.5) is higher \
-         than item at index 0 (score=NaN). CacheExpectation non-increasing scores.",
+         than item at index 0 (score=NaN). Expected non-increasing scores.",
     );
 }
 

@@ -155,7 +155,7 @@ fn begins(request: &Value) -> Result<(), RefusedItem> {
         let first = blocks(message).first().cloned().unwrap_or_default();
         if !is_thought(&first) {
             return Err(format!(
-                "messages.{at}.content.0.type: CacheExpectation `thinking` or `redacted_thinking`, but \
+                "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but \
                  found `{}`. When `thinking` is enabled, a final `assistant` message must start \
                  with a thinking block (preceeding the lastmost set of `tool_use` and \
                  `tool_result` blocks).",

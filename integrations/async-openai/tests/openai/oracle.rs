@@ -119,16 +119,21 @@ impl Oracle {
         let sound = |at: &usize| unit[*at].is_some();
         let all = || (0..messages.len()).filter(sound);
         let role = |at: usize| messages[at]["role"].as_str().unwrap_or_default();
-        let last_user = all().rfind(|at| role(*at) == "user");
-        let latest = all().next_back().map(|at| unit[at]);
-        let needed = needs.iter().find(|(at, _)| Some(unit[**at]) == latest);
-        let needed = needed.map(|(_, needed)| unit[*needed]);
+        let is_blank_user = |at: usize| role(at) == "user" && is_blank(&messages[at]["content"]);
+        let last_user = all().rfind(|at| role(*at) == "user" && !is_blank_user(*at));
+        // A user's last message that says nothing does not hide the one before it.
+        let latest = [
+            all().next_back().map(|at| unit[at]),
+            all().rfind(|at| !is_blank_user(*at)).map(|at| unit[at]),
+        ];
+        let needed = needs.iter().filter(|(at, _)| latest.contains(&Some(unit[**at])));
+        let needed: HashSet<Option<usize>> = needed.map(|(_, needed)| unit[*needed]).collect();
         let pinned = all()
             .filter(|at| {
                 matches!(role(*at), "system" | "developer")
                     || Some(*at) == last_user
-                    || Some(unit[*at]) == latest
-                    || Some(unit[*at]) == needed
+                    || latest.contains(&Some(unit[*at]))
+                    || needed.contains(&unit[*at])
             })
             .collect();
         Self { unit, pinned }
@@ -153,4 +158,15 @@ pub(crate) fn tokens_of(
     which: impl Iterator<Item = usize>,
 ) -> i64 {
     which.map(|at| tokens::message(request, is_chat, &messages[at])).sum()
+}
+
+/// Returns true for a content without words and media.
+fn is_blank(content: &Value) -> bool {
+    match content {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(parts) => parts
+            .iter()
+            .all(|part| part["text"].as_str().is_some_and(|text| text.trim().is_empty())),
+        _ => true,
+    }
 }

@@ -82,14 +82,14 @@ async fn pinned_documents_stay_documents() {
 #[tokio::test]
 async fn what_sources_give_is_quoted_beside_what_was_said() {
     let item = ContextItem::builder("A crate holds 24 bottles.", 1).metadata_entry("id", "crates");
-    let items = vec![item.build().unwrap(), ContextItem::new("It rains.", 1).unwrap()];
+    let items = vec![item.build().unwrap(), ContextItem::new("A crate holds no cans.", 1).unwrap()];
     let source = Source::items("handbook", items);
     let before = asked(40, "How many bottles does a crate hold?", Vec::new());
     let (sent, _) = try_plan(before, adapter(), 1_000, vec![source]).await.unwrap();
     assert!(sent.documents.is_empty());
     let recalled = recalled(&sent);
     assert!(recalled.contains("[handbook, untrusted] crates: A crate holds 24 bottles.\n"));
-    assert!(recalled.contains("[handbook, untrusted] It rains.\n"), "{recalled}");
+    assert!(recalled.contains("[handbook, untrusted] A crate holds no cans.\n"), "{recalled}");
 }
 
 #[tokio::test]
