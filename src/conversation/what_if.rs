@@ -13,8 +13,8 @@
 //! let rehearsal = Rehearsal::new(Conversation::new(messages, &Rules::new())?)?;
 //! let (chat, budget) = (Policy::chat(), ContextBudget::builder(2_000).build()?);
 //!
-//! // The first question is quoted from 3,608 tokens on, long before everything fits.
-//! assert_eq!(rehearsal.smallest_budget_for(&chat, 1, 500..=8_000)?, Some(3_608));
+//! // The first question is quoted from 2,940 tokens on, long before everything fits.
+//! assert_eq!(rehearsal.smallest_budget_for(&chat, 1, 500..=8_000)?, Some(2_940));
 //!
 //! let gain = rehearsal.gained_by(&chat, &budget, 500)?;
 //! assert!(gain.into_view.len() >= 8, "{:?}", gain.into_view);

@@ -15,13 +15,13 @@
 //!         &self,
 //!         items: &[ScoredItem<'_>],
 //!         budget: &ContextBudget,
-//!     ) -> Result<Sliced, CupelError> {
+//!     ) -> Result<SliceResult, CupelError> {
 //!         let mut left = budget.target_tokens();
 //!         let fits = items.iter().take_while(|scored| {
 //!             left = left.saturating_sub(scored.tokens());
 //!             left >= 0
 //!         });
-//!         Ok(Sliced::from((0..fits.count()).collect::<Vec<_>>()))
+//!         Ok(SliceResult::from((0..fits.count()).collect::<Vec<_>>()))
 //!     }
 //! }
 //!
