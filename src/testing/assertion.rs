@@ -336,7 +336,7 @@ assertions! {
         rising.map(|(index, (item, next))| {
             format!(
                 " failed: item at index {} (score={}) is higher than item at index {index} \
-                 (score={}). CacheExpectation non-increasing scores.",
+                 (score={}). Expected non-increasing scores.",
                 index + 1,
                 next.score,
                 item.score,
