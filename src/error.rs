@@ -77,7 +77,7 @@ pub enum CupelError {
     /// The selection is within the target but above what the output reserve leaves of the window,
     /// under [`OverflowStrategy::Throw`](crate::OverflowStrategy::Throw).
     #[error(
-        "SelectedRequest items require {merged_tokens} tokens, but the output reserve leaves only \
+        "Selected items require {merged_tokens} tokens, but the output reserve leaves only \
          {available_tokens}"
     )]
     CeilingExceeded {

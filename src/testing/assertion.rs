@@ -158,7 +158,7 @@ assertions! {
         Some(format!(
             "({n}) failed: {misplaced} of the top-{n} scored items were not at expected edge \
              positions. Top-{n} items (by score): [{items}]. \
-             CacheExpectation edge positions: [{positions}].{details}"
+             Expected edge positions: [{positions}].{details}"
         ))
     }
 }

@@ -58,7 +58,7 @@ fn a_good_item_inside_is_told_with_where_it_is() {
         "PlaceTopNScoredAtEdges(4) failed: 1 of the top-4 scored items were not at expected edge \
          positions. Top-4 items (by score): [(kind=Message, score=0.9, idx=0), \
          (kind=Document, score=0.8, idx=1), (kind=ToolOutput, score=0.7, idx=2), \
-         (kind=Message, score=0.3, idx=5)]. CacheExpectation edge positions: [0, 5, 1, 4].",
+         (kind=Message, score=0.3, idx=5)]. Expected edge positions: [0, 5, 1, 4].",
     );
 }
 
@@ -76,7 +76,7 @@ fn a_tie_does_not_excuse_a_better_item_inside() {
         failure(report.should().try_place_top_n_scored_at_edges(2)),
         "PlaceTopNScoredAtEdges(2) failed: 1 of the top-2 scored items were not at expected edge \
          positions. Top-2 items (by score): [(kind=Message, score=0.9, idx=1), \
-         (kind=Message, score=0.5, idx=0)]. CacheExpectation edge positions: [0, 2].",
+         (kind=Message, score=0.5, idx=0)]. Expected edge positions: [0, 2].",
     );
 }
 
@@ -96,7 +96,7 @@ fn an_empty_selection_has_no_edges_to_fill() {
     assert_eq!(
         failure(empty().should().try_place_top_n_scored_at_edges(2)),
         "PlaceTopNScoredAtEdges(2) failed: 2 of the top-2 scored items were not at expected edge \
-         positions. Top-2 items (by score): []. CacheExpectation edge positions: []. \
+         positions. Top-2 items (by score): []. Expected edge positions: []. \
          Included had only 0 items, but n was 2.",
     );
 }
@@ -107,7 +107,7 @@ fn asking_for_more_than_there_are_fails_however_they_are_placed() {
         failure(with_scores([0.9, 0.8]).should().try_place_top_n_scored_at_edges(3)),
         "PlaceTopNScoredAtEdges(3) failed: 1 of the top-3 scored items were not at expected edge \
          positions. Top-3 items (by score): [(kind=Message, score=0.9, idx=0), \
-         (kind=Message, score=0.8, idx=1)]. CacheExpectation edge positions: [0, 1]. \
+         (kind=Message, score=0.8, idx=1)]. Expected edge positions: [0, 1]. \
          Included had only 2 items, but n was 3.",
     );
     assert!(!passes(&with_scores([0.9]), usize::MAX));
@@ -122,7 +122,7 @@ fn asking_for_all_checks_the_order_from_the_edges_inward() {
         "PlaceTopNScoredAtEdges(3) failed: 2 of the top-3 scored items were not at expected edge \
          positions. Top-3 items (by score): [(kind=Message, score=0.9, idx=0), \
          (kind=Message, score=0.8, idx=1), (kind=Message, score=0.7, idx=2)]. \
-         CacheExpectation edge positions: [0, 2, 1]. \
+         Expected edge positions: [0, 2, 1]. \
          Scores must not rise from the edges inward, but were [0.9, 0.7, 0.8].",
     );
 }
