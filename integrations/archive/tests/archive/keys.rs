@@ -95,7 +95,7 @@ in_both! {
         };
         conversation.append(turn("a", 7)).await.unwrap();
         let first = ArchiveMessage::user("first").tokens;
-        let before = earlier_digest(&[(1, "ArchiveMessage", "first", first), (1, "ArchiveMessage", "a", 7), (3, "ToolOutput", "b", 7)]);
+        let before = earlier_digest(&[(1, "Message", "first", first), (1, "Message", "a", 7), (3, "ToolOutput", "b", 7)]);
         set_digest(database, &before).await;
         for tokens in [7, 8] {
             let again = conversation.append(turn("a", tokens)).await.unwrap();
