@@ -71,7 +71,7 @@ impl Raw {
                 sqlx::query(
                     "INSERT INTO cupel_messages
                          (id, role, kind, tokens, time, digest, metadata, wire, content)
-                     VALUES (?1, 1, 'ArchiveMessage', 60, 1, x'00', NULL, NULL, ?2)",
+                     VALUES (?1, 1, 'Message', 60, 1, x'00', NULL, NULL, ?2)",
                 )
                 .bind(row)
                 .bind(text.as_bytes())
@@ -114,7 +114,7 @@ impl Raw {
                          WHERE id = $1)
                      INSERT INTO cupel_messages (conversation, number, role, kind, tokens, time,
                          digest, metadata, wire, content, terms)
-                     VALUES ($1, $2, 1, 'ArchiveMessage', 60, 1, '\\x00', NULL, NULL, $3,
+                     VALUES ($1, $2, 1, 'Message', 60, 1, '\\x00', NULL, NULL, $3,
                          array_to_tsvector(string_to_array($4, ' ')))",
                 )
                 .bind(id)
