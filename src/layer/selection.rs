@@ -19,7 +19,7 @@ pub struct Selection {
     pub budget: ContextBudget,
     /// Tokens that were not up for selection.
     pub fixed_tokens: i64,
-    /// Number of parts of the request that were [refused](super::Refused) or
+    /// Number of parts of the request that were [refused](super::RefusedItem) or
     /// [withdrawn](super::Split::needs); the report lists them among the excluded
     /// ones.
     pub refused: usize,
