@@ -38,7 +38,7 @@ const QUESTION: &str = "How many bottles did we ship in crates in March?";
 const FURTHER: [(&str, &str); 3] = [
     ("Who signs the count when the books are closed?", "two people"),
     ("Where do the boats leave from?", "quay four"),
-    ("How many bottles did we ship, once more?", "bottles"),
+    ("In all, how many bottles have we shipped, in how many crates?", "bottles"),
 ];
 
 /// Tokens that the model reads and writes together.

@@ -125,7 +125,7 @@ fn last_note(request: &CompletionRequest) -> Option<u64> {
 const KNOWN: [(&str, &str); 3] = [
     ("Who signs", "In March the books"),
     ("Where do the boats", "Boats leave"),
-    ("How many bottles did we ship, once more", "In all we shipped"),
+    ("In all, how many bottles have we shipped", "In all we shipped"),
 ];
 
 /// The answer to a question whose answer stands in the request.
