@@ -2,11 +2,10 @@
 
 #![allow(dead_code, unused_macros)] // not every test needs all of it
 
-pub(crate) mod hanging;
 pub(crate) mod logs;
-pub(crate) mod postgres;
 
 use cupel_archive::{Archive, ArchiveBuilder};
+use cupel_dev_servers::postgres;
 use tempfile::TempDir;
 
 /// A database that is empty at first.

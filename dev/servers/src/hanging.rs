@@ -5,14 +5,14 @@ use tokio::sync::watch;
 
 use super::postgres::{PASSWORD, Server};
 
-pub(crate) struct HangingServer {
-    pub(crate) address: String,
+pub struct HangingServer {
+    pub address: String,
     hangs: watch::Sender<bool>,
 }
 
 impl HangingServer {
     /// Passes on what is said to and by a new database of the server.
-    pub(crate) async fn in_front_of(server: &Server) -> Self {
+    pub async fn in_front_of(server: &Server) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let to = server.tcp_address(&server.database(), PASSWORD);
@@ -40,7 +40,7 @@ impl HangingServer {
         Self { address, hangs }
     }
 
-    pub(crate) fn hang(&self) {
+    pub fn hang(&self) {
         self.hangs.send_replace(true);
     }
 }

@@ -1,9 +1,7 @@
 //! Shared code of the examples `replay`: recorded runs, a strict server with its own counts, and
 //! the tally of outcomes.
 
-#[path = "../local_server/mod.rs"]
-#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "shared with tests")]
-pub mod local_server;
+pub mod items;
 pub mod runs;
 pub mod tally;
 
@@ -11,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use cupel::layer::Selection;
+
+use crate::local_server;
 
 /// The windows at which the runs are replayed.
 pub const WINDOWS: [i64; 4] = [2_600, 3_200, 4_500, 12_000];

@@ -2,7 +2,7 @@
 
 /// Goal of a row.
 #[derive(Clone, Copy)]
-pub(crate) enum Goal {
+pub enum Goal {
     /// Ours at least this many times faster.
     Faster(f64),
     /// Ours at most this many times as long.
@@ -13,7 +13,7 @@ pub(crate) enum Goal {
     ForScale,
 }
 
-pub(crate) struct Row {
+pub struct Row {
     name: String,
     n: usize,
     ours: f64,
@@ -23,7 +23,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new(
+    pub fn new(
         name: impl Into<String>,
         n: usize,
         ours: f64,
@@ -67,8 +67,9 @@ impl Row {
     }
 }
 
-/// Prints the rows, whose times are in `unit`, and writes them to `<name>.json`.
-pub(crate) fn show(name: &str, unit: &str, rows: &[Row]) {
+/// Prints the rows, whose times are in `unit`, and writes them to `<name>.json` in the
+/// target folder. `target_tmpdir` is the benchmark's `CARGO_TARGET_TMPDIR`.
+pub fn show(name: &str, unit: &str, target_tmpdir: &str, rows: &[Row]) {
     println!("| work | N | ours, {unit} | against | {unit} | result | goal | |");
     println!("| --- | ---: | ---: | --- | ---: | ---: | ---: | --- |");
     for row in rows {
@@ -88,7 +89,7 @@ pub(crate) fn show(name: &str, unit: &str, rows: &[Row]) {
             row.goal(unit),
         );
     }
-    write_json(name, unit, rows);
+    write_json(name, unit, target_tmpdir, rows);
 }
 
 fn thousands(n: usize) -> String {
@@ -103,7 +104,7 @@ fn thousands(n: usize) -> String {
     text
 }
 
-fn write_json(name: &str, unit: &str, rows: &[Row]) {
+fn write_json(name: &str, unit: &str, target_tmpdir: &str, rows: &[Row]) {
     let rows: Vec<_> = rows
         .iter()
         .map(|row| {
@@ -120,7 +121,7 @@ fn write_json(name: &str, unit: &str, rows: &[Row]) {
             })
         })
         .collect();
-    let target = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let target = std::path::Path::new(target_tmpdir).parent().unwrap();
     let path = target.join(name).with_extension("json");
     std::fs::write(&path, serde_json::to_string_pretty(&rows).unwrap()).unwrap();
     println!("\nwritten to {}", path.display());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{RefusedItem, blocks, kind, messages, models};
 
 /// Rule 1: what the answer may take.
-pub(super) fn limits(request: &Value) -> Result<(), RefusedItem> {
+pub fn limits(request: &Value) -> Result<(), RefusedItem> {
     let model = models::of(request)?;
     let most = request["max_tokens"].as_i64().ok_or("max_tokens: Field required")?;
     if most < 1 {
@@ -23,7 +23,7 @@ pub(super) fn limits(request: &Value) -> Result<(), RefusedItem> {
     Ok(())
 }
 
-pub(super) fn check(request: &Value) -> Result<(), RefusedItem> {
+pub fn check(request: &Value) -> Result<(), RefusedItem> {
     let list = request["messages"].as_array().ok_or("messages: Field required")?;
     if list.is_empty() {
         return Err("messages: at least one message is required".into());

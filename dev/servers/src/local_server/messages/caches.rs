@@ -20,7 +20,7 @@ struct Block {
 }
 
 /// Rule 17.
-pub(super) fn check(request: &Value) -> Result<(), RefusedItem> {
+pub fn check(request: &Value) -> Result<(), RefusedItem> {
     let mut lives = Vec::new();
     let all = listed(request);
     for block in &all {

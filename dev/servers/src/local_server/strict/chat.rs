@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::parts::content;
 use super::{is_open, only, text};
 
-pub(super) fn check(request: &Value) -> Result<(), String> {
+pub fn check(request: &Value) -> Result<(), String> {
     let messages = request["messages"].as_array().ok_or("'messages' is not of type 'array'")?;
     if messages.is_empty() {
         return Err("Invalid 'messages': empty array. Expected at least one message.".to_owned());

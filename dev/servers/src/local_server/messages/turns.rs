@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{RefusedItem, blocks, kind, messages};
 
-pub(super) fn check(request: &Value) -> Result<(), RefusedItem> {
+pub fn check(request: &Value) -> Result<(), RefusedItem> {
     let list = messages(request);
     order(list)?;
     last(request, list)?;

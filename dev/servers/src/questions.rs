@@ -9,27 +9,27 @@ use cupel::relevance::{Candidate, Judge, Question, Verdict};
 
 /// Question that a judge got.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Heard {
+pub struct Heard {
     /// The user's words.
-    pub(crate) text: String,
+    pub text: String,
     /// Text of the steps since the question.
-    pub(crate) work: Option<String>,
+    pub work: Option<String>,
     /// The texts it was to judge.
-    pub(crate) candidates: Vec<String>,
+    pub candidates: Vec<String>,
 }
 
 /// Notes down what it is asked, and says nothing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Listener(Arc<Mutex<Vec<Heard>>>);
+pub struct Listener(Arc<Mutex<Vec<Heard>>>);
 
 impl Listener {
     /// The same policy with this judge.
-    pub(crate) fn on(&self, policy: Policy) -> Policy {
+    pub fn on(&self, policy: Policy) -> Policy {
         policy.with_relevance(Relevance::new(self.clone()))
     }
 
     /// Takes the questions since the last call.
-    pub(crate) fn take(&self) -> Vec<Heard> {
+    pub fn take(&self) -> Vec<Heard> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
@@ -45,11 +45,11 @@ impl Judge for Listener {
     }
 }
 
-pub(crate) const QUESTION: &str = "Where did we put the spare key of the boat house?";
-pub(crate) const ANSWER: &str = "The boat house key hangs behind the blue clock.";
+pub const QUESTION: &str = "Where did we put the spare key of the boat house?";
+pub const ANSWER: &str = "The boat house key hangs behind the blue clock.";
 
 /// 200 messages, the user's and the assistant's in turn. Number 12 has the answer, if there is one.
-pub(crate) fn talk() -> Vec<String> {
+pub fn talk() -> Vec<String> {
     let text = |number: usize| match number {
         12 => ANSWER.to_owned(),
         _ => format!("Day {number}: rain until noon, then soup, and a walk around the lake again."),

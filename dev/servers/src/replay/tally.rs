@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use super::local_server::{Arrived, LocalServer, messages, tokens};
+use crate::local_server::{Arrived, LocalServer, messages, tokens};
 
 /// Messages of the APIs for a request that exceeds the window.
 const OVER: [&str; 3] = ["maximum context length", "exceed context limit", "prompt is too long"];

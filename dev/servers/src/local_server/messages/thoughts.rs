@@ -74,7 +74,7 @@ fn said(thought: &Value) -> &str {
     thought["thinking"].as_str().or(data().map(|(text, _)| text)).unwrap_or_default()
 }
 
-pub(super) fn check(request: &Value, beta: &str) -> Result<(), RefusedItem> {
+pub fn check(request: &Value, beta: &str) -> Result<(), RefusedItem> {
     budget(request)?;
     let drops = drops(request, beta)?;
     let binds = models::of(request)?.binds;

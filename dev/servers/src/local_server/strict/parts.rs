@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::text;
 
 /// A string, or a list of at least one part of these types.
-pub(super) fn content(content: &Value, types: &[&str], place: &str) -> Result<(), String> {
+pub fn content(content: &Value, types: &[&str], place: &str) -> Result<(), String> {
     let parts = match content {
         Value::String(_) => return Ok(()),
         Value::Array(parts) if parts.is_empty() => {

@@ -1,7 +1,5 @@
 //! A PostgreSQL server of the tests' own, in a temporary folder, that ends with the test.
 
-#![allow(dead_code)] // not every test does everything with it
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -13,10 +11,10 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The password of the role `cupel` over TCP; over the socket none is asked for.
-pub(crate) const PASSWORD: &str = "pa55-of-the-tests";
+pub const PASSWORD: &str = "pa55-of-the-tests";
 
 /// A running server.
-pub(crate) struct Server {
+pub struct Server {
     folder: PathBuf,
     port: u16,
     bin: PathBuf,
@@ -32,13 +30,13 @@ struct Running {
 }
 
 /// The server that the tests of this process share; none where PostgreSQL is not installed.
-pub(crate) fn shared() -> Option<&'static Server> {
+pub fn shared() -> Option<&'static Server> {
     static SHARED: OnceLock<Option<Server>> = OnceLock::new();
     SHARED.get_or_init(Server::start).as_ref()
 }
 
 /// Skips a test because something is missing; fails if `CUPEL_REQUIRE_POSTGRES` is set.
-pub(crate) fn skip(what: &str) {
+pub fn skip(what: &str) {
     assert!(
         std::env::var_os("CUPEL_REQUIRE_POSTGRES").is_none(),
         "CUPEL_REQUIRE_POSTGRES is set, but {what}"
@@ -49,7 +47,7 @@ pub(crate) fn skip(what: &str) {
 
 impl Server {
     /// Starts a server; none, with a line that says so, where there is no PostgreSQL.
-    pub(crate) fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let Some(bin) = binaries() else {
             skip(
                 "PostgreSQL is not installed (apt-get install postgresql), so nothing of it is tested",
@@ -80,7 +78,7 @@ impl Server {
     }
 
     /// Starts the process and waits until it answers.
-    pub(crate) fn run(&self) {
+    pub fn run(&self) {
         let until = Instant::now() + Duration::from_secs(60);
         while !self.try_run() {
             assert!(Instant::now() < until, "no answer: {}", self.log());
@@ -124,7 +122,7 @@ impl Server {
     }
 
     /// Kills the server and all its processes, as they are.
-    pub(crate) fn kill(&self) {
+    pub fn kill(&self) {
         let Some(mut running) = self.running.lock().unwrap().take() else { return };
         let mut pipe = running.pipe.take().unwrap();
         let _ = pipe.write_all(b"KILL\n");
@@ -141,7 +139,7 @@ impl Server {
     }
 
     /// Stops the server in order, and keeps its folder.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         let Some(mut running) = self.running.lock().unwrap().take() else { return };
         running.keeper.kill().unwrap();
         running.keeper.wait().unwrap();
@@ -165,7 +163,7 @@ impl Server {
     }
 
     /// The address of a database over the socket.
-    pub(crate) fn address(&self, database: &str) -> String {
+    pub fn address(&self, database: &str) -> String {
         format!(
             "postgres://cupel@localhost:{}/{database}?host={}",
             self.port,
@@ -174,12 +172,12 @@ impl Server {
     }
 
     /// The address of a database over TCP, with a password.
-    pub(crate) fn tcp_address(&self, database: &str, password: &str) -> String {
+    pub fn tcp_address(&self, database: &str, password: &str) -> String {
         format!("postgres://cupel:{password}@127.0.0.1:{}/{database}", self.port)
     }
 
     /// Makes a new database and returns its name.
-    pub(crate) fn database(&self) -> String {
+    pub fn database(&self) -> String {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("t{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -188,7 +186,7 @@ impl Server {
     }
 
     /// Runs a statement of the test itself.
-    pub(crate) fn sql(&self, database: &str, statement: &str) {
+    pub fn sql(&self, database: &str, statement: &str) {
         let ran = self
             .command("psql")
             .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", "cupel", "-h"])
@@ -200,12 +198,12 @@ impl Server {
     }
 
     /// The folder of the server's data.
-    pub(crate) fn data(&self) -> PathBuf {
+    pub fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
 
     /// Gives a folder to the server's user.
-    pub(crate) fn give(&self, folder: &Path) {
+    pub fn give(&self, folder: &Path) {
         if let Some((uid, gid)) = self.user {
             chown(folder, Some(uid), Some(gid)).unwrap();
         }
@@ -246,7 +244,7 @@ fn processes_in(folder: &Path) -> Vec<String> {
     let works_there = |process: &fs::DirEntry| {
         fs::read_link(process.path().join("cwd")).is_ok_and(|there| there == *folder)
     };
-    let processes = fs::read_dir("/proc").unwrap().flatten().filter(works_there);
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(works_there);
     processes.filter_map(|process| process.file_name().into_string().ok()).collect()
 }
 

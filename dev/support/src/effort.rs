@@ -1,14 +1,8 @@
-//! Shared code of the benchmarks: duration of a measurement, random numbers, the table.
-
-// Each benchmark uses its own part.
-#![allow(dead_code)]
-
-pub(crate) mod random;
-pub(crate) mod table;
+//! Duration of a measurement, and the median of its samples.
 
 /// Duration of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effort {
+pub enum Effort {
     /// Once: `cargo test --benches` asks a bench to run as a test, to see that it works.
     Smoke,
     /// For a first look: `-- --quick`.
@@ -18,7 +12,7 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    pub(crate) fn from_arguments() -> Self {
+    pub fn from_arguments() -> Self {
         let arguments: Vec<String> = std::env::args().collect();
         let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
         if has("--test") {
@@ -31,7 +25,7 @@ impl Effort {
     }
 
     /// One of three numbers.
-    pub(crate) fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
+    pub fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
         match self {
             Self::Smoke => smoke,
             Self::Quick => quick,
@@ -40,7 +34,7 @@ impl Effort {
     }
 }
 
-pub(crate) fn median(mut samples: Vec<f64>) -> f64 {
+pub fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]
 }

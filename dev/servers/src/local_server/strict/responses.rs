@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::parts::content;
 use super::{is_open, only, text};
 
-pub(super) fn check(request: &Value) -> Result<(), String> {
+pub fn check(request: &Value) -> Result<(), String> {
     let items = match &request["input"] {
         Value::String(_) => return Ok(()),
         Value::Array(items) => items,
