@@ -80,6 +80,10 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
         self.counter.is_ready()
     }
 
+    fn nanoseconds_per_byte(&self) -> u64 {
+        self.counter.nanoseconds_per_byte()
+    }
+
     fn name(&self) -> &str {
         self.counter.name()
     }

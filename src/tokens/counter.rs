@@ -38,6 +38,11 @@ pub trait TokenCounter: Send + Sync {
         true
     }
 
+    /// Nanoseconds that a byte of new text takes, about. Adapters count long requests on the blocking pool.
+    fn nanoseconds_per_byte(&self) -> u64 {
+        35
+    }
+
     /// The name to use in reports; the type's name unless overridden.
     fn name(&self) -> &str {
         crate::names::short_type_name::<Self>()

@@ -20,6 +20,9 @@ mod counter;
 mod counter_for_model;
 mod encoding;
 mod heuristic;
+#[cfg(feature = "tokenizers")]
+mod hugging_face;
+mod local_estimate;
 mod overhead;
 #[cfg(feature = "tools")]
 mod tools;
@@ -34,6 +37,9 @@ pub use counter::{CounterFn, TokenCounter, counter_fn};
 pub use counter_for_model::counter_for_model;
 pub use encoding::{Encoding, ModelName};
 pub use heuristic::HeuristicCounter;
+#[cfg(feature = "tokenizers")]
+pub use hugging_face::{ChatTemplate, ModelFiles, TokenizerError, TokenizerFile};
+pub use local_estimate::{LocalEstimate, LocalFamily, SingleDigits};
 pub use overhead::FormatOverhead;
 #[cfg(feature = "tools")]
 pub use tools::ToolPrices;

@@ -25,6 +25,8 @@ pub struct FormatOverhead {
     pub per_name: i64,
     /// Tokens of a tool call beside its name and arguments.
     pub per_call: i64,
+    /// Tokens around the result of a tool, beside those of its message.
+    pub per_result: i64,
     /// Tokens that come once with the definitions of tools.
     pub tools: i64,
     /// Tokens that start the answer.
@@ -42,6 +44,7 @@ impl FormatOverhead {
         roles: true,
         per_name: 1,
         per_call: 1,
+        per_result: 0,
         tools: 12,
         answer: 3,
     };
@@ -55,9 +58,29 @@ impl FormatOverhead {
         roles: false,
         per_name: 0,
         per_call: 0,
+        per_result: 0,
         tools: 350,
         answer: 5,
     };
+
+    /// Servers for open models, whatever the model: more than what the chat templates of Llama, Qwen, Mistral,
+    /// Gemma, DeepSeek, Phi and ChatML add. A [`ChatTemplate`](super::ChatTemplate) says it exactly.
+    pub const LOCAL: Self = Self {
+        per_message: 6,
+        per_part: 1,
+        roles: false,
+        per_name: 1,
+        per_call: 20,
+        per_result: 8,
+        tools: 250,
+        answer: 40,
+    };
+
+    /// Sets the tokens around each message.
+    pub const fn with_per_message(mut self, tokens: i64) -> Self {
+        self.per_message = tokens;
+        self
+    }
 
     /// So many tokens for each message, its role included, and for the start of the answer.
     pub fn new(per_message: i64, answer: i64) -> Self {
@@ -67,6 +90,7 @@ impl FormatOverhead {
             roles: false,
             per_name: 0,
             per_call: 0,
+            per_result: 0,
             tools: 0,
             answer: answer.max(0),
         }
@@ -79,8 +103,10 @@ impl FormatOverhead {
 
     /// Tokens of a message in this role beside its content.
     pub fn message<C: TokenCounter + ?Sized>(&self, counter: &C, role: &str) -> i64 {
+        let is_result = matches!(role, "tool" | "function");
+        let result = if is_result { self.per_result } else { 0 };
         let role = if self.roles { counter.count(role).max(0) } else { 0 };
-        self.per_message.saturating_add(role)
+        self.per_message.saturating_add(result).saturating_add(role)
     }
 }
 

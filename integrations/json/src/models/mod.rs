@@ -1,9 +1,12 @@
 //! The models that are known, by name, and the counter and rules of one model.
 
 mod claude;
+mod local;
 mod openai;
 
 pub use claude::{ClaudeModel, ClaudeModels, ClaudeWindow};
+pub use local::LocalRules;
+pub(crate) use local::{CountRules, spaced};
 pub use openai::{CacheRule, Model, Models, ToolRule};
 
 use std::collections::BTreeMap;
@@ -122,13 +125,18 @@ impl std::error::Error for UnknownModel {}
 pub(crate) struct Meter<M> {
     pub(crate) model: M,
     pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) format: FormatOverhead,
+    /// Rules of another server than the vendor's.
+    pub(crate) local: Option<LocalRules>,
 }
 
 impl<M: ModelFacts> Meter<M> {
-    /// Counts as the model does; text with `counter`, if there is one.
-    pub(crate) fn new(model: M, counter: Option<&Arc<dyn TokenCounter>>) -> Self {
-        let counter = counter.map_or_else(|| model.counter(), Arc::clone);
-        Self { model, counter }
+    /// Counts as the model does, where the rules do not say otherwise.
+    pub(crate) fn new(model: M, rules: &CountRules) -> Self {
+        let counter = rules.counter.as_ref().map_or_else(|| model.counter(), Arc::clone);
+        let local = rules.local.clone();
+        let format = local.as_ref().map_or(M::FORMAT, |local| local.format);
+        Self { model, counter, format, local }
     }
 
     pub(crate) fn text(&self, text: &str) -> i64 {
@@ -138,13 +146,16 @@ impl<M: ModelFacts> Meter<M> {
 
     /// Tokens of a message in this role beside its content.
     pub(crate) fn message(&self, role: &str) -> i64 {
-        M::FORMAT.message(&*self.counter, role)
+        self.format.message(&*self.counter, role)
     }
 }
 
 impl<M: fmt::Debug> fmt::Debug for Meter<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counter = self.counter.name();
-        f.debug_struct("Meter").field("model", &self.model).field("counter", &counter).finish()
+        f.debug_struct("Meter")
+            .field("model", &self.model)
+            .field("counter", &self.counter.name())
+            .field("format", &self.format)
+            .finish_non_exhaustive()
     }
 }

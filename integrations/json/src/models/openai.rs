@@ -92,6 +92,12 @@ impl Model {
         self
     }
 
+    /// Rule by which its prompt cache finds what it has seen.
+    #[must_use]
+    pub const fn cache_rule(&self) -> CacheRule {
+        self.cache
+    }
+
     /// Tokens for prompt and answer together.
     #[must_use]
     pub fn window(&self) -> i64 {
