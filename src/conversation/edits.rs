@@ -8,10 +8,12 @@ use super::plan::{
     CacheExpectation, Excerpt, Part, PlanOutcome, Quotation, ReportedRequest, SentMessage,
     StandingBlock, TurnReport,
 };
+use super::tools::FittedTools;
 use super::units::{Arrangement, Conversation, withdrawn};
 use crate::diagnostics::SelectionReport;
 use crate::model::{ContextBudget, ContextItem, Origin, PlacedItem};
 use crate::relevance::{JudgeTask, Question};
+use crate::tool_choice::ToolReport;
 
 /// A selection as changes to a request.
 ///
@@ -41,6 +43,8 @@ pub struct Edits {
     pub fixed_tokens: i64,
     /// True if the layer has sources.
     pub has_sources: bool,
+    /// Indexes of the [tools](crate::tool_choice) that stay, ascending. None if all do.
+    pub tools: Option<Vec<usize>>,
     conversation: Option<Conversation>,
 }
 
@@ -105,10 +109,28 @@ impl Edits {
         self.plan.as_ref()?.standing.as_ref()
     }
 
+    /// Notes the tools that stay. Returns their report with what the change of the set costs.
+    pub(crate) fn leave_out_tools(&mut self, fitted: FittedTools) -> Box<ToolReport> {
+        let FittedTools { kept, mut report } = fitted;
+        self.tools = Some(kept);
+        report.lost_tokens = self.plan.as_ref().map_or(0, |plan| plan.expected.lost_with_tools);
+        Box::new(report)
+    }
+
     /// The expectation of the prompt cache, to be lowered.
     pub fn expected_mut(&mut self) -> Option<&mut CacheExpectation> {
         self.plan.as_mut().map(|plan| &mut plan.expected)
     }
+}
+
+/// A selection in the order in which it is sent, and its quotation.
+struct ArrangedTurn {
+    /// Its documents are those that stay where they are.
+    arranged: Arrangement,
+    /// Text of the quotation, and the messages in it.
+    quotation: Option<(String, Vec<usize>)>,
+    /// Tokens of the quotation, with those of the part that holds it.
+    tokens: i64,
 }
 
 impl Conversation {
@@ -116,43 +138,68 @@ impl Conversation {
     #[must_use]
     pub fn edits(
         self,
-        placed: Vec<PlacedItem>,
+        placed: &[PlacedItem],
         plan: Option<PlanOutcome>,
         texts: &dyn Texts,
     ) -> Edits {
+        let turn = self.arrange_turn(placed, plan.as_ref(), texts);
+        self.edits_of(turn, plan, texts)
+    }
+
+    fn edits_of(self, turn: ArrangedTurn, plan: Option<PlanOutcome>, texts: &dyn Texts) -> Edits {
+        let ArrangedTurn { arranged, quotation, tokens } = turn;
+        let Arrangement { kept, documents, retrieved, .. } = arranged;
         let Some(mut plan) = plan else {
-            let Arrangement { kept, mut documents, retrieved, .. } = self.arrange(placed);
-            documents.sort_unstable();
-            let mut quotation = Quotation::new();
-            quotation.sources(&retrieved, texts);
-            let sources = (!quotation.is_empty()).then(|| quotation.finish());
+            let sources = quotation.map(|(text, _)| text);
             let conversation = Some(self);
             return Edits { sources, kept, documents, conversation, ..Edits::default() };
         };
-        let is_sent = |unit: usize| plan.parts.get(unit).is_none_or(|part| part.is_sent());
-        let mut arranged = self.arrange_by(placed, is_sent);
-        arranged.documents.sort_unstable();
-        let first = plan.parts.len().saturating_sub(self.documents.len());
-        let (kept, quoted): (Vec<usize>, Vec<usize>) =
-            arranged.documents.drain(..).partition(|document| is_sent(first + document));
-        let sources = arranged.retrieved.iter().map(|placed| texts.source(&placed.item));
+        let sources = retrieved.iter().map(|placed| texts.source(&placed.item));
         let block = plan.standing.take();
         plan.standing = block.and_then(|block| block.without(sources, self.token_counter()));
-        let quotation = self.quotation(&plan, &arranged, &quoted, texts);
-        let quotation = plan.question.zip(quotation).map(|(message, (text, messages))| {
-            let tokens = self.counter.count(&text).max(0).saturating_add(self.part.tokens());
-            QuotationEdit { message, text, tokens, messages }
-        });
+        let quotation = plan
+            .question
+            .zip(quotation)
+            .map(|(message, (text, messages))| QuotationEdit { message, text, tokens, messages });
         Edits {
             placed: Vec::new(),
-            kept: arranged.kept,
-            documents: kept,
+            kept,
+            documents,
             excerpts: std::mem::take(&mut plan.excerpts),
             quotation,
             plan: Some(plan),
             conversation: Some(self),
             ..Edits::default()
         }
+    }
+
+    fn arrange_turn(
+        &self,
+        placed: &[PlacedItem],
+        plan: Option<&PlanOutcome>,
+        texts: &dyn Texts,
+    ) -> ArrangedTurn {
+        let parts = plan.map_or(&[][..], |plan| &plan.parts);
+        let is_sent = |unit: usize| parts.get(unit).is_none_or(|part| part.is_sent());
+        let mut arranged = self.arrange_by(placed, is_sent);
+        arranged.documents.sort_unstable();
+        let Some(plan) = plan else {
+            let mut quotation = Quotation::new();
+            quotation.sources(&arranged.retrieved, texts);
+            let text = (!quotation.is_empty()).then(|| quotation.finish());
+            let tokens = text.as_ref().map_or(0, |text| self.counter.count(text).max(0));
+            return ArrangedTurn { arranged, quotation: text.map(|it| (it, Vec::new())), tokens };
+        };
+        let first = parts.len().saturating_sub(self.documents.len());
+        let (kept, quoted): (Vec<usize>, Vec<usize>) =
+            arranged.documents.drain(..).partition(|document| is_sent(first + document));
+        arranged.documents = kept;
+        let quotation = self.quotation(plan, &arranged, &quoted, texts);
+        let quotation = quotation.filter(|_| plan.question.is_some());
+        let tokens = quotation.as_ref().map_or(0, |(text, _)| {
+            self.counter.count(text).max(0).saturating_add(self.part.tokens())
+        });
+        ArrangedTurn { arranged, quotation, tokens }
     }
 
     /// Texts of all candidates, to be judged by a question.
@@ -285,19 +332,57 @@ impl SentSummary {
 }
 
 /// Takes out of a selection what cannot be sent because what it needs was not selected. Returns how
-/// much that was. The report lists the selection in the order in which it is placed.
+/// much that was.
 pub(crate) fn withdraw(
     needs: &BTreeMap<usize, usize>,
     placed: &mut Vec<PlacedItem>,
     report: &mut SelectionReport,
 ) -> usize {
-    let withdrawn = withdrawn(needs, placed);
+    if needs.is_empty() {
+        return 0;
+    }
+    take_out(withdrawn(needs, placed), placed, report)
+}
+
+/// Takes items at these positions out of a selection. The report lists the selection in the order in which
+/// it is placed.
+fn take_out(
+    withdrawn: Vec<(usize, String)>,
+    placed: &mut Vec<PlacedItem>,
+    report: &mut SelectionReport,
+) -> usize {
     let mut gone = withdrawn.iter().map(|(position, _)| *position).peekable();
     let mut position = 0..;
     placed.retain(|_| position.next().is_none_or(|it| gone.next_if_eq(&it).is_none()));
     let count = withdrawn.len();
     report.withdraw(withdrawn);
     count
+}
+
+/// Positions of the least relevant quoted items that take at least so many tokens, pinned ones last.
+fn least_relevant(
+    placed: &[PlacedItem],
+    is_quoted: impl Fn(&PlacedItem) -> bool,
+    tokens: i64,
+) -> Vec<(usize, String)> {
+    let quoted = placed.iter().enumerate().filter(|(_, placed)| is_quoted(placed));
+    let mut quoted: Vec<(usize, &ContextItem)> =
+        quoted.map(|(position, placed)| (position, &placed.item)).collect();
+    let hint = |item: &ContextItem| item.future_relevance_hint().unwrap_or(1.0);
+    quoted.sort_by(|(a, one), (b, other)| {
+        let by_hint = hint(one).total_cmp(&hint(other));
+        one.pinned().cmp(&other.pinned()).then(by_hint).then(b.cmp(a))
+    });
+    let (mut taken, mut positions) = (0_i64, Vec::new());
+    for (position, item) in quoted {
+        if taken >= tokens {
+            break;
+        }
+        taken = taken.saturating_add(item.tokens().max(1));
+        positions.push((position, "quoted together with the others, it does not fit".into()));
+    }
+    positions.sort_unstable();
+    positions
 }
 
 /// The edits that a selection comes to, and the numbers of a report on them.
@@ -309,30 +394,59 @@ pub(crate) struct WrittenTurn {
 }
 
 impl WrittenTurn {
-    /// Edits for what was placed of so many candidates, the refused ones among them.
+    /// Edits for what was placed of so many candidates, the refused ones among them. A counter may count
+    /// a quotation higher than its parts: then the least relevant ones are withdrawn until it fits.
     pub(crate) fn new(
         conversation: Option<Conversation>,
         planned: Option<PlanOutcome>,
-        placed: Vec<PlacedItem>,
-        candidates: usize,
+        mut placed: Vec<PlacedItem>,
+        budget: &ContextBudget,
+        (candidates, report): (usize, &mut SelectionReport),
         texts: &dyn Texts,
     ) -> Self {
-        let mut sent = SentSummary::count(&placed, candidates);
-        let is_recalled =
-            |placed: &&PlacedItem| planned.as_ref().is_some_and(|it| it.is_recalled(placed));
-        // Quoted together they take less than one by one, or more, with the frame.
-        let bare = placed.iter().filter(is_recalled).map(|placed| placed.item.tokens());
-        let bare = bare.fold(0, i64::saturating_add);
-        let planned_standing = planned.as_ref().and_then(|it| Some(it.standing.as_ref()?.tokens));
-        let edits = match conversation {
-            Some(talk) => talk.edits(placed, planned, texts),
-            None => Edits::of_items(placed),
+        let Some(talk) = conversation else {
+            let sent = SentSummary::count(&placed, candidates);
+            return Self { edits: Edits::of_items(placed), sent, quotation: None };
         };
+        take_out(talk.repeats(&placed, planned.as_ref(), texts), &mut placed, report);
+        let is_quoted = |it: &PlacedItem| match &planned {
+            Some(planned) => planned.is_recalled(it),
+            None => matches!(it.origin, Origin::Source { .. }),
+        };
+        let frame = match planned {
+            None if placed.iter().any(is_quoted) => Quotation::frame_tokens(talk.token_counter()),
+            _ => 0,
+        };
+        let (turn, bare) = loop {
+            // Quoted together they take less than one by one, or more, with the frame.
+            let quoted = placed.iter().filter(|placed| is_quoted(placed));
+            let bare = quoted.map(|placed| placed.item.tokens()).fold(0, i64::saturating_add);
+            let turn = talk.arrange_turn(&placed, planned.as_ref(), texts);
+            let room = match &planned {
+                Some(planned) => planned.share.saturating_add(talk.part.beside_share()),
+                None => {
+                    let all = SentSummary::count(&placed, candidates).tokens;
+                    let left = budget.effective(0).target_tokens().saturating_sub(all);
+                    frame.saturating_add(bare).saturating_add(left.max(0))
+                }
+            };
+            let over = turn.tokens.saturating_sub(room);
+            let gone = if over > 0 { least_relevant(&placed, is_quoted, over) } else { Vec::new() };
+            if gone.is_empty() {
+                break (turn, bare);
+            }
+            take_out(gone, &mut placed, report);
+        };
+        let mut sent = SentSummary::count(&placed, candidates);
+        let planned_standing = planned.as_ref().and_then(|it| Some(it.standing.as_ref()?.tokens));
+        // Without a plan, the frame is among the fixed tokens.
+        let beside_frame = if turn.quotation.is_some() { frame } else { 0 };
+        let quoted = turn.tokens.saturating_sub(beside_frame);
+        let edits = talk.edits_of(turn, planned, texts);
         let quotation = edits.quotation.as_ref().map(|quotation| {
             let hash = foldhash::fast::FixedState::default().hash_one(&quotation.text);
             (quotation.message, hash, quotation.tokens)
         });
-        let quoted = quotation.map_or(0, |(_, _, tokens)| tokens);
         sent.tokens = sent.tokens.saturating_sub(bare).saturating_add(quoted);
         // Sources may have taken standing orders back.
         let standing = edits.standing().map_or(0, |standing| standing.tokens);

@@ -12,6 +12,22 @@ use foldhash::fast::FixedState;
 use crate::model::{ContextItem, ContextItemBuilder, Fold};
 
 /// One message: who speaks, what it costs, and which other messages it needs.
+///
+/// Its fields are public, so that an adapter sets what it knows:
+///
+/// ```
+/// use cupel::conversation::{Conversation, Message, Role, Rules};
+///
+/// let mut call = Message::new(Role::Assistant, "look_up(7)", 12);
+/// call.calls.push("call_1".to_owned());
+/// let mut result = Message::new(Role::Tool, "in Lyon", 8);
+/// result.answers.push("call_1".to_owned());
+/// let question = Message::new(Role::User, "Where is order 7?", 9);
+///
+/// let conversation = Conversation::new(vec![question, call, result], &Rules::new())?;
+/// assert_eq!(conversation.messages_of(1), [1, 2]); // call and result are one unit
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[must_use]
@@ -39,8 +55,8 @@ pub struct Message {
     pub results: Vec<i64>,
     /// The user's own words in it, where results of tools stand beside them.
     pub words: Option<String>,
-    /// Name of the first tool it calls, for errors about room.
-    pub tool: Option<String>,
+    /// Names of the tools it calls, in order.
+    pub tools: Vec<String>,
     /// Keeps its text from being quoted or judged, as the model's thoughts must be.
     pub private: bool,
     /// Why the API would not take it.
@@ -84,7 +100,7 @@ impl Message {
             required: false,
             results: Vec::new(),
             words: None,
-            tool: None,
+            tools: Vec::new(),
             private: false,
             refused: None,
             attributes: None,
@@ -145,9 +161,9 @@ impl Message {
         self
     }
 
-    /// Sets the name of the tool it calls; the first one stands.
+    /// Adds the name of a tool it calls.
     pub fn tool(mut self, name: impl Into<String>) -> Self {
-        self.tool.get_or_insert_with(|| name.into());
+        self.tools.push(name.into());
         self
     }
 
@@ -213,6 +229,11 @@ impl Message {
     /// Returns true if it is sent wherever the conversation is cut.
     pub(super) fn stays(&self) -> bool {
         self.required || self.told_pinned().unwrap_or(self.role == Role::System)
+    }
+
+    /// Returns true if results of tools are in it, alone or beside somebody's words.
+    pub(super) fn is_derived(&self) -> bool {
+        self.role == Role::Tool || !self.answers.is_empty() || !self.results.is_empty()
     }
 
     /// Its tokens when no result in it has more than `limit`.

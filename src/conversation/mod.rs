@@ -28,7 +28,7 @@
 //!     item: candidates[unit].clone(),
 //!     origin: Origin::Request(unit),
 //! });
-//! assert_eq!(conversation.arrange(placed.to_vec()).kept, [0, 1, 2, 3]);
+//! assert_eq!(conversation.arrange(&placed).kept, [0, 1, 2, 3]);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 
@@ -37,7 +37,9 @@ mod message;
 mod pairing;
 pub mod plan;
 mod rehearsal;
+mod repeats;
 mod rules;
+pub(crate) mod tools;
 mod units;
 pub mod what_if;
 

@@ -3,6 +3,7 @@
 use super::edits::{Edits, SentSummary, WrittenTurn, withdraw};
 use super::message::{MessageTexts, Texts};
 use super::plan::{ReportedRequest, TurnFacts, TurnReport, recall_pipeline};
+use super::tools::ToolRoom;
 use super::units::Conversation;
 use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
 use crate::error::CupelError;
@@ -13,6 +14,7 @@ use crate::model::{
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
 use crate::relevance::JudgeOutcome;
+use crate::tool_choice::{ToolOffer, ToolReport};
 
 /// A conversation of which policies are asked what they would send.
 ///
@@ -52,6 +54,7 @@ pub struct Rehearsal<'a> {
     texts: &'a dyn Texts,
     fixed_tokens: i64,
     remote: bool,
+    tools: ToolOffer,
 }
 
 /// A turn that was not sent.
@@ -69,6 +72,10 @@ pub struct DryRun {
     pub sent: SentSummary,
     /// The budget that the selection had: the one that was given, less the fixed tokens.
     pub budget: ContextBudget,
+    /// Tokens of the definitions of tools that are sent. They are among the fixed ones.
+    pub tool_tokens: i64,
+    /// Tools that are sent and left out. None if all are sent.
+    pub tools: Option<Box<ToolReport>>,
 }
 
 /// Form in which a message is sent, from the least to the most.
@@ -105,20 +112,28 @@ impl Rehearsal<'static> {
     ) -> Self {
         candidates.iter_mut().for_each(|item| item.set_gathered(false));
         let (texts, fixed_tokens) = (&MessageTexts, 0);
-        Self { conversation, candidates, refused, texts, fixed_tokens, remote: false }
+        let tools = ToolOffer::default();
+        Self { conversation, candidates, refused, texts, fixed_tokens, remote: false, tools }
     }
 }
 
 impl<'a> Rehearsal<'a> {
     /// Reads the messages' texts here instead.
     pub fn texts<'b>(self, texts: &'b dyn Texts) -> Rehearsal<'b> {
-        let Self { conversation, candidates, refused, fixed_tokens, remote, .. } = self;
-        Rehearsal { conversation, candidates, refused, texts, fixed_tokens, remote }
+        let Self { conversation, candidates, refused, fixed_tokens, remote, tools, .. } = self;
+        Rehearsal { conversation, candidates, refused, texts, fixed_tokens, remote, tools }
     }
 
     /// Sets the tokens that are sent beside the conversation, such as definitions of tools; 0 unless set.
     pub fn fixed_tokens(mut self, tokens: i64) -> Self {
         self.fixed_tokens = tokens;
+        self
+    }
+
+    /// Sets the tools of the request, whose tokens are among the [fixed](Self::fixed_tokens) ones; none unless
+    /// set.
+    pub fn tools(mut self, tools: impl Into<ToolOffer>) -> Self {
+        self.tools = tools.into();
         self
     }
 
@@ -135,14 +150,21 @@ impl<'a> Rehearsal<'a> {
     /// [`CupelError::InvalidBudget`] if the fixed tokens are negative or leave no budget; a setting of
     /// the policy's plan or judge that is out of range; otherwise as [`Pipeline::run`].
     pub fn dry_run(&self, policy: &Policy, budget: &ContextBudget) -> Result<DryRun, CupelError> {
-        let (talk, texts) = (&self.conversation, self.texts);
-        let left = self.left(budget)?;
+        let (mut talk, texts) = (self.conversation.clone(), self.texts);
+        let _ = policy.tools().clone().check()?;
+        let room = ToolRoom::of(budget, self.fixed_tokens, &self.candidates);
+        let fitted = talk.fit_tools(self.tools.clone(), policy.tools(), room, texts);
+        let saved = fitted.as_ref().map_or(0, |fitted| fitted.report.saved_tokens());
+        let fixed_tokens = self.fixed_tokens.saturating_sub(saved);
+        let tool_tokens = self.tools.tokens().saturating_sub(saved);
+        let left = left(budget, fixed_tokens)?;
         let plan = policy.plan().cloned().map(TurnPlan::check).transpose()?;
         let relevance = policy.relevance();
         relevance.into_iter().try_for_each(Relevance::check)?;
 
-        let mut facts = TurnFacts::new(budget.max_tokens(), &left, self.fixed_tokens);
+        let mut facts = TurnFacts::new(budget.max_tokens(), &left, fixed_tokens);
         facts.remote = self.remote;
+        facts.tools_changed = fitted.as_ref().is_some_and(|fitted| fitted.report.changed);
         let judge = relevance.map(|relevance| &**relevance.judge());
         let planned = plan.and_then(|plan| {
             let planned = talk.plan(&facts.turn(&plan), judge, texts)?;
@@ -179,29 +201,16 @@ impl<'a> Rehearsal<'a> {
         }
 
         let candidates = own.len() + self.refused.len();
-        let mut written = WrittenTurn::new(Some(talk.clone()), planned, placed, candidates, texts);
-        written.edits.fixed_tokens = self.fixed_tokens;
+        let listed = (candidates, &mut report);
+        let mut written = WrittenTurn::new(Some(talk), planned, placed, &left, listed, texts);
+        written.edits.fixed_tokens = fixed_tokens;
+        let tools = fitted.map(|fitted| written.edits.leave_out_tools(*fitted));
         let plan = written.report(reported, budget.max_tokens());
-        let WrittenTurn { edits, sent, .. } = written;
-        Ok(DryRun { report, plan, edits, sent, budget: left })
-    }
-
-    /// The budget that the fixed tokens leave.
-    fn left(&self, budget: &ContextBudget) -> Result<ContextBudget, CupelError> {
-        let fixed = self.fixed_tokens;
-        if fixed < 0 {
-            let problem = format!("must be at least 0, got {fixed}");
-            return Err(CupelError::budget("fixedTokens", problem));
+        if let Some(plan) = &plan {
+            plan.name_reasons(&mut report);
         }
-        let none_left = |_| {
-            let problem = format!(
-                "of {fixed} leave nothing of the {} that a request may take; shorten what is fixed, \
-                 or raise the budget",
-                budget.available_tokens()
-            );
-            CupelError::budget("fixedTokens", problem)
-        };
-        budget.plus(fixed.saturating_neg()).map_err(none_left)
+        let WrittenTurn { edits, sent, .. } = written;
+        Ok(DryRun { report, plan, edits, sent, budget: left, tool_tokens, tools })
     }
 
     /// Gives the candidates their hints for the conversation's question, and says how to select.
@@ -219,6 +228,23 @@ impl<'a> Rehearsal<'a> {
         };
         (pipeline, Some(judged))
     }
+}
+
+/// The budget that the fixed tokens leave.
+fn left(budget: &ContextBudget, fixed: i64) -> Result<ContextBudget, CupelError> {
+    if fixed < 0 {
+        let problem = format!("must be at least 0, got {fixed}");
+        return Err(CupelError::budget("fixedTokens", problem));
+    }
+    let none_left = |_| {
+        let problem = format!(
+            "of {fixed} leave nothing of the {} that a request may take; shorten what is fixed, \
+             or raise the budget",
+            budget.available_tokens()
+        );
+        CupelError::budget("fixedTokens", problem)
+    };
+    budget.plus(fixed.saturating_neg()).map_err(none_left)
 }
 
 impl DryRun {
@@ -242,9 +268,14 @@ impl DryRun {
     pub fn explain(&self) -> Explanation {
         let explanation = Explanation::new(self.report.clone())
             .budget(self.budget.clone())
-            .fixed_tokens(self.edits.fixed_tokens);
-        match &self.plan {
+            .fixed_tokens(self.edits.fixed_tokens)
+            .tool_tokens(self.tool_tokens);
+        let explanation = match &self.plan {
             Some(plan) => plan.explain(explanation),
+            None => explanation,
+        };
+        match &self.tools {
+            Some(tools) => explanation.tools((**tools).clone()),
             None => explanation,
         }
     }

@@ -29,7 +29,7 @@ pub struct Conversation {
     /// One for each unit that can be sent, until they are taken.
     candidates: Vec<ContextItem>,
     /// Range of each candidate's messages in `members`.
-    units: Vec<Range<usize>>,
+    pub(super) units: Vec<Range<usize>>,
     /// Messages of all units, unit by unit.
     members: Vec<usize>,
     /// Candidates that are sent only with another one, and that one.
@@ -80,6 +80,11 @@ impl PartTokens {
             Self::Free => 0,
             Self::OfShare(tokens) | Self::Beside(tokens) => tokens,
         }
+    }
+
+    /// Those that come on top of the share for recall.
+    pub(super) fn beside_share(self) -> i64 {
+        if let Self::Beside(tokens) = self { tokens } else { 0 }
     }
 }
 
@@ -327,7 +332,7 @@ impl Conversation {
             format!("the system prompt in message {number}")
         } else if *kind == ContextKind::tool_output() {
             let mut messages = members.iter().filter_map(|index| self.messages.get(*index));
-            match messages.find_map(|message| message.tool.as_ref()) {
+            match messages.find_map(|message| message.tools.iter().find(|name| is_name(name))) {
                 Some(tool) => format!("the result of tool {tool:?} called in message {number}"),
                 None => format!("the results of the tools called in message {number}"),
             }
@@ -356,14 +361,14 @@ impl Conversation {
 
     /// Puts what was selected in the order in which it is sent.
     #[must_use]
-    pub fn arrange(&self, placed: Vec<PlacedItem>) -> Arrangement {
+    pub fn arrange(&self, placed: &[PlacedItem]) -> Arrangement {
         self.arrange_by(placed, |_| true)
     }
 
     /// As [`arrange`](Self::arrange). `is_sent` says of a unit whether it is sent as messages, or quoted.
     pub(super) fn arrange_by(
         &self,
-        placed: Vec<PlacedItem>,
+        placed: &[PlacedItem],
         is_sent: impl Fn(usize) -> bool,
     ) -> Arrangement {
         let mut arranged = Arrangement::default();
@@ -374,7 +379,7 @@ impl Conversation {
                     None if is_sent(index) => arranged.kept.extend(self.messages_of(index)),
                     None => arranged.recalled.extend(self.messages_of(index)),
                 },
-                Origin::Source { .. } => arranged.retrieved.push(placed),
+                Origin::Source { .. } => arranged.retrieved.push(placed.clone()),
             }
         }
         arranged.kept.sort_unstable();
@@ -473,4 +478,9 @@ fn kind<'a>(mut members: impl Iterator<Item = &'a Message>) -> (ContextKind, Con
         Role::System => (ContextKind::system_prompt(), ContextSource::chat()),
         Role::User | Role::Assistant => (ContextKind::message(), ContextSource::chat()),
     }
+}
+/// Returns true if a text can be the name of a tool. Anything else is text, which an error must not show.
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    (1..=64).contains(&text.len()) && text.bytes().all(is_part)
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::report::StreamReport;
 use super::source::{FailurePolicy, Source};
-use super::watchers::Watchers;
-use crate::diagnostics::{NullTraceCollector, SelectionReport};
+use crate::diagnostics::{NullTraceCollector, SelectionReport, Watchers};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, Origin, OverflowStrategy, PlacedItem};
 use crate::pipeline::Pipeline;
@@ -125,13 +124,14 @@ impl Candidates {
     fn into_placed(self, positions: &[usize], facts: &[SourceFacts]) -> Vec<PlacedItem> {
         let Self { items, starts } = self;
         let mut items: Vec<Option<ContextItem>> = items.into_iter().map(Some).collect();
-        let placed = positions.iter().filter_map(|&position| {
+        let mut placed = Vec::with_capacity(positions.len());
+        placed.extend(positions.iter().filter_map(|&position| {
             let list = starts.partition_point(|start| *start <= position);
             let start = list.checked_sub(1).and_then(|list| starts.get(list)).unwrap_or(&0);
             let origin = origin(facts, list, position - start)?;
             Some(PlacedItem { item: items.get_mut(position)?.take()?, origin })
-        });
-        placed.collect()
+        }));
+        placed
     }
 }
 

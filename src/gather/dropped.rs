@@ -6,8 +6,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::report::DroppedCounts;
 use crate::diagnostics::{ExcludedItem, SelectionReport};
-use crate::model::{ContextItem, ExclusionReason};
-use crate::order;
+use crate::model::{ContextItem, ExclusionReason, descending_key};
 use crate::pipeline::Explain;
 use crate::slicer::{Sequence, StreamItem};
 
@@ -15,7 +14,7 @@ use crate::slicer::{Sequence, StreamItem};
 type Rank = (u64, Sequence);
 
 fn rank(score: f64, sequence: Sequence) -> Rank {
-    (order::descending(score), sequence)
+    (descending_key(score), sequence)
 }
 
 /// The best dropped items; memory for no more of them than the sample.

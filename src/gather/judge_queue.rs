@@ -17,9 +17,8 @@ use super::run::new_timer;
 use super::{BoxError, spans};
 use crate::caught::{caught, discard};
 use crate::model::ContextItem;
-use crate::relevance::apply::is_said;
 use crate::relevance::blend::mixed;
-use crate::relevance::{Candidate, Question};
+use crate::relevance::{Candidate, Question, is_said};
 
 /// Asks a judge in batches, and holds items back until it has answered.
 ///

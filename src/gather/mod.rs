@@ -59,7 +59,7 @@ mod source;
 mod spans;
 mod stream;
 mod streaming;
-mod watchers;
+mod streaming_check;
 mod work_time;
 
 pub(crate) use arrivals::{Arrivals, Intake};
@@ -76,7 +76,7 @@ pub(crate) use run::{Gather, GatherError, new_timer};
 pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub use streaming::Snapshot;
 pub(crate) use streaming::{ProgressHook, StreamingMode, StreamingSelection};
-pub(crate) use watchers::{Watchers, tell};
+pub(crate) use streaming_check::check_streaming;
 pub(crate) use work_time::LearnedCost;
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.

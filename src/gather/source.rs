@@ -47,6 +47,20 @@ pub enum FailurePolicy {
 
 /// A source of candidates with its name, its limits, and what happens when it fails.
 ///
+/// ```
+/// use std::time::Duration;
+/// use cupel::ContextItem;
+/// use cupel::gather::Source;
+///
+/// let manual: Source<String> = Source::list("manual", |question: &String| {
+///     let text = format!("a passage about {question}");
+///     async move { Ok::<_, cupel::CupelError>(vec![ContextItem::new(text, 6)?]) }
+/// })
+/// .deadline(Duration::from_millis(150))
+/// .limit(20);
+/// assert_eq!(manual.name(), "manual");
+/// ```
+///
 /// A source is optional unless it is made [required](Self::required). What an optional source
 /// delivered before it failed, or before its deadline or the layer's, is used, and the call goes on.
 /// The report says what happened, and the log has one warning with the source's name.

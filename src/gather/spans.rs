@@ -3,7 +3,8 @@
 use tracing::{Level, Span, field};
 
 use super::{JudgeReport, SourceReport};
-use crate::diagnostics::spans::{TARGET, record_failure};
+use crate::diagnostics::TARGET;
+use crate::pipeline::record_failure;
 
 /// The span around gathering from all sources, inside the current span.
 pub(super) fn gather(sources: usize) -> Span {

@@ -12,11 +12,9 @@ use super::candidates::{
 };
 use super::dropped::DroppedItems;
 use super::report::{DroppedCounts, StreamReport};
-use super::watchers::{Watchers, tell};
 use super::work_time::{LearnedCost, Pace, TimeSlice};
-use crate::diagnostics::{PipelineStage, TraceCollector as _};
-use crate::model::{ContextBudget, ContextItem, PlacedItem};
-use crate::order;
+use crate::diagnostics::{PipelineStage, TraceCollector as _, Watchers, tell};
+use crate::model::{ContextBudget, ContextItem, PlacedItem, descending_key};
 use crate::pipeline::{Explain, Pipeline};
 use crate::scorer::Scorer;
 use crate::slicer::{Sequence, StreamBounds, StreamItem, StreamPush, StreamSlice};
@@ -339,7 +337,7 @@ impl StreamingSelection {
         chosen.report.events.retain(|event| event.stage == PipelineStage::Place);
         // Of equal scores the first to arrive comes first.
         chosen.report.excluded.sort_by_key(|out| {
-            (order::descending(out.score), arrival.get(&out.item.address()).copied())
+            (descending_key(out.score), arrival.get(&out.item.address()).copied())
         });
         chosen.report.excluded.truncate(sample);
         Ok(chosen)

@@ -8,6 +8,7 @@ use crate::conversation::{Conversation, Edits, MessageTexts, Rehearsal, Texts};
 use crate::gather::BoxError;
 use crate::model::{ContextItem, RefusedItem, Strategy};
 use crate::relevance::Question;
+use crate::tool_choice::ToolOffer;
 
 /// Takes the candidates out of a request and puts the selected ones back.
 ///
@@ -125,7 +126,7 @@ pub struct Split<Rest> {
     /// The conversation that the candidates are units of.
     pub conversation: Option<Box<Conversation>>,
     /// Tokens of everything that is sent whatever is selected: instructions, tool schemas,
-    /// response format, priming. They come off the budget; a negative number is an error.
+    /// response format, beginning of the answer. They come off the budget. Negative is an error.
     pub fixed_tokens: i64,
     /// The request without its candidates.
     pub rest: Rest,
@@ -152,6 +153,9 @@ pub struct Split<Rest> {
     /// The question, where it is known: a policy's [judge](crate::policy::Relevance) goes by it. A
     /// conversation knows its own.
     pub question: Option<Question>,
+    /// Tools of a conversation's request, in its order. Their tokens are among the fixed ones. In a request
+    /// that does not fit some are left out: then [`Edits::tools`] says which stay.
+    pub tools: ToolOffer,
 }
 
 impl<Rest> Split<Rest> {
@@ -168,6 +172,7 @@ impl<Rest> Split<Rest> {
             needs: BTreeMap::new(),
             uncounted: Vec::new(),
             question: None,
+            tools: ToolOffer::default(),
         }
     }
 
@@ -199,7 +204,8 @@ impl<Rest> Split<Rest> {
         let refused = self.refused.clone();
         let rehearsal = Rehearsal::of_parts(conversation, self.candidates.clone(), refused)
             .fixed_tokens(self.fixed_tokens)
-            .remote(!self.uncounted.is_empty());
+            .remote(!self.uncounted.is_empty())
+            .tools(self.tools.clone());
         Some(rehearsal.texts(texts))
     }
 }

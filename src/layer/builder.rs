@@ -320,10 +320,11 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         let budget = settings.budget.ok_or_else(|| {
             BuildError::new("no budget is set; call .budget(..) with one or a function")
         })?;
-        let PolicyParts { pipeline, judging, planning } = parts;
+        let PolicyParts { pipeline, judging, planning, tools } = parts;
         Ok(CupelLayer::new(Selector::new(LayerState {
             adapter: Arc::new(adapter),
             planning,
+            tools,
             pipeline,
             judging,
             rules: settings.rules,

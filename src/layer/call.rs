@@ -16,14 +16,16 @@ use crate::caught::caught;
 use crate::conversation::Conversation;
 use crate::conversation::edits::WrittenTurn;
 use crate::conversation::plan::{PlanOutcome, Quotation, ReportedRequest, TurnFacts};
+use crate::conversation::tools::{FittedTools, ToolRoom};
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
     StreamingMode, StreamingSelection,
 };
-use crate::model::{ContextBudget, ContextItem, PlacedItem};
+use crate::model::{ContextBudget, ContextItem, PlacedItem, RefusedItem, ToolLimit};
 use crate::pipeline::Pipeline;
 use crate::policy::Policy;
 use crate::relevance::{JudgeOutcome, JudgeTask, Question, Verdict};
+use crate::tool_choice::ToolOffer;
 
 /// Everything a call needs, shared by all calls.
 pub(super) struct LayerState<Req, A> {
@@ -43,6 +45,8 @@ pub(super) struct LayerState<Req, A> {
     pub(super) cost: Arc<LearnedCost>,
     /// Set when turns are planned.
     pub(super) planning: Option<PlanRules>,
+    /// Limit for definitions of tools.
+    pub(super) tools: ToolLimit,
     /// Set when items are selected while they arrive.
     pub(super) streaming: Option<Arc<StreamingMode>>,
 }
@@ -50,7 +54,7 @@ pub(super) struct LayerState<Req, A> {
 impl<Req, A> LayerState<Req, A> {
     /// The same layer with another policy.
     pub(super) fn with_policy(&self, policy: &Policy) -> Result<Self, BuildError> {
-        let PolicyParts { pipeline, judging, planning } =
+        let PolicyParts { pipeline, judging, planning, tools } =
             PolicyParts::of_policy(policy, &self.rules)?;
         Ok(Self {
             adapter: Arc::clone(&self.adapter),
@@ -67,6 +71,7 @@ impl<Req, A> LayerState<Req, A> {
             explain_scores: self.explain_scores,
             cost: Arc::default(),
             planning,
+            tools,
             streaming: self.streaming.clone(),
         })
     }
@@ -103,6 +108,8 @@ pub(super) struct WriteTask {
     /// Number of candidates, the refused ones among them.
     pub(super) candidates: usize,
     pub(super) window: i64,
+    /// Tools that are sent, unless all are.
+    pub(super) tools: Option<Box<FittedTools>>,
 }
 
 /// A call before anything of it has been waited for.
@@ -158,6 +165,23 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
             (read, done)
         };
         Ok(blocking::run(steps, threshold, WorkNeed::Required, work).await?)
+    }
+
+    /// Chooses tools for a request that does not fit. None if all are sent.
+    pub(super) async fn fit_tools(
+        self: &Arc<Self>,
+        read: ReadRequest<A::Rest>,
+        tools: ToolOffer,
+        room: ToolRoom,
+    ) -> Result<(ReadRequest<A::Rest>, Option<Box<FittedTools>>), ContextError> {
+        if read.talk.is_none() || room.limit(&tools, &self.tools).is_none() {
+            return Ok((read, None));
+        }
+        let fit = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
+            let texts = shared.adapter.texts(rest);
+            talk.as_mut()?.fit_tools(tools, &shared.tools, room, &*texts)
+        });
+        fit.await
     }
 
     /// Returns true if the request is a conversation whose turns are planned.
@@ -236,6 +260,28 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         Ok((read, Some(question), Some(Box::new(judged))))
     }
 
+    /// Takes out of what sources brought what the plan sends anyway. Returns it, for the report.
+    pub(super) async fn take_repeats(
+        self: &Arc<Self>,
+        read: ReadRequest<A::Rest>,
+        planned: Box<PlannedTurn>,
+        arrivals: &mut Arrivals,
+    ) -> Result<(ReadRequest<A::Rest>, Box<PlannedTurn>, Vec<RefusedItem>), ContextError> {
+        let (mut own, mut lists) =
+            (std::mem::take(&mut arrivals.own), std::mem::take(&mut arrivals.sources));
+        let take = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
+            let texts = shared.adapter.texts(rest);
+            let taken = talk
+                .as_deref()
+                .map(|talk| talk.take_repeats(&planned.planned, &mut own, &mut lists, &*texts));
+            (planned, own, lists, taken.unwrap_or_default())
+        });
+        let (read, (planned, own, lists, taken)) = take.await?;
+        (arrivals.own, arrivals.sources) = (own, lists);
+        let taken = taken.into_iter().map(|(item, why)| RefusedItem { item, why });
+        Ok((read, planned, taken.collect()))
+    }
+
     /// Writes a selection back into its request.
     pub(super) async fn write(
         self: &Arc<Self>,
@@ -245,23 +291,33 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     ) -> Result<Req, ContextError> {
         let (shared, threshold) = (Arc::clone(self), self.blocking_threshold);
         let (steps, fixed_tokens) = (read.steps, selection.fixed_tokens);
+        let (mut report, budget) =
+            (std::mem::take(&mut selection.report), selection.budget.clone());
         let write = move || {
             let ReadRequest { rest, talk, .. } = read;
-            let WriteTask { placed, turn, candidates, window } = task;
+            let WriteTask { placed, turn, candidates, window, tools } = task;
             let (planned, reported) = turn.map(|turn| (turn.planned, turn.reported)).unzip();
             let talk = talk.map(|talk| *talk);
             let texts = shared.adapter.texts(&rest);
-            let mut written = WrittenTurn::new(talk, planned, placed, candidates, &*texts);
+            let listed = (candidates, &mut report);
+            let mut written = WrittenTurn::new(talk, planned, placed, &budget, listed, &*texts);
             drop(texts);
             written.edits.fixed_tokens = fixed_tokens;
             written.edits.has_sources = !shared.sources.is_empty();
+            written.edits.tools = tools.as_ref().map(|tools| tools.kept.clone());
             let sent = written.sent;
             let request = shared.adapter.join(rest, &mut written.edits)?;
-            Ok((request, sent, written.report(reported.unwrap_or_default(), window).map(Box::new)))
+            let tools = tools.map(|tools| written.edits.leave_out_tools(*tools));
+            let plan = written.report(reported.unwrap_or_default(), window).map(Box::new);
+            Ok((request, sent, plan, report, tools))
         };
         let written = blocking::run(steps, threshold, WorkNeed::Required, write).await?;
-        let (request, sent, plan) = written.map_err(ContextError::Adapter)?;
-        (selection.sent, selection.plan) = (sent, plan);
+        let request;
+        (request, selection.sent, selection.plan, selection.report, selection.tools) =
+            written.map_err(ContextError::Adapter)?;
+        if let Some(plan) = &selection.plan {
+            plan.name_reasons(&mut selection.report);
+        }
         Ok(request)
     }
 
@@ -386,7 +442,8 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Intake for CallIntak
                     item.set_hint(hint);
                 }
             }
-            let tokens = Quotation::source_tokens(name, &texts.source(item), talk.token_counter());
+            let text = texts.source(item);
+            let tokens = Quotation::item_tokens(name, item, &text, talk.token_counter());
             item.set_tokens(tokens);
         }
     }

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tracing::Span;
 
 use super::{CallObserver, CallStart, ContextError, Selection, SelectionHook, spans};
-use crate::diagnostics::spans::record_failure;
-use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailLevel};
+use crate::diagnostics::{
+    DiagnosticTraceCollector, SelectionReport, TraceDetailLevel, Watchers, tell,
+};
 use crate::gather::GatherReport;
-use crate::gather::{Watchers, tell};
+use crate::pipeline::record_failure;
 
 /// Everybody who is told about one call.
 pub(super) struct CallLog {
@@ -31,8 +33,8 @@ impl CallLog {
         let start = (!hooks.is_empty()).then(|| CallStart::new(SystemTime::now()));
         let asks = |hook: &Arc<dyn SelectionHook>| tell(|| hook.wants_selection()) == Some(true);
         let wants_report = caller_wants_report || hooks.iter().any(asks);
-        let (span, observers) = (spans::selection(), Vec::new());
-        Self { span, start, observers, wants_report, caller_wants_report }
+        let span = spans::selection();
+        Self { span, start, observers: Vec::new(), wants_report, caller_wants_report }
     }
 
     pub(super) fn span(&self) -> &Span {
@@ -46,7 +48,7 @@ impl CallLog {
     /// Tells telemetry which model the request is for.
     pub(super) fn note_model(&mut self, model: Option<&str>) {
         if let Some(model) = model {
-            spans::record_model(&self.span, model);
+            self.span.record("gen_ai.request.model", model);
             self.start.iter_mut().for_each(|start| start.model = Some(model.into()));
         }
     }
@@ -116,11 +118,13 @@ impl Drop for CallLog {
     }
 }
 
-/// Drops a report; a long one on the blocking pool.
+/// Drops a report; a long one on the blocking pool. If the pool does not get to the one before, this one
+/// is dropped here, so that reports do not pile up.
 fn discard(report: SelectionReport) {
+    static DISCARDING: Semaphore = Semaphore::const_new(1);
     if report.excluded.len() >= LONG_REPORT {
-        if let Ok(pool) = Handle::try_current() {
-            pool.spawn_blocking(move || drop(report));
+        if let (Ok(pool), Ok(turn)) = (Handle::try_current(), DISCARDING.try_acquire()) {
+            pool.spawn_blocking(move || drop((report, turn)));
         }
     }
 }

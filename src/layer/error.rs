@@ -88,8 +88,9 @@ pub enum ContextError {
 
     /// Parts that are sent in any case do not fit the budget.
     #[error(
-        "{fixed_tokens} tokens are sent whatever is selected (instructions, tools, priming), but \
-         {limits}, has {available_tokens} for the request"
+        "instructions, tools and formats take {fixed_tokens} tokens, but {limits}, has \
+         {available_tokens} for the request; shorten them, reserve less for the answer, or use a \
+         larger window"
     )]
     FixedTokens {
         /// Tokens that are not up for selection.
@@ -103,8 +104,8 @@ pub enum ContextError {
     /// Messages that are always sent do not fit the budget: instructions, the last question, the newest
     /// results, and pinned items.
     #[error(
-        "{error} of {limits}{}; {} shorten or unpin some of it, keep less for the answer, or use \
-         a larger window", RequestParts(.fixed_tokens), Largest(.largest)
+        "{error} of {limits}{}; {} shorten or unpin some of it, reserve less for the answer, or \
+         use a larger window", RequestParts(.fixed_tokens), Largest(.largest)
     )]
     Pinned {
         /// [`CupelError::PinnedExceedsBudget`], with the numbers.
@@ -137,8 +138,7 @@ pub enum ContextError {
     #[error(transparent)]
     Selection(#[from] CupelError),
 
-    /// An adapter, a budget, a scorer, a slicer or a placer panicked. Nobody else is harmed: the
-    /// next call is like any other.
+    /// An adapter, budget, scorer, slicer or placer panicked. The next call works as usual.
     #[error("the selection panicked: {message}")]
     Panicked {
         /// The panic's message, if it had one.
@@ -221,7 +221,7 @@ impl fmt::Display for RequestParts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => Ok(()),
-            tokens => write!(f, ", {tokens} taken by tools, formats and priming"),
+            tokens => write!(f, ", {tokens} taken by tools and formats"),
         }
     }
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use super::BuildError;
 use crate::conversation::plan::recall_pipeline;
 use crate::error::CupelError;
-use crate::gather::{LearnedCost, WaitingJudge};
-use crate::model::TurnPlan;
+use crate::gather::{LearnedCost, WaitingJudge, check_streaming};
+use crate::model::{ToolLimit, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::policy::{Policy, Relevance};
-use crate::scorer::Scorer;
 
 /// Replaces the policy of a running layer. Cheap to clone, and without the types of the layer.
 ///
@@ -94,6 +93,8 @@ pub(super) struct PolicyParts {
     pub(super) judging: Option<JudgeRules>,
     /// Set when turns are planned.
     pub(super) planning: Option<PlanRules>,
+    /// Limit for definitions of tools.
+    pub(super) tools: ToolLimit,
 }
 
 /// Use of the question.
@@ -114,7 +115,8 @@ pub(super) struct PlanRules {
 impl PolicyParts {
     pub(super) fn of_policy(policy: &Policy, rules: &PolicyRules) -> Result<Self, BuildError> {
         let (plan, relevance) = (policy.plan().cloned(), policy.relevance().cloned());
-        Self::new(policy.to_pipeline(), plan, relevance, rules)
+        let parts = Self::new(policy.to_pipeline(), plan, relevance, rules)?;
+        Ok(Self { tools: policy.tools().clone(), ..parts })
     }
 
     pub(super) fn of_pipeline(pipeline: Pipeline, rules: &PolicyRules) -> Result<Self, BuildError> {
@@ -145,8 +147,11 @@ impl PolicyParts {
             cost: Arc::default(),
         });
         if rules.streaming {
-            check_streaming(&pipeline)?;
-            judging.iter().try_for_each(|judging| check_streaming(&judging.pipeline))?;
+            let judged = judging.iter().map(|judging| &judging.pipeline);
+            std::iter::once(&pipeline)
+                .chain(judged)
+                .try_for_each(check_streaming)
+                .map_err(BuildError::new)?;
         }
         let planning = plan.map(|plan| {
             let pipeline = match rules.streaming {
@@ -155,52 +160,6 @@ impl PolicyParts {
             };
             PlanRules { plan, pipeline }
         });
-        Ok(Self { pipeline, judging, planning })
+        Ok(Self { pipeline, judging, planning, tools: ToolLimit::new() })
     }
-}
-
-/// Checks what selecting while gathering needs of a pipeline.
-fn check_streaming(pipeline: &Pipeline) -> Result<(), BuildError> {
-    let problem = |text: String| Err(BuildError::new(text));
-    if let Some(name) = relative_scorer(&**pipeline.scorer()) {
-        let instead = match name.as_str() {
-            "RecencyScorer" => "use DecayScorer, which goes by age instead of rank",
-            "PriorityScorer" => "use KindScorer, TagScorer or MetadataKeyScorer",
-            _ => "use scorers that look at one item alone",
-        };
-        return problem(format!(
-            "{name} compares an item with all others, so it cannot score while items arrive; \
-             {instead}, or leave .select_while_gathering(..) out"
-        ));
-    }
-    let scorer = pipeline.scorer();
-    if scorer.facts().depends_on_time && scorer.freeze().is_none() {
-        return problem(format!(
-            "{} depends on time but cannot stop its clock for a request; override \
-             Scorer::freeze, or leave .select_while_gathering(..) out",
-            scorer.name()
-        ));
-    }
-    if !pipeline.slicer().facts().streams {
-        return problem(format!(
-            "{} needs all items at once, so it cannot select while they arrive; use \
-             GreedySlice or BestFirstSlice, or leave .select_while_gathering(..) out",
-            pipeline.slicer().name()
-        ));
-    }
-    Ok(())
-}
-
-/// The innermost scorer that compares an item with others, by name.
-fn relative_scorer(scorer: &dyn Scorer) -> Option<String> {
-    if scorer.facts().absolute {
-        return None;
-    }
-    let mut inner = None;
-    scorer.visit_children(&mut |child| {
-        if inner.is_none() {
-            inner = relative_scorer(child);
-        }
-    });
-    inner.or_else(|| Some(scorer.name().to_owned()))
 }

@@ -170,7 +170,8 @@ impl<T: Send + 'static> ContextAdapter<ContextRequest<T>> for ContextRequestAdap
         _: Strategy,
     ) -> Result<Split<Self::Rest>, BoxError> {
         let question = request.asked();
-        let candidates = request.units.iter_mut().filter_map(RequestUnit::candidate).collect();
+        let mut candidates = Vec::with_capacity(request.units.len());
+        candidates.extend(request.units.iter_mut().filter_map(RequestUnit::candidate));
         let mut split = Split::new(candidates, request.fixed_tokens, request);
         split.question = question;
         split.recounts_sources = false;

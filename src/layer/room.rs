@@ -2,9 +2,10 @@
 
 use super::{BudgetOrigin, ContextError, Limits};
 use crate::conversation::Conversation;
+use crate::conversation::tools::ToolRoom;
 use crate::error::CupelError;
 use crate::gather::SelectionFailure;
-use crate::model::ContextBudget;
+use crate::model::{ContextBudget, ContextItem};
 
 /// The whole budget of a call, and the fixed tokens that came off it.
 pub(super) struct CallRoom {
@@ -36,6 +37,11 @@ impl CallRoom {
                 Err(ContextError::Adapter(problem.into()))
             }
         }
+    }
+
+    /// Numbers to choose tools by, if none are left out.
+    pub(super) fn for_tools(&self, fixed_tokens: i64, own: &[ContextItem]) -> ToolRoom {
+        ToolRoom::of(&self.whole, fixed_tokens, own)
     }
 
     /// Takes so many more fixed tokens off. Returns the budget that is left.

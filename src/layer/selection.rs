@@ -6,6 +6,7 @@ use crate::diagnostics::SelectionReport;
 use crate::explain::{Explanation, SourceTiming};
 use crate::gather::{GatherReport, JudgeReport, SourceOutcome, SourceReport, StreamReport};
 use crate::model::ContextBudget;
+use crate::tool_choice::ToolReport;
 
 /// Outcome of one call: what it selected, from what, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,10 @@ pub struct Selection {
     pub uncounted: Vec<String>,
     /// Set when the turn was [planned](crate::conversation::plan).
     pub plan: Option<Box<TurnReport>>,
+    /// Tokens of the definitions of tools that were sent. They are among the fixed ones.
+    pub tool_tokens: i64,
+    /// Tools that were sent and left out. None if all were sent.
+    pub tools: Option<Box<ToolReport>>,
     /// Set when the selection was made while items arrived: then `report.excluded` is a sample of
     /// the best ones, and the totals count everything. None when everything had arrived before.
     pub stream: Option<StreamReport>,
@@ -47,12 +52,12 @@ impl Selection {
             sent: SentSummary::default(),
             uncounted: Vec::new(),
             plan: None,
+            tool_tokens: 0,
+            tools: None,
             stream: None,
         }
     }
-}
 
-impl Selection {
     /// The selection as something to look at: as text, or as a page.
     ///
     /// ```
@@ -71,7 +76,8 @@ impl Selection {
     pub fn explain(&self) -> Explanation {
         let mut explanation = Explanation::new(self.report.clone())
             .budget(self.budget.clone())
-            .fixed_tokens(self.fixed_tokens);
+            .fixed_tokens(self.fixed_tokens)
+            .tool_tokens(self.tool_tokens);
         if !self.gather.sources.is_empty() {
             let elapsed = self.gather.elapsed.as_secs_f64() * 1_000.0;
             explanation =
@@ -87,6 +93,9 @@ impl Selection {
         }
         if let Some(plan) = &self.plan {
             explanation = plan.explain(explanation);
+        }
+        if let Some(tools) = &self.tools {
+            explanation = explanation.tools((**tools).clone());
         }
         let uncounted = self.uncounted.iter().map(|what| format!("not counted: {what}"));
         uncounted.fold(explanation, Explanation::note)

@@ -147,23 +147,33 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         needs,
         uncounted,
         question,
+        tools,
     } = shared.read(request, reading).await?;
     let mut room = CallRoom::new(budget, origin);
     let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
     CallRoom::check([("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)])?;
+    let read = ReadRequest { rest, talk: conversation, own: candidates, steps: reading };
+
+    // Tools: of a request that does not fit, those that its questions need.
+    let offered = tools.tokens();
+    let tool_room = room.for_tools(fixed_tokens, &read.own);
+    let (read, tools) = Box::pin(shared.fit_tools(read, tools, tool_room)).await?;
+    let saved = tools.as_ref().map_or(0, |tools| tools.report.saved_tokens());
+    let fixed_tokens = fixed_tokens.saturating_sub(saved);
+    selection.tool_tokens = offered.saturating_sub(saved);
     selection.budget = room.take_off(fixed_tokens)?;
     selection.refused = refused.len();
     selection.uncounted = uncounted;
     let came_with: Vec<Option<f64>> = match shared.rules.waiting {
-        Some(_) => candidates.iter().map(ContextItem::future_relevance_hint).collect(),
+        Some(_) => read.own.iter().map(ContextItem::future_relevance_hint).collect(),
         None => Vec::new(),
     };
-    let read = ReadRequest { rest, talk: conversation, own: candidates, steps: reading };
 
     // Plan: for a conversation, what is sent whatever is recalled.
     let mut facts = TurnFacts::new(room.window(), &selection.budget, fixed_tokens);
     facts.has_sources = !shared.sources.is_empty();
     facts.remote = !selection.uncounted.is_empty();
+    facts.tools_changed = tools.as_ref().is_some_and(|tools| tools.report.changed);
     let (mut read, turn) = match shared.plans(&read) {
         false => (read, None),
         true => Box::pin(shared.plan(read, facts, &selection.budget, log.wants_report())).await?,
@@ -220,34 +230,43 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     };
     shared.gather(gather, &mut arrivals, intake, &mut selection.gather).await?;
 
+    // What the request holds anyway is not quoted again.
+    let (mut turn, mut repeats) = (turn, Vec::new());
+    let has_brought = arrivals.sources.iter().any(|items| !items.is_empty());
+    if let Some(planned) = turn.take_if(|_| has_brought && arrivals.streaming.is_none()) {
+        let taking = Box::pin(shared.take_repeats(read, planned, &mut arrivals));
+        let (back, planned, taken) = taking.await?;
+        (read, turn, repeats) = (back, Some(planned), taken);
+    }
+
     // Select: the pipeline picks what fits.
+    let (asked, planned) = (arrivals.is_asked(), turn.is_some());
+    let repeated = repeats.len();
     let job = Box::new(SelectionJob {
-        pipeline: shared.pipeline_for(arrivals.is_asked(), turn.is_some()).clone(),
-        facts: Arc::clone(&shared.facts),
         arrivals,
         budget: turn.as_ref().map_or(&selection.budget, |turn| &turn.limit).clone(),
-        refused,
+        refused: refused.into_iter().chain(repeats).collect(),
         watchers: log.watchers(shared.explain_scores),
-        cost: Arc::clone(&shared.cost),
     });
-    let (steps, threshold) = (job.steps(), shared.blocking_threshold);
-    let chosen = blocking::run(steps, threshold, WorkNeed::Required, move || job.run()).await;
+    let steps = job.steps(shared.pipeline_for(asked, planned), &shared.cost);
+    let state = Arc::clone(shared);
+    let select = move || job.run(state.pipeline_for(asked, planned), &state.facts, &state.cost);
+    let chosen = blocking::run(steps, shared.blocking_threshold, WorkNeed::Required, select).await;
     let mut chosen = chosen?.map_err(|error| room.explain(error, read.talk.as_deref()))?;
 
     // Write: the adapter puts the selection back, where it was read. What it refused counts as a candidate.
-    let candidates = chosen.candidates + selection.refused;
+    let candidates = chosen.candidates + selection.refused + repeated;
     if turn.is_none() {
         selection.refused += withdraw(&needs, &mut chosen.placed, &mut chosen.report);
     }
     let SelectionOutcome { placed, report, stream, sources, .. } = chosen;
-    selection.report = report;
+    (selection.report, selection.stream) = (report, stream);
     selection.report.strategy = Strategy::of(turn.is_some());
-    selection.stream = stream;
     for (report, notes) in selection.gather.sources.iter_mut().zip(sources) {
         report.pins_lifted = notes.pins_lifted;
         report.broke_promise = notes.broke_promise;
     }
-    let task = WriteTask { placed, turn, candidates, window: room.window() };
+    let task = WriteTask { placed, turn, candidates, window: room.window(), tools };
     Box::pin(shared.write(read, task, selection)).await
 }
 

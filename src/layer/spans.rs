@@ -4,7 +4,8 @@
 use tracing::{Span, field};
 
 use super::Selection;
-use crate::diagnostics::spans::{Summary, TARGET, selected};
+use crate::diagnostics::TARGET;
+use crate::pipeline::{Summary, trace_selected};
 
 /// The span around gathering, selecting and building the request.
 pub(super) fn selection() -> Span {
@@ -22,14 +23,9 @@ pub(super) fn selection() -> Span {
     )
 }
 
-/// Says which model a request is for.
-pub(super) fn record_model(span: &Span, model: &str) {
-    span.record("gen_ai.request.model", model);
-}
-
 /// Tells in one line what the call came to.
 pub(super) fn tell_selected(selection: &Selection) {
-    selected(|| {
+    trace_selected(|| {
         let Selection { sent, fixed_tokens, budget, gather, .. } = selection;
         let ended = |late: bool| {
             let outcomes = gather.sources.iter().map(|source| &source.outcome);

@@ -57,8 +57,9 @@ impl WindowLimits {
 
 /// A budget by the request's model: its window, less what the answer may take.
 ///
-/// The answer gets what the request says. When it does not say, the answer gets
-/// [4,096 tokens](DEFAULT_OUTPUT_TOKENS) or a quarter of the window, whichever is less.
+/// The answer gets what the request says, or a quarter of the window if that is the whole window or more.
+/// When the request does not say, the answer gets [4,096 tokens](DEFAULT_OUTPUT_TOKENS) or a quarter of
+/// the window, whichever is less.
 ///
 /// ```
 /// use cupel::gather::BoxError;
@@ -159,6 +160,8 @@ impl<Req, M: ModelLookup<Req>> BudgetProvider<Req> for ModelWindow<M> {
             _ => (limits.window, whose),
         };
         let (answer, who) = match (self.models.output_tokens(request)?, self.default_output) {
+            // A limit that the answer cannot reach: the window ends it before.
+            (Some(tokens), _) if tokens >= window => (window / 4, "the request"),
             (Some(tokens), _) => (tokens, "the request"),
             (None, Some(tokens)) => (tokens, "default_output"),
             (None, None) => (DEFAULT_OUTPUT_TOKENS.min(window / 4), "the default"),

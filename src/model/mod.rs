@@ -23,6 +23,7 @@ mod kind_map;
 mod open_string;
 mod reason;
 mod scored;
+mod tool_limit;
 mod turn_plan;
 #[cfg(feature = "serde")]
 mod wire;
@@ -34,8 +35,9 @@ pub use open_string::{ContextKind, ContextSource};
 #[cfg(feature = "testing")]
 pub(crate) use reason::reasons;
 pub use reason::{CountRequirementShortfall, ExclusionReason, InclusionReason, UnknownFields};
-pub(crate) use scored::{Fold, ages};
+pub(crate) use scored::{Fold, ages, by_score_descending, descending_key};
 pub use scored::{Origin, PlacedItem, RefusedItem, ScoredItem};
+pub use tool_limit::ToolLimit;
 pub use turn_plan::{Grid, RecallBy, Strategy, TurnPlan};
 #[cfg(feature = "serde")]
 pub(crate) use wire::{by_name, float, is_default, serde_by_name};

@@ -1,8 +1,8 @@
-//! Gives items the hints of a judge, and says how that went.
+//! Gives items the hints of a judge, and reports the outcome.
 
 use super::{Candidate, Hint, Verdict};
 use crate::caught::caught;
-use crate::model::{ContextItem, ContextKind};
+use crate::model::ContextItem;
 
 /// Effect of a question on a list of items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,10 +95,4 @@ impl JudgeOutcome {
             }
         }
     }
-}
-
-/// Returns true if an item is a part of the conversation, so that its neighbours are about the same
-/// thing.
-pub(crate) fn is_said(item: &ContextItem) -> bool {
-    *item.kind() == ContextKind::message() || *item.kind() == ContextKind::tool_output()
 }

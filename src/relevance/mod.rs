@@ -30,21 +30,18 @@
 //! that one who goes by meaning stands beside the one who goes by words; [`Vectors`] remembers what such
 //! a judge has made of each text.
 
-pub(crate) mod apply;
+mod apply;
 pub(crate) mod blend;
 mod judge;
-mod language;
 mod lexical;
-mod task;
 mod vectors;
 
 pub use crate::model::Hint;
 pub(crate) use apply::JudgeOutcome;
 pub use apply::RelevanceReport;
 pub use blend::{Blend, DEFAULT_BLEND_WEIGHT};
-pub use judge::{Candidate, Judge, JudgeFn, Question, Verdict, judge_fn};
-pub use language::Language;
-pub(crate) use lexical::is_informative;
-pub use lexical::{Corpus, Lexical};
-pub use task::JudgeTask;
+pub(crate) use judge::is_said;
+pub use judge::{Candidate, Judge, JudgeFn, JudgeTask, Question, Verdict, judge_fn};
+pub use lexical::{Corpus, Language, Lexical};
+pub(crate) use lexical::{DefinitionIndex, is_informative};
 pub use vectors::{Vectors, cosine};

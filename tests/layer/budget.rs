@@ -148,9 +148,9 @@ async fn too_many_fixed_tokens_are_an_error() {
         assert_eq!(
             error.to_string(),
             format!(
-                "{fixed} tokens are sent whatever is selected (instructions, tools, priming), but \
-                 the budget of 100 tokens, 20 of them kept for the answer (set by the budget), \
-                 has 80 for the request"
+                "instructions, tools and formats take {fixed} tokens, but the budget of 100 tokens, \
+                 20 of them kept for the answer (set by the budget), has 80 for the request; \
+                 shorten them, reserve less for the answer, or use a larger window"
             ),
         );
     }
@@ -187,7 +187,7 @@ async fn pinned_items_that_do_not_fit_are_an_error_of_the_selection() {
         error.to_string(),
         "Pinned items require 11 tokens, but only 10 are available of the budget of 10 tokens, 0 of \
          them kept for the answer (set by the budget); the largest: an item of kind Message (11 \
-         tokens); shorten or unpin some of it, keep less for the answer, or use a larger window"
+         tokens); shorten or unpin some of it, reserve less for the answer, or use a larger window"
     );
     assert_eq!(model.calls(), 0);
 }

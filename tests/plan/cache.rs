@@ -248,6 +248,28 @@ impl SentSummary {
     }
 }
 
+/// Compares the expectation of each call of a history with what the call before sent.
+fn check_expectation(with_user: bool, events: &[Event], case: &Case) -> Result<(), TestCaseError> {
+    let history = history(with_user, events);
+    for (at, known) in history.calls.iter().enumerate() {
+        let Some(now) = case.send(&history.messages[..*known]) else { continue };
+        let plan = now.turn.plan.clone().unwrap();
+        let sent = now.turn.sent.tokens + case.fixed;
+        prop_assert_eq!(plan.cached_tokens + plan.new_tokens, sent);
+        let Some(before) = at.checked_sub(1) else {
+            prop_assert_eq!((plan.broke, plan.cached_tokens), (Some(PrefixBreak::First), 0));
+            continue;
+        };
+        let Some(before) = case.send(&history.messages[..history.calls[before]]) else { continue };
+        let (shared, intact) = now.shared(&before, case.fixed);
+        prop_assert_eq!(plan.cached_tokens, shared, "{:?}", plan.broke);
+        prop_assert_eq!(plan.broke.is_none(), intact, "{:?}", plan.broke);
+        let told = plan.following(before.turn.plan.as_ref().unwrap());
+        prop_assert_eq!((told.cached_tokens, told.broke.is_none()), (shared, intact));
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(64),
@@ -261,23 +283,7 @@ proptest! {
         with_user in prop_oneof![4 => Just(true), 1 => Just(false)],
         case in case(),
     ) {
-        let history = history(with_user, &events);
-        for (at, known) in history.calls.iter().enumerate() {
-            let Some(now) = case.send(&history.messages[..*known]) else { continue };
-            let plan = now.turn.plan.clone().unwrap();
-            let sent = now.turn.sent.tokens + case.fixed;
-            prop_assert_eq!(plan.cached_tokens + plan.new_tokens, sent);
-            let Some(before) = at.checked_sub(1) else {
-                prop_assert_eq!((plan.broke, plan.cached_tokens), (Some(PrefixBreak::First), 0));
-                continue;
-            };
-            let Some(before) = case.send(&history.messages[..history.calls[before]]) else { continue };
-            let (shared, intact) = now.shared(&before, case.fixed);
-            prop_assert_eq!(plan.cached_tokens, shared, "{:?}", plan.broke);
-            prop_assert_eq!(plan.broke.is_none(), intact, "{:?}", plan.broke);
-            let told = plan.following(before.turn.plan.as_ref().unwrap());
-            prop_assert_eq!((told.cached_tokens, told.broke.is_none()), (shared, intact));
-        }
+        check_expectation(with_user, &events, &case)?;
     }
 
     #[test]
@@ -303,6 +309,38 @@ proptest! {
         prop_assert_eq!(told.cached_tokens, truth);
         prop_assert_eq!(told.cached_tokens + told.new_tokens, now.turn.sent.tokens + case.fixed);
     }
+}
+
+/// The texts before the cut that are closest to the question do not fit as they are quoted.
+#[test]
+fn an_expectation_is_exact_if_what_is_relevant_does_not_fit_its_share() {
+    use Event::{Answer, Late, Parallel, Question, Step};
+    let case = |window, fixed, recall, documents| Case {
+        window,
+        fixed,
+        recall,
+        grid: Grid::Cached,
+        user_first: false,
+        part: PartTokens::Free,
+        documents,
+        placeholder: false,
+    };
+    let messages = [
+        Parallel(2, 34),
+        Question(16),
+        Step(3, 39),
+        Step(3, 18),
+        Late(1),
+        Answer(27),
+        Question(15),
+        Question(0),
+        Question(0),
+        Answer(1),
+        Question(1),
+    ];
+    check_expectation(true, &messages, &case(237, 6, 0.055_082, 0)).unwrap();
+    let with_a_document = [Step(1, 643), Step(2, 38), Late(1), Step(1, 36), Answer(1), Question(1)];
+    check_expectation(true, &with_a_document, &case(357, 0, 0.260_139, 1)).unwrap();
 }
 
 #[test]

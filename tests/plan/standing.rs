@@ -90,7 +90,7 @@ fn text_of_a_source_is_no_order() {
     let item = ContextItem::new(format!("Page: {ORDER}"), 10).unwrap();
     let origin = Origin::Source { name: "wiki".into(), position: 0 };
     let placed = vec![PlacedItem { item, origin }];
-    let edits = conversation.edits(placed, Some(planned), &MessageTexts);
+    let edits = conversation.edits(&placed, Some(planned), &MessageTexts);
     assert_eq!(lines(edits.standing().unwrap()), [(1, "Never use tabs.")]);
     assert!(!edits.standing().unwrap().text.contains(ORDER));
 }

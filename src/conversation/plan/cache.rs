@@ -1,6 +1,7 @@
 //! Compares a request with the one before it, to say what a prompt cache may know.
 
-use super::super::message::{Message, Role, Texts};
+use super::super::message::Texts;
+use super::super::tools::end_of_request_before;
 use super::super::units::Conversation;
 use super::documents::DocumentRoom;
 use super::ladder::{Decision, LadderUnit, Step, Sums, run};
@@ -34,11 +35,7 @@ impl<'a> Before<'a> {
         units: &[LadderUnit],
         turn: &Turn<'a>,
     ) -> Option<Self> {
-        let by_model = |message: &Message| message.role == Role::Assistant;
-        let messages = &conversation.messages;
-        let newest = messages.iter().rposition(by_model)?;
-        // A response may be several messages.
-        let end = messages.get(..newest)?.iter().rposition(|message| !by_model(message))? + 1;
+        let end = end_of_request_before(&conversation.messages)?;
         let begins_before = |members: &&[usize]| members.first().is_some_and(|first| *first < end);
         let known = conversation.all_members().take_while(begins_before).count();
         let mut units = units.get(..known)?.to_vec();
@@ -192,7 +189,7 @@ fn reason(then: Step, now: Step) -> PrefixBreak {
         (Step::Whole, Step::Whole) => PrefixBreak::GaveWay,
         (Step::Whole, _) => PrefixBreak::Outgrown,
         (_, Step::Tail | Step::Whole) => PrefixBreak::CutMoved,
-        (Step::Tail, _) => PrefixBreak::GaveWay,
+        (Step::Tail, _) | (_, Step::LessRecall) => PrefixBreak::GaveWay,
         (then, now) if then == now => PrefixBreak::CutMoved,
         _ => PrefixBreak::GaveWay,
     }

@@ -58,6 +58,9 @@ impl Conversation {
             },
             false => self.expect(&now, &units, before.as_ref(), &planned, texts),
         };
+        if turn.tools_changed {
+            planned.expected = planned.expected.with_other_tools();
+        }
         if turn.plan.compare {
             let known = before.as_ref().map(|before| before.units.len());
             planned.newest_first = Some(newest_first(&units, &now.turn, known));
@@ -93,6 +96,7 @@ impl Conversation {
             tokens: turn.room,
             standing: self.standing_tokens(&turn),
             share: recall.saturating_add(frame).min(turn.room.max(0)),
+            frame,
             has_sources: turn.has_sources,
             width: turn.plan.width(turn.window),
             user_first: self.user_first,
@@ -114,6 +118,7 @@ impl Conversation {
             tokens: Vec::with_capacity(units.len()),
             whole: decision.step == Step::Whole,
             share,
+            full_share: if decision.full_share > choice.frame { decision.full_share } else { 0 },
             frame: if share > 0 { choice.frame } else { 0 },
             question: self.question_of(decision),
             excerpts: BTreeMap::new(),
@@ -247,7 +252,7 @@ impl Conversation {
     }
 
     /// Text of a message as it may be quoted.
-    pub(super) fn text<'a>(
+    pub(in crate::conversation) fn text<'a>(
         &self,
         index: usize,
         message: &'a Message,
@@ -266,17 +271,27 @@ impl Conversation {
         texts: &dyn Texts,
     ) -> bool {
         let Some(message) = self.messages.get(index) else { return false };
+        let Some(text) = self.quoted_text(index, limit, passages, texts) else { return false };
+        quotation.place(index, message.role, message.is_derived(), &text);
+        true
+    }
+
+    /// Text of a message as it is quoted. None if there is none that may be.
+    pub(in crate::conversation) fn quoted_text<'a>(
+        &'a self,
+        index: usize,
+        limit: i64,
+        passages: Option<&[Range<usize>]>,
+        texts: &'a dyn Texts,
+    ) -> Option<Cow<'a, str>> {
+        let message = self.messages.get(index)?;
         let mut text = self.text(index, message, texts);
         if let Some(ranges) = passages {
             text = passage::quoted(&text, ranges).into();
         } else if message.results.iter().any(|tokens| *tokens > limit) {
             text = Excerpt::of(&text, limit, false, &*self.counter).text.into();
         }
-        let has_text = !text.trim().is_empty();
-        if has_text {
-            quotation.message(index, message.role, &text);
-        }
-        has_text
+        (!text.trim().is_empty()).then_some(text)
     }
 
     /// Returns true if a request with this decision quotes something. What sources bring is not known
@@ -305,8 +320,9 @@ impl Conversation {
             !unit.absent && part(*number, unit, decision) == Part::Earlier
         });
         let most = decision.share.saturating_mul(2);
-        earlier
-            .any(|(number, _)| self.fits_one_passage(number, (limit, splits), (room, most), texts))
+        earlier.any(|(number, _)| {
+            self.fitting_passage(number, (limit, splits), (room, most), texts).is_some()
+        })
     }
 
     /// Text of the quotation before the user's last message, and the messages that it quotes. None if
@@ -375,13 +391,14 @@ impl TurnDraft {
             let hints = hints.get(..candidates.len()).unwrap_or_default();
             if !conversation.choose_passages(&mut planned, &candidates, hints, texts) {
                 let count = earlier.len().max(1) as f64;
-                for (rank, unit) in earlier.into_iter().enumerate() {
+                for (rank, unit) in earlier.iter().enumerate() {
                     let hint = Hint::new(LEAST * (rank + 1) as f64 / count);
-                    let slot = planned.hints.get_mut(unit);
+                    let slot = planned.hints.get_mut(*unit);
                     slot.into_iter().for_each(|slot| *slot = Some(hint.clone()));
                 }
                 conversation.count_best(&mut planned, &BTreeMap::new(), texts);
             }
+            conversation.recall_any(&mut planned, &earlier, texts);
             planned.verdict = SharedVerdict(verdict);
         }
         documents.add_to(&mut planned, conversation);

@@ -1,10 +1,11 @@
 //! Documents of a request beside its messages: kept where they stand, or quoted.
 
-use super::super::units::{Conversation, PartTokens};
+use super::super::units::Conversation;
 use super::planned::{Part, PlanOutcome};
 use super::quote::Quotation;
+use super::recall::LEAST;
 use super::turn::Turn;
-use crate::model::ContextItem;
+use crate::model::{ContextItem, Hint};
 
 /// Name under which documents of the request are quoted.
 pub(super) const OWN: &str = "document";
@@ -26,10 +27,7 @@ pub(super) struct DocumentRoom {
 impl DocumentRoom {
     /// Room of the documents in a request whose messages have so many tokens.
     pub(super) fn of(conversation: &Conversation, turn: &Turn<'_>, tokens: i64) -> Self {
-        let part = match conversation.part {
-            PartTokens::Beside(tokens) => tokens,
-            PartTokens::Free | PartTokens::OfShare(_) => 0,
-        };
+        let part = conversation.part.beside_share();
         if conversation.documents.is_empty() && part == 0 {
             return Self::default();
         }
@@ -85,7 +83,12 @@ impl DocumentRoom {
                 let tokens = Quotation::source_tokens(OWN, &document.text, &*conversation.counter);
                 planned.parts.push(Part::Earlier);
                 planned.tokens.push(tokens);
-                planned.hints.push(planned.hint(&document.text, tokens));
+                // Like messages, it is recalled rather than nothing.
+                let least = LEAST / (planned.hints.len() + 2) as f64;
+                let hint = planned.hint(&document.text, tokens);
+                let value = |hint: &Hint| hint.value().max(least);
+                let hint = hint.map(|hint| hint.clone().with_value(value(&hint)));
+                planned.hints.push(hint);
             } else {
                 planned.parts.push(Part::Head);
                 planned.tokens.push(document.item.tokens());

@@ -9,8 +9,10 @@ use super::super::message::Message;
 pub(super) struct Room {
     /// Tokens for the conversation and what is recalled.
     pub(super) tokens: i64,
-    /// Share of these tokens for what is recalled.
+    /// Share of these tokens for what is recalled, its frame included.
     pub(super) share: i64,
+    /// Tokens of the share for the frame around what is recalled.
+    pub(super) frame: i64,
     /// Share of these tokens for standing orders, if the user has given any.
     pub(super) standing: i64,
     pub(super) has_sources: bool,
@@ -31,6 +33,8 @@ pub(super) enum Step {
     Tail,
     /// Only the message the user replies to is left of it,
     Replied,
+    /// and less is recalled,
+    LessRecall,
     /// and nothing is recalled,
     WithoutRecall,
     /// and that message is gone as well.
@@ -52,6 +56,8 @@ pub(super) struct Decision {
     /// The first unit that has not faded.
     pub(super) faded_to: usize,
     pub(super) share: i64,
+    /// The share before anything gave way.
+    pub(super) full_share: i64,
     /// Tokens kept for standing orders.
     pub(super) standing: i64,
     /// The longest result that is sent whole.
@@ -88,6 +94,19 @@ fn doubled(share: i64, room_asked: i64, room_now: i64) -> i64 {
     doubled
 }
 
+/// Fewest tokens that are worth a frame around them.
+const LEAST_RECALL: i64 = 64;
+/// Number of times that the share of recall halves before nothing is recalled. Each time the prompt cache
+/// loses the exchange: on recorded runs of a coding agent three cost .02 of newest-first trimming.
+const HALVINGS: u32 = 1;
+
+/// Smaller shares that recall gives way by, the largest first.
+fn halved(share: i64, frame: i64) -> impl Iterator<Item = i64> {
+    let recall = share.saturating_sub(frame).max(0);
+    let halves = (1..=HALVINGS).map(move |times| recall >> times);
+    halves.take_while(|half| *half >= LEAST_RECALL).map(move |half| half.saturating_add(frame))
+}
+
 impl Ladder<'_> {
     pub(super) fn decide(&self) -> Decision {
         let end = self.units.len();
@@ -99,6 +118,7 @@ impl Ladder<'_> {
             beside: BTreeSet::new(),
             faded_to: 0,
             share,
+            full_share: share,
             standing: 0,
             excerpt: i64::MAX,
             squeeze: None,
@@ -111,7 +131,8 @@ impl Ladder<'_> {
         if whole.saturating_add(sources) <= room {
             let asked = question.map_or(whole, |question| run(&self.sums.whole, 0, question + 1));
             let [asked, now] = [asked, whole].map(|taken| room.saturating_sub(taken));
-            return Decision { share: doubled(sources, asked, now), ..base };
+            let share = doubled(sources, asked, now);
+            return Decision { share, full_share: share, ..base };
         }
         // Kept from the first order on, so that the cut does not depend on what they come to.
         let has_orders = |question| self.units.iter().take(question).any(|unit| unit.orders);
@@ -160,18 +181,18 @@ impl Ladder<'_> {
             let tokens = self.tokens_of(&beside).saturating_add(exchange);
             (beside, tokens)
         };
-        if let Some(replied) = replied {
-            let (beside, tokens) = kept([replied].into());
-            if tokens.saturating_add(base.share) <= room {
-                return Decision { step: Step::Replied, beside, ..base };
-            }
-            if tokens <= room {
-                return Decision { step: Step::WithoutRecall, share: 0, beside, ..base };
-            }
-        } else if exchange.saturating_add(base.share) <= room {
-            return Decision { step: Step::Replied, ..base };
+        let (beside, tokens) = kept(replied.into_iter().collect());
+        if tokens.saturating_add(base.share) <= room {
+            return Decision { step: Step::Replied, beside, ..base };
+        }
+        let fits = |share: &i64| tokens.saturating_add(*share) <= room;
+        if let Some(share) = halved(base.share, self.room.frame).find(fits) {
+            return Decision { step: Step::LessRecall, share, beside, ..base };
         }
         let base = Decision { share: 0, ..base };
+        if tokens <= room && replied.is_some() {
+            return Decision { step: Step::WithoutRecall, beside, ..base };
+        }
         let (beside, tokens) = kept(BTreeSet::new());
         if tokens <= room {
             return Decision { step: Step::Alone, beside, ..base };

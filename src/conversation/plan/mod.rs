@@ -23,8 +23,8 @@
 //! two lines of the grid, it begins inside an exchange, behind the message that opened it.
 //!
 //! If room is short the older tail gives way, then what is recalled, then the message the user
-//! replies to, then the oldest steps of the exchange, then standing orders. The question and the newest result are always
-//! there.
+//! replies to, then the oldest steps of the exchange, then standing orders. The share of recall halves
+//! before it is gone. The question and the newest result are always there.
 //!
 //! Planning has three steps and no call-backs: [`decide`](super::Conversation::decide) says what is sent,
 //! [`TurnDraft::task`] what still has to be judged, and [`TurnDraft::finish`] takes the verdict.
@@ -65,6 +65,7 @@ mod quote;
 mod recall;
 mod recall_slice;
 mod report;
+mod source_label;
 mod standing;
 mod standing_block;
 mod turn;

@@ -76,6 +76,8 @@ pub struct PlanOutcome {
     pub whole: bool,
     /// Tokens kept for what is recalled, its frame included; 0 when nothing is.
     pub share: i64,
+    /// The share before the exchange needed the room.
+    pub full_share: i64,
     /// Tokens of the share for the frame around it.
     pub frame: i64,
     /// The user's last message, by its index: what is recalled becomes its first part.
@@ -95,9 +97,9 @@ pub struct PlanOutcome {
     /// Passages that compete to be recalled, until they are judged.
     pub(super) candidates: Vec<Passage>,
     /// Passages that are quoted, by message. Messages that are not here are quoted whole.
-    pub(super) passages: BTreeMap<usize, Vec<Range<usize>>>,
+    pub(in crate::conversation) passages: BTreeMap<usize, Vec<Range<usize>>>,
     /// The longest result that is quoted whole.
-    pub(super) quoted: i64,
+    pub(in crate::conversation) quoted: i64,
 }
 
 impl PlanOutcome {
@@ -105,6 +107,17 @@ impl PlanOutcome {
     #[must_use]
     pub fn pinned_tokens(&self) -> i64 {
         self.sent_tokens().fold(0, i64::saturating_add)
+    }
+
+    /// Says in words that recall gave way to the exchange. None if it did not.
+    #[must_use]
+    pub fn recall_gave_way(&self) -> Option<String> {
+        let has_earlier = self.parts.contains(&Part::Earlier);
+        let tokens = self.share.saturating_sub(self.frame);
+        (has_earlier && self.share < self.full_share).then(|| match tokens {
+            ..=0 => "nothing is recalled: the exchange needed the room".to_owned(),
+            _ => format!("recall shrank to {tokens} tokens: the exchange needed the room"),
+        })
     }
 
     /// Tokens that are sent of each candidate as messages of its own.
@@ -146,6 +159,20 @@ pub struct CacheExpectation {
     /// Tokens up to the last place where the cache may end, what is recalled not included; none
     /// where it takes up all of the request.
     pub written_up_to: Option<i64>,
+    /// Tokens that the cache would have known if the tools that are sent had not changed.
+    pub lost_with_tools: i64,
+}
+
+impl CacheExpectation {
+    /// The expectation of a request whose tools are not those of the request before: they stand before
+    /// everything else, so nothing is known.
+    pub(super) fn with_other_tools(self) -> Self {
+        let broke = match self.broke {
+            Some(PrefixBreak::First | PrefixBreak::Outgrown | PrefixBreak::Unknown) => self.broke,
+            _ => Some(PrefixBreak::ToolsChanged),
+        };
+        Self { broke, lost_with_tools: self.cached_tokens, ..Self::default() }
+    }
 }
 
 /// Why a request does not begin as the one before did.
@@ -166,6 +193,8 @@ pub enum PrefixBreak {
     /// goes on from an earlier place. A plan cannot see that; `TurnReport::following` can, which is
     /// told of that call.
     Edited,
+    /// Other tools are sent, because a new question needs them.
+    ToolsChanged,
     /// Part of the conversation is on the server: nothing is known of it.
     Unknown,
 }
@@ -181,6 +210,7 @@ impl PrefixBreak {
             Self::GaveWay => "gave way",
             Self::StartMoved => "start moved",
             Self::Edited => "edited",
+            Self::ToolsChanged => "tools changed",
             Self::Unknown => "unknown",
         }
     }

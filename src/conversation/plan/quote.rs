@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::super::message::{Role, Texts};
-use crate::model::{Origin, PlacedItem};
+use super::source_label::SourceLabel;
+use crate::model::{ContextItem, Origin, PlacedItem};
 use crate::tokens::TokenCounter;
 
 /// Before everything that is quoted.
@@ -53,20 +54,36 @@ impl Quotation {
 
     /// Quotes a message, with its place in the conversation.
     pub fn message(&mut self, index: usize, role: Role, text: &str) {
-        let untrusted = if role == Role::Tool { ", untrusted" } else { "" };
+        self.place(index, role, role == Role::Tool, text);
+    }
+
+    /// As [`message`](Self::message), for a message in which results of tools may stand beside words.
+    pub(super) fn place(&mut self, index: usize, role: Role, is_derived: bool, text: &str) {
+        let untrusted = if is_derived { ", untrusted" } else { "" };
         // Writing to a string does not fail.
         let _ = write!(self.text, "[{index}{untrusted}] {role}: ");
-        self.quote(text, if role == Role::Tool { UNTRUSTED } else { TRUSTED });
+        self.quote(text, if is_derived { UNTRUSTED } else { TRUSTED });
     }
 
     /// Quotes what a source gave.
     pub fn source(&mut self, name: &str, text: &str) {
+        self.labelled(name, SourceLabel::default(), text);
+    }
+
+    /// Quotes what a source gave, with what its item says about who wrote it and when. `text` is the item
+    /// as it is written.
+    pub fn item(&mut self, name: &str, item: &ContextItem, text: &str) {
+        self.labelled(name, SourceLabel::of(item), text);
+    }
+
+    fn labelled(&mut self, name: &str, label: SourceLabel, text: &str) {
         self.text.push('[');
         // A name is one line and closes no bracket.
         let plain =
             name.chars().map(|c| if c.is_control() || "[]<>".contains(c) { ' ' } else { c });
         self.text.extend(plain);
-        self.text.push_str(", untrusted] ");
+        label.write(&mut self.text);
+        self.text.push_str("] ");
         self.quote(text, UNTRUSTED);
     }
 
@@ -77,7 +94,7 @@ impl Quotation {
                 Origin::Source { name, .. } => name,
                 Origin::Request(_) => "source",
             };
-            self.source(name, &texts.source(item));
+            self.item(name, item, &texts.source(item));
         }
     }
 
@@ -121,6 +138,19 @@ impl Quotation {
     pub fn source_tokens(name: &str, text: &str, counter: &dyn TokenCounter) -> i64 {
         let mut quotation = Self::unframed();
         quotation.source(name, text);
+        quotation.tokens(counter)
+    }
+
+    /// At most what an item takes when it is quoted as [`item`](Self::item) does.
+    #[must_use]
+    pub fn item_tokens(
+        name: &str,
+        item: &ContextItem,
+        text: &str,
+        counter: &dyn TokenCounter,
+    ) -> i64 {
+        let mut quotation = Self::unframed();
+        quotation.item(name, item, text);
         quotation.tokens(counter)
     }
 }
@@ -189,8 +219,8 @@ fn is_invisible(c: char) -> bool {
 
 /// At most what a message takes when it is quoted, without counting it anew: its own tokens, the
 /// label, and what quoting adds to its text.
-pub(super) fn message_tokens(tokens: i64, role: Role, text: &str) -> i64 {
-    let label = LABEL_TOKENS + if role == Role::Tool { UNTRUSTED_TOKENS } else { 0 };
+pub(super) fn message_tokens(tokens: i64, is_derived: bool, text: &str) -> i64 {
+    let label = LABEL_TOKENS + if is_derived { UNTRUSTED_TOKENS } else { 0 };
     let added = text.bytes().filter(|byte| matches!(byte, b'\n' | b'\r' | b'<')).count();
     // Signs of other scripts that are written anew are rare; each costs no more than this.
     let other =

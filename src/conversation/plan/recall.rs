@@ -66,10 +66,13 @@ impl Conversation {
         for index in members {
             let Some(message) = self.messages.get(*index) else { continue };
             let text = self.text(*index, message, texts);
-            let quoted = message_tokens(message.within(limit), message.role, &text);
+            if text.trim().is_empty() {
+                continue;
+            }
+            let quoted = message_tokens(message.within(limit), message.is_derived(), &text);
             tokens =
                 tokens.saturating_add(quoted).saturating_add(if is_long { ELLIPSES } else { 0 });
-            if !is_long || text.trim().is_empty() {
+            if !is_long {
                 continue;
             }
             for range in split(&text, message.tokens) {
@@ -180,30 +183,54 @@ impl Conversation {
         }
     }
 
-    /// Returns true if something of a unit fits so many tokens as it is quoted. Units whose upper bound is
-    /// above `most` are not counted.
-    pub(super) fn fits_one_passage(
+    /// The first passage of a unit that fits `room` as it is quoted, and its tokens. Passages whose upper
+    /// bound is above `most` are not counted.
+    pub(super) fn fitting_passage(
         &self,
         unit: usize,
         (limit, splits): (i64, bool),
         (room, most): (i64, i64),
         texts: &dyn Texts,
-    ) -> bool {
+    ) -> Option<(Passage, i64)> {
         let mut passages = Vec::new();
         self.add_passages(unit, limit, splits, texts, &mut passages);
-        passages.iter().any(|passage| {
-            let mut tokens = passage.tokens;
-            if tokens <= most {
-                let members = self.messages_of(unit).iter().copied();
-                let index = passage.excerpt.as_ref().map(|(index, _)| *index);
-                let quoted = members.filter(|member| index.is_none_or(|index| index == *member));
-                let ranges = passage.excerpt.as_ref().map(|(_, range)| std::slice::from_ref(range));
-                tokens = quoted
-                    .map(|index| self.quoted_tokens(index, limit, ranges, texts))
-                    .fold(0, i64::saturating_add);
-            }
-            (1..=room).contains(&tokens)
+        passages.into_iter().filter(|passage| passage.tokens <= most).find_map(|passage| {
+            let members = self.messages_of(unit).iter().copied();
+            let index = passage.excerpt.as_ref().map(|(index, _)| *index);
+            let quoted = members.filter(|member| index.is_none_or(|index| index == *member));
+            let ranges = passage.excerpt.as_ref().map(|(_, range)| std::slice::from_ref(range));
+            let tokens = quoted
+                .map(|index| self.quoted_tokens(index, limit, ranges, texts))
+                .fold(0, i64::saturating_add);
+            (1..=room).contains(&tokens).then_some((passage, tokens))
         })
+    }
+
+    /// Has the newest passage quoted that fits, if none of the chosen ones does. So a plan recalls
+    /// something if anything fits, and the plan of the next request knows that without judging again.
+    pub(super) fn recall_any(
+        &self,
+        planned: &mut PlanOutcome,
+        earlier: &[usize],
+        texts: &dyn Texts,
+    ) {
+        let room = planned.share.saturating_sub(planned.frame);
+        let tokens = |unit: &usize| planned.tokens.get(*unit).copied().unwrap_or_default();
+        if earlier.iter().any(|unit| (1..=room).contains(&tokens(unit))) {
+            return;
+        }
+        let limits = (planned.quoted, self.splits_messages(planned.question, texts));
+        let rooms = (room, planned.share.saturating_mul(2));
+        let fitting =
+            |unit: &usize| Some((*unit, self.fitting_passage(*unit, limits, rooms, texts)?));
+        let Some((unit, (passage, tokens))) = earlier.iter().rev().find_map(fitting) else {
+            return;
+        };
+        for index in self.messages_of(unit) {
+            planned.passages.remove(index);
+        }
+        self.quote_passages(planned, unit, [&passage].into_iter());
+        planned.tokens.get_mut(unit).into_iter().for_each(|slot| *slot = tokens);
     }
 
     /// Tokens of a message as it is quoted, without the frame.

@@ -21,7 +21,9 @@ impl Slicer for RecallSlice {
             let is_message = *scored.item().kind() == ContextKind::message();
             scored.item().future_relevance_hint().filter(|_| is_message)
         };
-        let best = items.iter().filter_map(hint).fold(0.0, f64::max);
+        // What does not fit itself must not keep others out.
+        let fits = |scored: &&ScoredItem<'_>| scored.item().tokens() <= budget.target_tokens();
+        let best = items.iter().filter(fits).filter_map(hint).fold(0.0, f64::max);
         // Without a match the newest are recalled, and no hint of theirs is larger than this.
         let threshold = if best > LEAST { LEAST } else { 0.0 };
         let is_close = |scored: &ScoredItem<'_>| {

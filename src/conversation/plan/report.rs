@@ -6,9 +6,28 @@ use super::planned::{NewestFirst, Part, PlanOutcome, PrefixBreak, Prices};
 use super::standing_block::StandingBlock;
 use crate::diagnostics::SelectionReport;
 use crate::explain::Explanation;
-use crate::model::ContextItem;
+use crate::model::{ContextItem, ExclusionReason};
 
 /// The plan of one call: how it was cut, what was recalled, and what a prompt cache may know of it.
+///
+/// ```
+/// use cupel::conversation::{Conversation, Message, Rehearsal, Role, Rules};
+/// use cupel::{ContextBudget, Policy};
+///
+/// let turn = |turn| {
+///     let answer = Message::new(Role::Assistant, format!("Answer {turn}."), 100);
+///     [Message::new(Role::User, format!("Question {turn}?"), 100), answer]
+/// };
+/// let mut messages: Vec<Message> = (0..9).flat_map(turn).collect();
+/// messages.push(Message::new(Role::User, "Anything else?", 100));
+///
+/// let rehearsal = Rehearsal::new(Conversation::new(messages, &Rules::new())?)?;
+/// let dry_run = rehearsal.dry_run(&Policy::chat(), &ContextBudget::builder(1_000).build()?)?;
+/// let plan = dry_run.plan.expect("`chat` plans the turn");
+/// assert!(!plan.whole);
+/// assert_eq!(plan.cached_tokens + plan.new_tokens, dry_run.sent.tokens);
+/// # Ok::<(), cupel::CupelError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TurnReport {
@@ -16,6 +35,9 @@ pub struct TurnReport {
     pub whole: bool,
     /// Tokens kept for what is recalled; 0 when there was no room.
     pub share: i64,
+    /// Says in words that recall gave way to the exchange, such as "recall shrank to 300 tokens: the
+    /// exchange needed the room".
+    pub recall_gave_way: Option<String>,
     /// Tokens of what was recalled, with the frame around it.
     pub recalled_tokens: i64,
     /// Number of tool results that were sent as excerpts.
@@ -77,6 +99,7 @@ impl TurnReport {
         Self {
             whole: planned.whole,
             share: planned.share,
+            recall_gave_way: planned.recall_gave_way(),
             recalled_tokens: 0,
             excerpts,
             standing: planned.standing.clone(),
@@ -215,6 +238,9 @@ impl TurnReport {
                 details.get_or_insert_default().part = Some(part.as_str().to_owned());
             }
         }
+        if let Some(words) = &self.recall_gave_way {
+            explanation = explanation.note(words.clone());
+        }
         let frame = self.frame_tokens(&explanation.report);
         if frame > 0 {
             let note = format!("the frame around what is recalled takes {frame} more tokens");
@@ -234,6 +260,19 @@ impl TurnReport {
             explanation = explanation.note(note);
         }
         explanation.cache(self.cached_tokens, self.new_tokens, broke)
+    }
+
+    /// Gives the items that are not recalled because recall gave way a reason that says so.
+    pub(crate) fn name_reasons(&self, report: &mut SelectionReport) {
+        let Some(words) = &self.recall_gave_way else { return };
+        let parts = self.parts_by_address();
+        let is_sent =
+            |item: &ContextItem| parts.get(&item.address()).is_some_and(|it| it.is_sent());
+        for excluded in report.excluded.iter_mut().filter(|it| !is_sent(&it.item)) {
+            if matches!(excluded.reason, ExclusionReason::PinnedOverride { .. }) {
+                excluded.reason = ExclusionReason::Filtered { filter_name: words.clone() };
+            }
+        }
     }
 
     /// Tokens of the frame around quoted items: they belong to none of them.

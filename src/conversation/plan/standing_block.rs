@@ -50,8 +50,18 @@ impl StandingBlock {
         }
         orders.reverse();
         let left_out = count - orders.len();
-        let block = Self { message, text: String::new(), tokens: 0, orders, left_out };
-        (!block.orders.is_empty()).then(|| block.written(counter))
+        let mut block = Self { message, text: String::new(), tokens: 0, orders, left_out };
+        let most = share.saturating_add(Self::frame_tokens(counter));
+        while !block.orders.is_empty() {
+            block = block.written(counter);
+            if block.tokens <= most {
+                return Some(block);
+            }
+            // Together they have more tokens than apart.
+            block.orders.remove(0);
+            block.left_out += 1;
+        }
+        None
     }
 
     /// Writes the text anew.

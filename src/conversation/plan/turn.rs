@@ -24,12 +24,22 @@ pub struct Turn<'a> {
     pub has_sources: bool,
     /// True if part of the conversation is on the server, so that nothing is known of its prefix.
     pub remote: bool,
+    /// True if the request before had other tools, so that its prefix is not known.
+    pub tools_changed: bool,
 }
 
 impl<'a> Turn<'a> {
     /// A window that is all the conversation's.
     pub fn new(plan: &'a TurnPlan, window: i64) -> Self {
-        Self { plan, window, room: window, fixed_tokens: 0, has_sources: false, remote: false }
+        Self {
+            plan,
+            window,
+            room: window,
+            fixed_tokens: 0,
+            has_sources: false,
+            remote: false,
+            tools_changed: false,
+        }
     }
 
     /// Longest results that are sent whole, in tokens: of the newer part, and of the faded one.
@@ -64,19 +74,20 @@ pub(crate) struct TurnFacts {
     pub(crate) fixed_tokens: i64,
     pub(crate) has_sources: bool,
     pub(crate) remote: bool,
+    pub(crate) tools_changed: bool,
 }
 
 impl TurnFacts {
     /// Numbers of a request whose fixed tokens leave this budget of a window.
     pub(crate) fn new(window: i64, left: &ContextBudget, fixed_tokens: i64) -> Self {
         let room = left.effective(0).target_tokens();
-        Self { window, room, fixed_tokens, has_sources: false, remote: false }
+        Self { window, room, fixed_tokens, has_sources: false, remote: false, tools_changed: false }
     }
 
     /// The turn with these settings.
     pub(crate) fn turn<'a>(&self, plan: &'a TurnPlan) -> Turn<'a> {
-        let Self { window, room, fixed_tokens, has_sources, remote } = *self;
-        Turn { plan, window, room, fixed_tokens, has_sources, remote }
+        let Self { window, room, fixed_tokens, has_sources, remote, tools_changed } = *self;
+        Turn { plan, window, room, fixed_tokens, has_sources, remote, tools_changed }
     }
 }
 

@@ -4,7 +4,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 
 use super::super::{Candidate, Question, Verdict};
-use super::asked::{QuestionTerms, ends, is_common};
+use super::bm25::{QuestionTerms, ends, is_common};
 use super::terms::{each_folded, lower};
 use super::{KnownTerms, Lexical, Statistics, Texts, lend};
 

@@ -1,8 +1,8 @@
 //! The built-in judge: it compares words.
 
-mod asked;
+mod bm25;
 mod corpus;
-mod score;
+mod definitions;
 mod terms;
 mod words;
 
@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::{Candidate, Hint, Judge, Language, Question, Verdict};
-use asked::QuestionTerms;
-pub(crate) use asked::is_informative;
+use super::{Candidate, Hint, Judge, Question, Verdict};
+pub(crate) use bm25::is_informative;
+use bm25::{Bm25Scorer, Matches, QuestionTerms, Statistics, lend_to_neighbours};
 pub use corpus::Corpus;
-use score::{Bm25Scorer, Matches, Statistics, lend_to_neighbours};
+pub(crate) use definitions::DefinitionIndex;
 use terms::{MOST_BYTES, TermReader, each_term, is_known, key_of, terms_of};
+pub use words::Language;
 
 /// Judges by the words that a text shares with the question: the rarer they are among the
 /// candidates, the more.

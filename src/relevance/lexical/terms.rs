@@ -12,8 +12,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use foldhash::fast::FixedState;
 use unicode_normalization::UnicodeNormalization;
 
-use super::super::Language;
-use super::words::{WordPiece, pieces};
+use super::words::{Language, WordPiece, pieces};
 use crate::text_cache::{TextCache, TextKey};
 
 /// A term as a number: equal ones are the same term, but for one pair in four billion.

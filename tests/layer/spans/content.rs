@@ -17,7 +17,7 @@ use futures::stream;
 use tower::{Layer, Service, ServiceExt};
 
 use crate::common::{Echo, Request, budget, layer, layer_with, ms, request};
-use crate::recorder::Recorder;
+use cupel_dev::recorder::Recorder;
 
 /// In every text a user could put in.
 const MARKER: &str = "xyzzy";

@@ -10,7 +10,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use tracing::Instrument;
 
 use crate::common::{Request, item, layer_with, ms, request};
-use crate::recorder::Recorder;
+use cupel_dev::recorder::Recorder;
 
 /// A source that lets others run three times; each time it says for whom.
 fn talking(name: &'static str) -> Source<Request> {
@@ -61,7 +61,7 @@ async fn calls_that_take_turns_do_not_end_up_inside_each_other() {
             assert_eq!(event.fields["caller"], root_of(parent).fields["caller"]);
             let path = recorded.path(parent);
             let from_model =
-                event.fields["message"] == crate::recorder::Value::Debug("model".into());
+                event.fields["message"] == cupel_dev::recorder::Value::Debug("model".into());
             let expected = if from_model {
                 "turn"
             } else {

@@ -10,7 +10,7 @@ use tower::{Layer, ServiceExt};
 use tracing::Level;
 
 use crate::common::{Echo, budget, layer_with, ms, pinned, relevant, request};
-use crate::recorder::{Fields, Recorder, fields};
+use cupel_dev::recorder::{Fields, Recorder, fields};
 
 fn summaries(recorder: &Recorder) -> Vec<Fields> {
     told(recorder, Level::INFO)

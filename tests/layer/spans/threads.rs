@@ -9,7 +9,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use tracing::Instrument;
 
 use crate::common::{budget, item, pipeline};
-use crate::recorder::{Recorder, Value};
+use cupel_dev::recorder::{Recorder, Value};
 
 type Numbered = ContextRequest<i64>;
 

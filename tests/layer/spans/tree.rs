@@ -15,7 +15,7 @@ use tracing::{Instrument, Level};
 use crate::common::{
     Echo, Request, budget, item, layer_with, ms, pinned, pipeline, relevant, request,
 };
-use crate::recorder::{Fields, Recorder, fields};
+use cupel_dev::recorder::{Fields, Recorder, fields};
 
 /// A model with a span of its own, begun in `call` and held over an await.
 macro_rules! model {
@@ -233,7 +233,7 @@ async fn what_sources_and_models_say_is_said_inside_their_spans() {
     recorder.read(|recorded| {
         // Both come after an await.
         let said = |text: &str| {
-            let message = crate::recorder::Value::Debug(text.to_owned());
+            let message = cupel_dev::recorder::Value::Debug(text.to_owned());
             let event = recorded.events.iter().find(|e| e.fields.get("message") == Some(&message));
             recorded.path(event.unwrap().parent.unwrap())
         };
