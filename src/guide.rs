@@ -13,6 +13,10 @@ pub mod documents {}
 pub mod prompt_cache {}
 
 #[doc = include_str!("guide_links.md")]
+#[doc = include_str!("../docs/tools.md")]
+pub mod tools {}
+
+#[doc = include_str!("guide_links.md")]
 #[doc = include_str!("../docs/standing-orders.md")]
 pub mod standing_orders {}
 

@@ -59,12 +59,14 @@
 //! | [`conversation`] | chat messages, the plan of a turn, dry runs of a turn |
 //! | [`relevance`] | judges: how close is a text to the question |
 //! | [`standing`] | sentences in which the user gives an instruction for later |
+//! | [`tool_choice`] | which definitions of tools are sent with a request that does not fit |
 //! | [`scorer`], [`slicer`], [`placer`] | score items, fill the budget, order the selection |
 //! | [`pipeline`] | the six stages, without async code |
 //! | [`model`] | items, budgets, kinds, settings of a plan |
 //! | [`tokens`] | exact and estimated token counts |
 //! | [`contract`] | a check at start-up that every step fits its model |
-//! | [`diagnostics`] | the [`SelectionReport`], trace collectors, `tracing` spans |
+//! | [`diagnostics`] | the [`SelectionReport`] and trace collectors |
+//! | [`config`] | settings from JSON, TOML and YAML files, with a path for every mistake |
 //! | [`error`] | errors of the synchronous core, and lists of invalid settings |
 //! | [`explain`] | a selection as text and as an HTML page |
 //! | [`analytics`] | selections under other budgets and policies |
@@ -108,11 +110,12 @@
 #![allow(clippy::must_use_candidate)]
 
 mod caught;
-#[doc(hidden)]
+#[cfg(feature = "config")]
 pub mod config;
+#[cfg(not(feature = "config"))]
+mod config;
 pub mod error;
 mod names;
-mod order;
 mod text_cache;
 
 pub mod analytics;
@@ -137,6 +140,7 @@ pub mod standing;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tokens;
+pub mod tool_choice;
 
 pub use analytics::policy_sensitivity;
 pub use diagnostics::SelectionReport;

@@ -29,8 +29,7 @@ use std::fmt;
 
 use auto_impl::auto_impl;
 
-use crate::model::{ScoredItem, ages};
-use crate::order;
+use crate::model::{ScoredItem, ages, by_score_descending};
 
 /// Orders the selected items.
 #[auto_impl(Arc, Box)]
@@ -172,7 +171,7 @@ pub struct UShapedPlacer;
 
 impl Placer for UShapedPlacer {
     fn place(&self, items: &[ScoredItem<'_>]) -> Vec<usize> {
-        let ranked = order::by_score_descending(items.iter().map(ScoredItem::score));
+        let ranked = by_score_descending(items.iter().map(ScoredItem::score));
         let ranked = || ranked.iter().map(|&position| position as usize);
         let left = ranked().step_by(2);
         let right = ranked().skip(1).step_by(2);

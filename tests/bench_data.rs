@@ -171,7 +171,8 @@ fn runs_are_long_enough_to_be_trimmed() {
 
 #[test]
 fn the_example_asks_about_the_beginning_and_the_middle() {
-    let file = std::fs::read_to_string(path("examples/recall/conversation.json")).unwrap();
+    let file =
+        std::fs::read_to_string(path("examples/quickstart/recall_conversation.json")).unwrap();
     let conversation: Value = serde_json::from_str(&file).unwrap();
     let messages = list(&conversation, "messages");
     assert!(messages.len() >= 200, "{} messages", messages.len());

@@ -15,10 +15,10 @@ use uses::Uses;
 
 /// The rooms, from the ground up. A room may use every room of the steps before its own.
 const STEPS: [&[&str]; 10] = [
-    &["error", "order", "names", "caught", "text_cache", "config"],
+    &["error", "names", "caught", "text_cache", "config"],
     &["model"],
     &["scorer", "slicer", "placer", "relevance", "tokens", "standing"],
-    &["diagnostics"],
+    &["diagnostics", "tool_choice"],
     &["pipeline"],
     &["policy", "analytics", "testing", "contract", "explain"],
     &["conversation"],

@@ -41,6 +41,8 @@ mod policy_handle;
 mod readiness;
 #[path = "layer/ready_after_gathering.rs"]
 mod ready_after_gathering;
+#[path = "layer/sent_tokens.rs"]
+mod sent_tokens;
 #[path = "layer/stacks_above.rs"]
 mod stacks_above;
 #[path = "layer/stacks_below.rs"]

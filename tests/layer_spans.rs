@@ -9,8 +9,6 @@ mod common;
 mod content;
 #[path = "layer/spans/interleaved.rs"]
 mod interleaved;
-#[path = "layer/spans/recorder.rs"]
-mod recorder;
 #[path = "layer/spans/summary.rs"]
 mod summary;
 #[path = "layer/spans/tree.rs"]

@@ -5,7 +5,5 @@
 
 #[path = "layer/common.rs"]
 mod common;
-#[path = "layer/spans/recorder.rs"]
-mod recorder;
 #[path = "layer/spans/threads.rs"]
 mod threads;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use toml::Value;
 
@@ -61,4 +61,57 @@ fn the_core_ships_its_docs() {
     let root = manifest(Path::new(ROOT));
     let excluded = get(&root, &["package", "exclude"]).and_then(Value::as_array).unwrap();
     assert!(!excluded.contains(&Value::from("docs/")), "{excluded:?}");
+}
+
+/// The sources below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name());
+        if path.is_dir() {
+            let is_ours = !name.to_string_lossy().starts_with('.');
+            if is_ours && name != "target" && name != "node_modules" {
+                sources(&path, found);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The folder of the package that a file belongs to.
+fn package_of(file: &Path) -> &Path {
+    let mut folders = file.ancestors().skip(1);
+    folders.find(|folder| folder.join("Cargo.toml").is_file()).unwrap()
+}
+
+/// A path without `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => assert!(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// A package is published alone, so its files include no file of another one.
+#[test]
+fn includes_only_its_own_files() {
+    let mut files = Vec::new();
+    sources(Path::new(ROOT), &mut files);
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for before in ["#[path = \"", "include_str!(\"", "include_bytes!(\""] {
+            for rest in text.split(before).skip(1) {
+                let named = rest.split('"').next().unwrap_or_default();
+                let included = plain(&file.parent().unwrap().join(named));
+                if included.is_file() {
+                    let is_own = package_of(&included) == package_of(&file);
+                    assert!(is_own, "{} includes {}", file.display(), included.display());
+                }
+            }
+        }
+    }
 }

@@ -6,6 +6,8 @@
 mod cache;
 #[path = "plan/excerpts.rs"]
 mod excerpts;
+#[path = "plan/giving_way.rs"]
+mod giving_way;
 #[path = "plan/loops.rs"]
 mod loops;
 #[path = "plan/recall.rs"]
@@ -111,6 +113,6 @@ fn what_is_quoted_needs_nothing() {
     let plan = TurnPlan::new().recall(0.3);
     let planned = conversation.plan(&Turn::new(&plan, 400), None, &MessageTexts).unwrap();
     assert_eq!(planned.parts[2], Part::Earlier);
-    let edits = conversation.edits(placed.to_vec(), Some(planned), &MessageTexts);
+    let edits = conversation.edits(&placed, Some(planned), &MessageTexts);
     assert!(edits.quotation.unwrap().text.contains("The second is blue."));
 }

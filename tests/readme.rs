@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const README: &str = include_str!("../README.md");
@@ -12,6 +12,19 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Most lines of a program of the README.
 const MOST_LINES: usize = 15;
+
+/// The folder of one of our packages: in the repository, or unpacked from its archive in the folder
+/// `CUPEL_PACKAGES`, as `dev/release/archives` asks for.
+fn own_package(suffix: &str) -> PathBuf {
+    match (std::env::var_os("CUPEL_PACKAGES"), suffix.strip_prefix('-')) {
+        (Some(folder), _) => {
+            let version = env!("CARGO_PKG_VERSION");
+            Path::new(&folder).join(format!("tower-cupel{suffix}-{version}"))
+        }
+        (None, Some(integration)) => Path::new(ROOT).join("integrations").join(integration),
+        (None, None) => ROOT.into(),
+    }
+}
 
 /// Builds a program outside the workspace, with these dependencies and the project's own packages.
 fn build(name: &str, dependencies: &str, program: &str) {
@@ -21,13 +34,13 @@ fn build(name: &str, dependencies: &str, program: &str) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let package = folder.join(name);
     fs::create_dir_all(package.join("src")).unwrap();
-    let integrations = Path::new(ROOT).join("integrations");
-    let (json, openai) = (integrations.join("json"), integrations.join("async-openai"));
+    let patches: String = ["", "-json", "-async-openai"]
+        .iter()
+        .map(|suffix| format!("tower-cupel{suffix} = {{ path = {:?} }}\n", own_package(suffix)))
+        .collect();
     let manifest = format!(
         "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n{dependencies}\n\
-         [patch.crates-io]\ntower-cupel = {{ path = {ROOT:?} }}\n\
-         tower-cupel-json = {{ path = {json:?} }}\n\
-         tower-cupel-async-openai = {{ path = {openai:?} }}\n\n[workspace]\n",
+         [patch.crates-io]\n{patches}\n[workspace]\n",
     );
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
     fs::write(package.join("src/main.rs"), program).unwrap();

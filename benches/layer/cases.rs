@@ -15,10 +15,10 @@ use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, ReflexiveScorer};
 use futures::stream;
 use tower::{Layer, Service, ServiceBuilder};
 
-use crate::common::Effort;
-use crate::common::table::{Goal, Row};
 use crate::data;
 use crate::measure::{Contestant, medians, timed};
+use cupel_dev::Effort;
+use cupel_dev::table::{Goal, Row};
 
 type Request = ContextRequest<()>;
 

@@ -10,7 +10,7 @@ use cupel::{ContextBudget, ContextItem, Policy};
 use futures::stream;
 use tower::{Layer, Service, service_fn};
 
-use crate::common::Effort;
+use cupel_dev::Effort;
 
 type Request = ContextRequest<()>;
 

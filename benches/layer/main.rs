@@ -19,20 +19,18 @@
 )]
 
 mod cases;
-#[path = "../common/mod.rs"]
-mod common;
 #[allow(dead_code)] // shared with `versus`, which has a rival to feed
 #[path = "../versus/data.rs"]
 mod data;
 mod flight;
 mod measure;
 
-use common::{Effort, table};
+use cupel_dev::{Effort, table};
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let _context = runtime.enter();
     let rows = cases::run(Effort::from_arguments());
-    table::show("layer", "us", &rows);
+    table::show("layer", "us", env!("CARGO_TARGET_TMPDIR"), &rows);
     flight::show(Effort::from_arguments());
 }

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use crate::common::{Effort, median};
+use cupel_dev::{Effort, median};
 
 /// Approximate duration of a sample: long compared with reading the clock, short compared with a
 /// time slice.

@@ -12,20 +12,18 @@
     missing_docs
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod texts;
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use bm25::{Language, SearchEngineBuilder};
-use common::table::{Goal, Row, show};
-use common::{Effort, median};
 use cupel::placer::AgePlacer;
 use cupel::relevance::{Candidate, Judge, Lexical, Question};
 use cupel::scorer::{AgeScorer, CompositeScorer, KindScorer};
 use cupel::{ContextBudget, ContextItem, GreedySlice, Pipeline, PriorityScorer};
+use cupel_dev::table::{Goal, Row, show};
+use cupel_dev::{Effort, median};
 use texts::Texts;
 
 fn main() {
@@ -78,6 +76,7 @@ fn main() {
     show(
         "relevance",
         "ms",
+        env!("CARGO_TARGET_TMPDIR"),
         &[
             Row::new("first turn", many, first, "crate bm25", rival, Goal::Faster(5.0)),
             Row::new("second turn", many, second, "first turn", first, Goal::AtMost(0.1)),

@@ -1,6 +1,6 @@
 //! Messages of 60 words that are all different, with words as common and as rare as in a language.
 
-use crate::common::random::Random;
+use cupel_dev::random::Random;
 
 /// Makes one message after another.
 pub(crate) struct Texts {

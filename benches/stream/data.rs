@@ -2,7 +2,7 @@
 
 use cupel::ContextItem;
 
-use crate::common::random::Random;
+use cupel_dev::random::Random;
 
 pub(crate) struct Arrival {
     pub(crate) item: ContextItem,

@@ -12,14 +12,12 @@
     missing_docs
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod data;
 mod runs;
 
 use std::time::{Duration, Instant};
 
-use common::{Effort, median};
+use cupel_dev::{Effort, median};
 use data::Order;
 
 fn main() {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::common::Effort;
-use crate::common::table::{Goal, Row};
 use crate::data;
 use crate::measure::{hash_contents, limit, medians, timed};
+use cupel_dev::Effort;
+use cupel_dev::table::{Goal, Row};
 
 const BUDGET: i64 = 100_000;
 

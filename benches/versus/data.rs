@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::common::random::Random;
+use cupel_dev::random::Random;
 
 pub(crate) struct Raw {
     content: String,

@@ -13,17 +13,15 @@
 )]
 
 mod cases;
-#[path = "../common/mod.rs"]
-mod common;
 mod data;
 mod measure;
 mod passes;
 
-use common::{Effort, table};
+use cupel_dev::{Effort, table};
 
 fn main() {
     let effort = Effort::from_arguments();
     let mut rows = cases::run(effort);
     rows.extend(passes::run(effort));
-    table::show("versus", "ms", &rows);
+    table::show("versus", "ms", env!("CARGO_TARGET_TMPDIR"), &rows);
 }

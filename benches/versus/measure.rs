@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use crate::common::{Effort, median};
+use cupel_dev::{Effort, median};
 
 /// Something to time. A contestant times itself, so that preparation can stay outside.
 pub(crate) type Contestant<'a> = Box<dyn FnMut() -> Duration + 'a>;

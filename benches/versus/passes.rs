@@ -6,10 +6,10 @@ use cupel::{
     ContextBudget, ContextItem, ContextKind, GreedySlice, Policy, ScoredItem, Scorer, Slicer,
 };
 
-use crate::common::Effort;
-use crate::common::random::Random;
-use crate::common::table::{Goal, Row};
 use crate::measure::{medians, timed};
+use cupel_dev::Effort;
+use cupel_dev::random::Random;
+use cupel_dev::table::{Goal, Row};
 
 pub(crate) fn run(effort: Effort) -> Vec<Row> {
     let mut rows = Vec::new();

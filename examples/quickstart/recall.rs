@@ -14,7 +14,7 @@ use cupel::slicer::BestFirstSlice;
 use cupel::{ContextBudget, ContextItem, OverflowStrategy, Policy, SelectionReport};
 
 /// A house is renovated, over two hundred messages; written for this example.
-const CONVERSATION: &str = include_str!("../recall/conversation.json");
+const CONVERSATION: &str = include_str!("recall_conversation.json");
 
 /// Tokens of the window; the conversation has about nine thousand.
 const BUDGET: i64 = 600;

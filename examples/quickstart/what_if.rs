@@ -21,8 +21,8 @@ use cupel::{
     ContextBudget, ContextItem, ContextKind, CupelError, GreedySlice, OverflowStrategy, Policy,
     ReflexiveScorer, SelectionReport, policy_sensitivity,
 };
+use cupel_dev::terminal::{Paint, WIDTH, area, bar, clip, count, items, thousands};
 use scenario::Scenario;
-use scenario::table::{Paint, WIDTH, area, bar, clip, count, items, thousands};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::load()?;
@@ -262,7 +262,7 @@ impl WhatIf {
 
 /// A house is renovated, over two hundred messages, and somebody asks about the beginning.
 fn messages() -> Result<Vec<Message>, serde_json::Error> {
-    let text = include_str!("../recall/conversation.json");
+    let text = include_str!("recall_conversation.json");
     let file: serde_json::Value = serde_json::from_str(text)?;
     let said = |message: &serde_json::Value, field: &str| {
         message.get(field).and_then(|text| text.as_str()).unwrap_or_default().to_owned()

@@ -15,9 +15,6 @@
 
 mod agent;
 mod docs_index;
-#[path = "../quickstart/scenario/table.rs"]
-#[allow(dead_code, reason = "each example that includes this module uses its own part of it")]
-mod table;
 
 use std::error::Error;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -36,11 +33,11 @@ use cupel::gather::{ConversationStore, Source};
 use cupel::layer::CupelLayer;
 use cupel::tokens::{Encoding, counter_fn};
 use cupel::{ContextItem, ContextKind, ContextSource, CupelError, Policy};
+use cupel_dev::terminal::Paint;
 use cupel_json::{JsonBody, Model, Models, OpenAiAdapter, Request};
 use docs_index::index::DocsIndex;
 use docs_index::{estimate_tokens, load};
 use futures::StreamExt;
-use table::Paint;
 use tower::{Service, ServiceBuilder, ServiceExt};
 
 /// A real window would take hours to fill.

@@ -9,9 +9,6 @@
 
 mod docs_index;
 mod remotes;
-#[path = "../quickstart/scenario/table.rs"]
-#[allow(dead_code, reason = "each example that includes this module uses its own part of it")]
-mod table;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -21,11 +18,11 @@ use std::time::Duration;
 
 use cupel::layer::{ContextRequest, ContextRequestAdapter, CupelLayer};
 use cupel::{ContextBudget, ContextItem, Policy};
+use cupel_dev::terminal::Paint;
 use docs_index::index::DocsIndex;
 use docs_index::{estimate_tokens, load};
 use remotes::remote::{Fault, Log, Remote, Search};
 use remotes::view::{Outcome, View};
-use table::Paint;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 const QUESTION: &str = "What happens to a call when a source fails or misses its deadline?";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Path, Tree, Value};
 
-/// Something that can be read from a [`Tree`].
+/// A value that can be read from a [`Tree`].
 pub trait FromTree: Sized {
     /// Description of a valid value, for messages.
     const EXPECTED: &'static str;
@@ -51,24 +51,53 @@ pub(crate) fn wrong<T: FromTree>(
     None
 }
 
-/// Finding at a path.
+/// A mistake at a path.
 #[derive(Debug, Clone, Copy)]
 pub enum Finding<'a> {
-    /// Nothing is there; the table is in this file.
-    Missing { expected: &'a str, file: &'a Arc<str> },
-    /// Something else is there.
-    Wrong { tree: &'a Tree, expected: &'a str },
+    /// A required key is missing.
+    Missing {
+        /// Description of a valid value.
+        expected: &'a str,
+        /// File of the table.
+        file: &'a Arc<str>,
+    },
+    /// The value is not valid.
+    Wrong {
+        /// The value.
+        tree: &'a Tree,
+        /// Description of a valid value.
+        expected: &'a str,
+    },
     /// No part has this name.
-    NoSuchPart { name: &'a str, known: &'a [&'a str], file: &'a Arc<str> },
+    NoSuchPart {
+        /// The unknown name.
+        name: &'a str,
+        /// All valid names.
+        known: &'a [&'a str],
+        /// File of the table.
+        file: &'a Arc<str>,
+    },
     /// The key is unknown.
-    Unknown { key: &'a str, tree: &'a Tree, known: &'a [&'a str] },
-    /// The key was there already.
-    Twice { tree: &'a Tree, note: &'a str },
+    Unknown {
+        /// The unknown key.
+        key: &'a str,
+        /// Its value.
+        tree: &'a Tree,
+        /// All valid keys.
+        known: &'a [&'a str],
+    },
+    /// The table has the key twice.
+    Twice {
+        /// The second value.
+        tree: &'a Tree,
+        /// Remark for the message, or an empty text.
+        note: &'a str,
+    },
 }
 
-/// Receiver of findings.
+/// Receiver of mistakes.
 pub trait Report {
-    /// Records a finding.
+    /// Records a mistake.
     fn report(&mut self, path: &Path<'_>, found: Finding<'_>);
 
     /// Returns `true` if a key without a value counts as missing.
@@ -118,7 +147,7 @@ impl<'a> Fields<'a> {
         Some(Self { path, report, file: tree.file, entries, known: Vec::new(), name_only: false })
     }
 
-    /// Whatever stands behind a key.
+    /// Takes the value of a key.
     pub fn take(&mut self, key: &'a str) -> Option<Tree> {
         self.known.push(key);
         self.entries.remove(key).map(|(_, tree)| tree)
@@ -207,7 +236,7 @@ impl fmt::Debug for Fields<'_> {
     }
 }
 
-/// The word among `known` that `word` was probably meant to be.
+/// Returns the word among `known` that `word` is probably a misspelling of.
 pub fn meant<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     known.iter().copied().find(|known| is_slip(word, known))
 }

@@ -11,15 +11,19 @@ use serde::Serialize;
 use super::Tree;
 use super::limits::MARK;
 
-/// A format of files.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// JSON.
     Json,
+    /// TOML.
     Toml,
+    /// YAML.
     Yaml,
 }
 
 impl Format {
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON",
@@ -28,7 +32,7 @@ impl Format {
         }
     }
 
-    /// The format that a file's extension says it has.
+    /// Returns the format of a file extension: `json`, `toml`, `yaml` or `yml`.
     pub fn of(extension: Option<&OsStr>) -> Option<Self> {
         match extension?.to_str()?.to_ascii_lowercase().as_str() {
             "json" => Some(Self::Json),
@@ -38,7 +42,7 @@ impl Format {
         }
     }
 
-    /// The values of a text, or what the parser said.
+    /// Parses a text. The error is the message of the parser.
     pub fn parse(self, text: &str, file: &str) -> Result<Tree, String> {
         // Editors on Windows put a byte order mark before the text.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
@@ -58,7 +62,7 @@ impl Format {
         tree.map_err(|message| message.lines().map(middle_out).collect::<Vec<_>>().join("\n"))
     }
 
-    /// The text of a value, or what the writer said.
+    /// Writes a value. The error is the message of the writer.
     pub fn write(self, value: &impl Serialize) -> Result<String, String> {
         match self {
             Self::Json => serde_json::to_string_pretty(value).map_err(|error| error.to_string()),

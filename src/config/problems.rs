@@ -7,24 +7,29 @@ use std::hash::Hash;
 
 use crate::error::{ConfigError, ConfigProblem, CupelError};
 
-/// A place, as a chain back to the root: `scorers[1].weight`.
+/// Path of a setting, as a chain back to the root: `scorers[1].weight`.
 #[derive(Debug, Clone, Copy)]
 pub enum Path<'a> {
+    /// The whole configuration.
     Root,
-    ConfigKey(&'a Path<'a>, &'a str),
+    /// Value of a key of a table.
+    Key(&'a Path<'a>, &'a str),
+    /// Element of a list.
     Index(&'a Path<'a>, usize),
 }
 
 impl Path<'_> {
+    /// Returns the path of a key below this path.
     pub fn key<'a>(&'a self, key: &'a str) -> Path<'a> {
-        Path::ConfigKey(self, key)
+        Path::Key(self, key)
     }
 
+    /// Returns the path of an element below this path.
     pub fn index(&self, index: usize) -> Path<'_> {
         Path::Index(self, index)
     }
 
-    /// The text of a place below this one, whose own text is `rest`.
+    /// Returns the text of this path followed by `rest`, the text of a path below it.
     #[cfg(feature = "serde")]
     pub fn join(&self, rest: &str) -> String {
         let dot = match (self, rest.chars().next()) {
@@ -40,9 +45,9 @@ impl fmt::Display for Path<'_> {
         match self {
             Path::Root => Ok(()),
             Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
-            Path::ConfigKey(parent, key) if !is_plain(key) => write!(f, "{parent}[{key:?}]"),
-            Path::ConfigKey(Path::Root, key) => f.write_str(key),
-            Path::ConfigKey(parent, key) => write!(f, "{parent}.{key}"),
+            Path::Key(parent, key) if !is_plain(key) => write!(f, "{parent}[{key:?}]"),
+            Path::Key(Path::Root, key) => f.write_str(key),
+            Path::Key(parent, key) => write!(f, "{parent}.{key}"),
         }
     }
 }

@@ -16,19 +16,28 @@ use crate::error::QuotedText;
 /// A value and the file it came from, if it came from one.
 #[derive(Debug, Clone)]
 pub struct Tree {
+    /// The value.
     pub value: Value,
+    /// Name of the file, for messages; empty without one.
     pub file: Arc<str>,
 }
 
+/// A value of any of the formats.
 #[derive(Debug, Clone)]
 pub enum Value {
+    /// Null, or a key of YAML without a value.
     Nothing,
+    /// `true` or `false`.
     Flag(bool),
+    /// A whole number.
     Whole(i128),
+    /// Any other number.
     Number(f64),
+    /// A text.
     Text(String),
+    /// A list.
     List(Vec<Tree>),
-    /// In the order they were written; a key may be there twice, which its reader reports.
+    /// Entries of a table in the order of the file. A key may be there twice: [`Fields`](super::Fields) reports it.
     Table(Vec<(String, Tree)>),
 }
 
@@ -39,6 +48,7 @@ impl Tree {
         TreeSeed { file: &file.into(), depth: 0, spent: &spent }.deserialize(deserializer)
     }
 
+    /// Returns the text, if the value is one.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -46,11 +56,12 @@ impl Tree {
         }
     }
 
+    /// Returns `true` for a null.
     pub fn is_nothing(&self) -> bool {
         matches!(self.value, Value::Nothing)
     }
 
-    /// The value of a key of a table; a key with nothing behind it counts as not there.
+    /// Returns the value of a key of a table. A key with a null counts as missing.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Value::Table(entries) = &self.value else { return None };
         let (_, tree) = entries.iter().find(|(name, _)| name == key)?;

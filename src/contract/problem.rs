@@ -5,7 +5,7 @@ use std::fmt;
 use super::step_budget::StepBudget;
 use crate::error::ProblemList;
 
-/// ContractPlace of a value: a key, and the file it belongs to if there is one.
+/// Place of a value: a key, and the file it belongs to if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ContractPlace {
@@ -42,7 +42,7 @@ pub enum ContractProblem {
     /// A required value is not there.
     #[error("{place} is missing, expected {expected}")]
     Missing {
-        /// ContractPlace of the missing value.
+        /// Place of the missing value.
         place: ContractPlace,
         /// Description of a valid value.
         expected: String,
@@ -51,7 +51,7 @@ pub enum ContractProblem {
     /// A value is of the wrong type, out of range, or points nowhere.
     #[error("{place}: got {value}, expected {expected}")]
     Invalid {
-        /// ContractPlace of the value.
+        /// Place of the value.
         place: ContractPlace,
         /// The value.
         value: String,
@@ -62,7 +62,7 @@ pub enum ContractProblem {
     /// A key that is not read, and looks like one that would be.
     #[error("{place} is not read here; did you mean {suggestion}?")]
     MisspeltKey {
-        /// ContractPlace of the key.
+        /// Place of the key.
         place: ContractPlace,
         /// The key that would be read.
         suggestion: String,

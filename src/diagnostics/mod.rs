@@ -40,12 +40,12 @@
 
 mod collector;
 mod report;
-pub(crate) mod spans;
 
 pub use crate::model::{ExclusionReason, InclusionReason};
 pub use collector::{
     DiagnosticTraceCollector, NullTraceCollector, TraceCollector, TraceDetailLevel,
 };
+pub(crate) use collector::{TARGET, Watchers, tell};
 pub use report::{
     ExcludedItem, IncludedItem, ItemDetails, OverflowEvent, PipelineStage, SelectionReport,
     TraceEvent,

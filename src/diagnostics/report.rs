@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{ExclusionReason, InclusionReason};
-use crate::model::{ContextBudget, ContextItem, CountRequirementShortfall, RefusedItem, Strategy};
-use crate::order;
+use crate::model::{
+    ContextBudget, ContextItem, CountRequirementShortfall, RefusedItem, Strategy, descending_key,
+};
 use crate::relevance::RelevanceReport;
 use crate::scorer::{ScoreParts, Scorer};
 
@@ -149,7 +150,7 @@ impl SelectionReport {
     }
 
     fn sort_excluded(&mut self) {
-        self.excluded.sort_by_key(|excluded| order::descending(excluded.score));
+        self.excluded.sort_by_key(|excluded| descending_key(excluded.score));
     }
 }
 

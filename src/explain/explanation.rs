@@ -5,6 +5,7 @@ use crate::diagnostics::{DiagnosticTraceCollector, SelectionReport, TraceDetailL
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem};
 use crate::pipeline::Pipeline;
+use crate::tool_choice::ToolReport;
 
 /// A selection and what is known about it.
 ///
@@ -53,6 +54,15 @@ pub struct Explanation {
     /// Tokens of the request that a prompt cache is expected to have.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub cache: Option<PromptCache>,
+    /// Tokens of the definitions of tools that were sent. They are among the fixed ones.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "crate::model::is_default")
+    )]
+    pub tool_tokens: i64,
+    /// Tools that were sent and left out. None if all were sent.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub tools: Option<ToolReport>,
     /// Anything else worth a line, such as what could not be counted.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub notes: Vec<String>,
@@ -170,6 +180,18 @@ impl Explanation {
     /// request does not begin as the one before did, if it does not.
     pub fn cache(mut self, cached_tokens: i64, new_tokens: i64, broke: Option<String>) -> Self {
         self.cache = Some(PromptCache { cached_tokens, new_tokens, broke });
+        self
+    }
+
+    /// Says how many of the fixed tokens are definitions of tools.
+    pub fn tool_tokens(mut self, tokens: i64) -> Self {
+        self.tool_tokens = tokens;
+        self
+    }
+
+    /// Says which tools were sent and which were left out.
+    pub fn tools(mut self, tools: ToolReport) -> Self {
+        self.tools = Some(tools);
         self
     }
 

@@ -47,15 +47,15 @@ impl Texts {
                 format!("needs {item_tokens} tokens, {available_tokens} were left")
             }
             ExclusionReason::ScoredTooLow { score, threshold } => {
-                format!("scored {score}, at least {threshold} was asked for")
+                format!("scored {score}, the threshold is {threshold}")
             }
             ExclusionReason::QuotaCapExceeded { kind, cap, actual } => {
                 format!("{} would have {actual}, the cap is {cap}", self.kind_name(kind))
             }
             ExclusionReason::QuotaRequireDisplaced { displaced_by_kind } => {
-                format!("the share of {} came first", self.kind_name(displaced_by_kind))
+                format!("the least share of {} came first", self.kind_name(displaced_by_kind))
             }
-            ExclusionReason::NegativeTokens { tokens } => format!("it claims {tokens} tokens"),
+            ExclusionReason::NegativeTokens { tokens } => format!("its token count is {tokens}"),
             ExclusionReason::PinnedOverride { displaced_by } if texts => {
                 format!("displaced by “{}”", cut(displaced_by, 80))
             }
@@ -82,12 +82,18 @@ pub(super) fn meaning(reason: &ExclusionReason) -> &'static str {
         ExclusionReason::BudgetExceeded { .. } => "no room beside what was selected",
         ExclusionReason::ScoredTooLow { .. } => "its score is below the threshold",
         ExclusionReason::Deduplicated { .. } => "the same text came twice, the better score stays",
-        ExclusionReason::QuotaCapExceeded { .. } => "its kind has had its share",
-        ExclusionReason::QuotaRequireDisplaced { .. } => "room promised to another kind",
+        ExclusionReason::QuotaCapExceeded { .. } => "its kind has used its share",
+        ExclusionReason::QuotaRequireDisplaced { .. } => {
+            "another kind needs the room for its least share"
+        }
         ExclusionReason::NegativeTokens { .. } => "its token count is invalid",
         ExclusionReason::PinnedOverride { .. } => "pinned items took the room",
-        ExclusionReason::Filtered { .. } => "a rule outside the pipeline",
-        ExclusionReason::CountCapExceeded { .. } => "as many of its kind as there may be",
+        ExclusionReason::Filtered { .. } => {
+            "the API would refuse it, or a rule outside the pipeline left it out"
+        }
+        ExclusionReason::CountCapExceeded { .. } => {
+            "the selection has the maximum number of its kind"
+        }
         ExclusionReason::CountRequireCandidatesExhausted { .. } => {
             "its kind has too few candidates"
         }

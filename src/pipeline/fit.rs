@@ -1,15 +1,14 @@
 //! Stage 5 selects the items that fit the effective budget. Stage 6 adds the pinned ones, handles overflow
 //! and orders the result. Stage 6 also runs by itself, for a selection that was made while items arrived.
 
-use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use super::observe::Observer;
-use super::rank::{ClassifiedItems, RankedItems, saturated};
-use super::{OverflowObserver, Pipeline};
-use crate::diagnostics::{OverflowEvent, PipelineStage, TraceCollector, spans};
+use super::rank::{RankedItems, saturated};
+use crate::diagnostics::{OverflowEvent, PipelineStage};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
-use crate::order;
+use crate::model::{ContextBudget, OverflowStrategy, ScoredItem, descending_key};
 use crate::placer::Placer;
 use crate::slicer::SliceResult;
 
@@ -72,6 +71,16 @@ pub(super) fn mark(
     Ok(chosen)
 }
 
+/// Function that is called when a selection exceeds the target.
+#[derive(Clone)]
+pub(super) struct OverflowObserver(pub(super) Arc<dyn Fn(&OverflowEvent) + Send + Sync>);
+
+impl fmt::Debug for OverflowObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OverflowObserver")
+    }
+}
+
 /// The score a pinned item is placed with.
 const PINNED_SCORE: f64 = 1.0;
 
@@ -84,7 +93,9 @@ pub(super) struct SelectedItem<'a> {
 }
 
 pub(super) struct PlaceStage<'p, 'a> {
-    pub(super) pipeline: &'p Pipeline,
+    pub(super) placer: &'p dyn Placer,
+    pub(super) overflow_strategy: OverflowStrategy,
+    pub(super) overflow_observer: Option<&'p OverflowObserver>,
     pub(super) ranked: &'p RankedItems<'a>,
     pub(super) budget: &'p ContextBudget,
     /// The place of every candidate in the order they arrived in; empty when that is the order
@@ -102,7 +113,7 @@ impl<'a> PlaceStage<'_, 'a> {
         let items_in = self.ranked.classified.pinned.len() + sliced.len();
         let running = observer.enter(PipelineStage::Place, items_in);
         let merged = self.merge(sliced, observer)?;
-        let placer = &*self.pipeline.placer;
+        let placer = self.placer;
         let scored: Vec<ScoredItem<'a>> = merged.iter().map(|selected| selected.scored).collect();
         let position = |selected: &SelectedItem<'a>| {
             let position = selected.position as usize;
@@ -160,7 +171,7 @@ impl<'a> PlaceStage<'_, 'a> {
         let target_tokens = self.budget.target_tokens();
         let over_target = tokens > i128::from(target_tokens);
         let merged_tokens = saturated(tokens);
-        match self.pipeline.overflow_strategy {
+        match self.overflow_strategy {
             OverflowStrategy::Throw if over_target => {
                 Err(CupelError::Overflow { merged_tokens, target_tokens })
             }
@@ -169,7 +180,7 @@ impl<'a> PlaceStage<'_, 'a> {
             }
             OverflowStrategy::Truncate => Ok(self.truncate(merged, self.limit(), observer)),
             OverflowStrategy::Proceed => {
-                if let Some(OverflowObserver(notify)) = &self.pipeline.overflow_observer {
+                if let Some(OverflowObserver(notify)) = self.overflow_observer {
                     // A selection within its target is here for the ceiling.
                     let over = if over_target { target_tokens } else { ceiling };
                     notify(&OverflowEvent {
@@ -195,7 +206,7 @@ impl<'a> PlaceStage<'_, 'a> {
     ) -> Vec<SelectedItem<'a>> {
         // A slicer has its own order, by density for one; what is dropped goes by score.
         if let Some(sliced) = merged.get_mut(self.ranked.classified.pinned.len()..) {
-            sliced.sort_by_key(|selected| order::descending(selected.scored.score()));
+            sliced.sort_by_key(|selected| descending_key(selected.scored.score()));
         }
         // Wide enough for any number of items: a sum that is cut off would seem to fit.
         let mut kept_tokens = 0_i128;
@@ -228,43 +239,4 @@ fn check_permutation(placer: &dyn Placer, order: &[usize], len: usize) -> Result
         return Err(CupelError::contract(placer.name(), problem));
     }
     Ok(())
-}
-
-impl Pipeline {
-    /// Places a selection: pinned items, then sliced ones with their scores, in the slicer's
-    /// order. `arrival` says which came first, by number. Answers with positions in `items`.
-    pub(crate) fn place_selected(
-        &self,
-        items: &[ContextItem],
-        scores: &[f64],
-        arrival: &[usize],
-        arrived: usize,
-        budget: &ContextBudget,
-        collector: &mut dyn TraceCollector,
-    ) -> Result<Vec<usize>, CupelError> {
-        let span = spans::pipeline(arrived, budget);
-        let _entered = span.enter();
-        let mut observer = Observer::begin(collector, arrived, budget);
-        let pinned = items.len().saturating_sub(scores.len());
-        let (pinned_items, sliced) = items.split_at(pinned);
-        let classified = ClassifiedItems {
-            items,
-            pinned: (0..pinned as u32).collect(),
-            pinned_tokens: pinned_items.iter().map(|item| i128::from(item.tokens())).sum(),
-            scoreable: Vec::new(),
-            scoreable_items: Cow::Borrowed(&[]),
-        };
-        let scored = sliced.iter().zip(scores).map(|(item, score)| ScoredItem::new(item, *score));
-        let ranked = RankedItems {
-            classified,
-            sorted: scored.collect(),
-            positions: (pinned as u32..items.len() as u32).collect(),
-        };
-        let place = PlaceStage { pipeline: self, ranked: &ranked, budget, arrival };
-        let all: Vec<usize> = (0..scores.len()).collect();
-        let fits = ranked.classified.check_pinned(budget);
-        let placed = fits.and_then(|()| place.place(&all, &mut observer));
-        observer.end(&span, placed.as_ref().map(|_| ()));
-        placed
-    }
 }

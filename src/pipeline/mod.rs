@@ -28,29 +28,25 @@
 mod fit;
 mod observe;
 mod rank;
-mod run;
 
-use std::fmt;
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::diagnostics::OverflowEvent;
+use crate::diagnostics::{
+    DiagnosticTraceCollector, NullTraceCollector, OverflowEvent, SelectionReport, TraceCollector,
+    TraceDetailLevel,
+};
 use crate::error::CupelError;
-use crate::model::OverflowStrategy;
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ScoredItem};
 use crate::placer::Placer;
 use crate::scorer::{Scorer, detect_cycles};
-use crate::slicer::Slicer;
+use crate::slicer::{PreparedSlice, Slicer};
 
+use fit::{OverflowObserver, PlaceStage, slice};
+use observe::{Observer, pipeline_span};
+pub(crate) use observe::{Summary, record_failure, trace_selected};
 pub(crate) use rank::Explain;
-pub(crate) use run::Simulation;
-
-#[derive(Clone)]
-struct OverflowObserver(Arc<dyn Fn(&OverflowEvent) + Send + Sync>);
-
-impl fmt::Debug for OverflowObserver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OverflowObserver")
-    }
-}
+use rank::{ClassifiedItems, RankedItems, check_count, classify, rank};
 
 /// Selects the items that fit a budget. Cheap to clone, and shared between threads.
 ///
@@ -124,6 +120,183 @@ impl Pipeline {
     /// Returns `true` if items with equal content are reduced to one.
     pub fn deduplication(&self) -> bool {
         self.deduplication
+    }
+
+    /// Selects from `items` what fits `budget`, in presentation order.
+    ///
+    /// # Errors
+    ///
+    /// [`CupelError::PinnedExceedsBudget`] when the pinned items alone do not fit,
+    /// [`CupelError::Overflow`] or [`CupelError::CeilingExceeded`] when the selection exceeds the
+    /// target or what the output reserve leaves under
+    /// [`OverflowStrategy::Throw`], and whatever the slicer refuses.
+    pub fn run(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        self.run_traced(items, budget, &mut NullTraceCollector)
+    }
+
+    /// As [`run`](Self::run), telling `collector` about every stage and decision.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_traced(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut dyn TraceCollector,
+    ) -> Result<Vec<ContextItem>, CupelError> {
+        let placed = self.run_positions(items, budget, collector)?;
+        // Room for all of them at once: `collect` would not know how many there are.
+        let mut selected: Vec<ContextItem> = Vec::with_capacity(placed.len());
+        selected.extend(placed.into_iter().filter_map(|position| items.get(position).cloned()));
+        trace_selected(|| Summary {
+            candidates: items.len(),
+            included: selected.len(),
+            tokens: selected.iter().fold(0, |sum: i64, item| sum.saturating_add(item.tokens())),
+            max_tokens: budget.max_tokens(),
+            ..Summary::default()
+        });
+        Ok(selected)
+    }
+
+    /// As [`run_traced`](Self::run_traced), as positions in `items`.
+    pub(crate) fn run_positions(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut dyn TraceCollector,
+    ) -> Result<Vec<usize>, CupelError> {
+        check_count(items)?;
+        let span = pipeline_span(items.len(), budget);
+        let _entered = span.enter();
+        let mut observer = Observer::begin(collector, items.len(), budget);
+        let outcome = self.stages(items, budget, &mut observer);
+        observer.end(&span, outcome.as_ref().map(|_| ()));
+        outcome
+    }
+
+    fn stages(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        observer: &mut Observer<'_>,
+    ) -> Result<Vec<usize>, CupelError> {
+        let classified = classify(items, observer);
+        classified.check_pinned(budget)?;
+        let ranked = rank(&*self.scorer, self.deduplication, classified, observer);
+        let choose = |effective: &ContextBudget| self.slicer.slice(&ranked.sorted, effective);
+        let sliced = slice(&choose, self.slicer.name(), &ranked, budget, observer)?;
+        let place = self.place_stage(&ranked, budget, &[]);
+        place.place(&sliced, observer)
+    }
+
+    /// The same pipeline without its overflow observer, for runs that select nothing.
+    pub(crate) fn quiet(&self) -> Self {
+        Self { overflow_observer: None, ..self.clone() }
+    }
+
+    /// Report of what [`run`](Self::run) would select, with the reasons.
+    ///
+    /// The overflow observer is not told: nothing has happened yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn dry_run(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+    ) -> Result<SelectionReport, CupelError> {
+        let mut collector = DiagnosticTraceCollector::new(TraceDetailLevel::Stage);
+        self.dry_run_traced(items, budget, &mut collector)?;
+        Ok(collector.into_report())
+    }
+
+    /// As [`dry_run`](Self::dry_run), telling `collector` about every stage and decision.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn dry_run_traced(
+        &self,
+        items: &[ContextItem],
+        budget: &ContextBudget,
+        collector: &mut dyn TraceCollector,
+    ) -> Result<(), CupelError> {
+        self.quiet().run_positions(items, budget, collector).map(|_| ())
+    }
+
+    /// The stages that do not depend on the budget.
+    pub(crate) fn rank_once<'a>(
+        &self,
+        items: &'a [ContextItem],
+    ) -> Result<RankedItems<'a>, CupelError> {
+        check_count(items)?;
+        let mut observer = Observer::default();
+        let classified = classify(items, &mut observer);
+        Ok(rank(&*self.scorer, self.deduplication, classified, &mut observer))
+    }
+
+    /// Prepares to select from `ranked` under any number of budgets.
+    pub(crate) fn simulate<'s>(&'s self, ranked: &'s RankedItems<'s>) -> Simulation<'s> {
+        Simulation { pipeline: self.quiet(), ranked, slice: self.slicer.prepare(&ranked.sorted) }
+    }
+
+    /// Places a selection: pinned items, then sliced ones with their scores, in the slicer's
+    /// order. `arrival` says which came first, by number. Answers with positions in `items`.
+    pub(crate) fn place_selected(
+        &self,
+        items: &[ContextItem],
+        scores: &[f64],
+        arrival: &[usize],
+        arrived: usize,
+        budget: &ContextBudget,
+        collector: &mut dyn TraceCollector,
+    ) -> Result<Vec<usize>, CupelError> {
+        let span = pipeline_span(arrived, budget);
+        let _entered = span.enter();
+        let mut observer = Observer::begin(collector, arrived, budget);
+        let pinned = items.len().saturating_sub(scores.len());
+        let (pinned_items, sliced) = items.split_at(pinned);
+        let classified = ClassifiedItems {
+            items,
+            pinned: (0..pinned as u32).collect(),
+            pinned_tokens: pinned_items.iter().map(|item| i128::from(item.tokens())).sum(),
+            scoreable: Vec::new(),
+            scoreable_items: Cow::Borrowed(&[]),
+        };
+        let scored = sliced.iter().zip(scores).map(|(item, score)| ScoredItem::new(item, *score));
+        let ranked = RankedItems {
+            classified,
+            sorted: scored.collect(),
+            positions: (pinned as u32..items.len() as u32).collect(),
+        };
+        let place = self.place_stage(&ranked, budget, arrival);
+        let all: Vec<usize> = (0..scores.len()).collect();
+        let fits = ranked.classified.check_pinned(budget);
+        let placed = fits.and_then(|()| place.place(&all, &mut observer));
+        observer.end(&span, placed.as_ref().map(|_| ()));
+        placed
+    }
+
+    fn place_stage<'p, 'a>(
+        &'p self,
+        ranked: &'p RankedItems<'a>,
+        budget: &'p ContextBudget,
+        arrival: &'p [usize],
+    ) -> PlaceStage<'p, 'a> {
+        PlaceStage {
+            placer: &*self.placer,
+            overflow_strategy: self.overflow_strategy,
+            overflow_observer: self.overflow_observer.as_ref(),
+            ranked,
+            budget,
+            arrival,
+        }
     }
 }
 
@@ -217,5 +390,42 @@ impl PipelineBuilder {
             deduplication: !self.without_deduplication,
             overflow_observer: self.overflow_observer,
         })
+    }
+}
+
+/// Selects from ranked candidates under one budget after another.
+pub(crate) struct Simulation<'s> {
+    pipeline: Pipeline,
+    ranked: &'s RankedItems<'s>,
+    slice: PreparedSlice<'s>,
+}
+
+impl<'s> Simulation<'s> {
+    /// Items that a run under `budget` would select, in no particular order.
+    pub(crate) fn select(&self, budget: &ContextBudget) -> Result<Vec<ScoredItem<'s>>, CupelError> {
+        let mut observer = Observer::default();
+        let sliced = self.slice(budget, &mut observer)?;
+        let merged =
+            self.pipeline.place_stage(self.ranked, budget, &[]).merge(&sliced, &mut observer)?;
+        Ok(merged.into_iter().map(|selected| selected.scored).collect())
+    }
+
+    /// Items that a run under `budget` would select, in presentation order.
+    pub(crate) fn place(&self, budget: &ContextBudget) -> Result<Vec<&'s ContextItem>, CupelError> {
+        let mut observer = Observer::default();
+        let sliced = self.slice(budget, &mut observer)?;
+        let placed =
+            self.pipeline.place_stage(self.ranked, budget, &[]).place(&sliced, &mut observer)?;
+        let items = self.ranked.classified.items;
+        Ok(placed.into_iter().filter_map(|position| items.get(position)).collect())
+    }
+
+    fn slice(
+        &self,
+        budget: &ContextBudget,
+        observer: &mut Observer<'_>,
+    ) -> Result<Vec<usize>, CupelError> {
+        self.ranked.classified.check_pinned(budget)?;
+        slice(&*self.slice, self.pipeline.slicer.name(), self.ranked, budget, observer)
     }
 }

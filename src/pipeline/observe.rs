@@ -1,14 +1,15 @@
-//! Passes what happens in a run to its collector and to `tracing`.
+//! Passes what happens in a run to its collector and to `tracing`. Spans and events have kinds, counts, scores
+//! and reasons, never content.
 
 use std::time::{Instant, SystemTime};
 
 use foldhash::HashMap;
-use tracing::Span;
 use tracing::span::EnteredSpan;
+use tracing::{Level, Span, field};
 
 use crate::diagnostics::{
     ExcludedItem, ExclusionReason, IncludedItem, InclusionReason, ItemDetails, PipelineStage,
-    TraceCollector, TraceDetailLevel, TraceEvent, spans,
+    TARGET, TraceCollector, TraceDetailLevel, TraceEvent,
 };
 use crate::error::CupelError;
 use crate::model::{ContextBudget, ContextItem, CountRequirementShortfall, ScoredItem};
@@ -46,7 +47,7 @@ pub(super) struct StageRun {
 impl Drop for StageRun {
     fn drop(&mut self) {
         if !self.completed {
-            spans::record_error_status(&self.span);
+            record_error_status(&self.span);
         }
     }
 }
@@ -59,8 +60,8 @@ impl<'c> Observer<'c> {
     ) -> Self {
         let mut observer = Self {
             tracing: true,
-            tracing_items: spans::items_enabled(),
-            left_out: spans::counts_enabled().then_some(0),
+            tracing_items: tracing::enabled!(target: TARGET, Level::TRACE),
+            left_out: tracing::enabled!(target: TARGET, Level::DEBUG).then_some(0),
             ..Self::default()
         };
         if collector.is_enabled() {
@@ -87,7 +88,7 @@ impl<'c> Observer<'c> {
     /// Ends the run that this span is about.
     pub(super) fn end(mut self, span: &Span, outcome: Result<(), &CupelError>) {
         if let Err(error) = outcome {
-            spans::record_failure(span, error.name());
+            record_failure(span, error.name());
         }
         self.tell(true, |collector| collector.end_run(outcome));
     }
@@ -106,8 +107,7 @@ impl<'c> Observer<'c> {
         self.tell(self.recording, |collector| collector.begin_stage(&stage, items_in));
         self.left_out = self.left_out.map(|_| 0);
         StageRun {
-            span: if self.tracing { spans::stage(&stage, items_in) } else { Span::none() }
-                .entered(),
+            span: if self.tracing { span_of(&stage, items_in) } else { Span::none() }.entered(),
             started: self.recording.then(|| (SystemTime::now(), Instant::now())),
             stage,
             items_in,
@@ -127,9 +127,9 @@ impl<'c> Observer<'c> {
         message: Option<String>,
     ) {
         running.completed = true;
-        spans::record_items_out(&running.span, items_out);
+        running.span.record("cupel.stage.item_count_out", items_out as i64);
         if let Some(left_out) = self.left_out {
-            spans::stage_exclusions(&running.stage, left_out);
+            trace_exclusions(&running.stage, left_out);
         }
         if let Some((started_at, started)) = running.started {
             let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
@@ -202,7 +202,7 @@ impl<'c> Observer<'c> {
         let excluded =
             ExcludedItem { item: scored.item().clone(), score: scored.score(), reason, details };
         if self.tracing_items {
-            spans::excluded(&excluded);
+            trace_excluded(&excluded);
         }
         if self.item_events {
             self.item_event(stage, excluded.reason.to_string());
@@ -223,7 +223,7 @@ impl<'c> Observer<'c> {
         let included =
             IncludedItem { item: scored.item().clone(), score: scored.score(), reason, details };
         if self.tracing_items {
-            spans::included(&included);
+            trace_included(&included);
         }
         if self.item_events {
             let message = format!("Included: {}, score {}", included.reason, included.score);
@@ -236,5 +236,119 @@ impl<'c> Observer<'c> {
         for shortfall in shortfalls {
             self.tell(self.items, |collector| collector.record_shortfall(shortfall));
         }
+    }
+}
+
+/// The span around a whole run.
+pub(super) fn pipeline_span(candidates: usize, budget: &ContextBudget) -> Span {
+    // Counts go out as i64: other integer types reach OpenTelemetry as strings.
+    tracing::info_span!(
+        target: TARGET,
+        "cupel.pipeline",
+        cupel.budget.max_tokens = budget.max_tokens(),
+        cupel.candidates = candidates as i64,
+        "error.type" = field::Empty,
+        otel.status_code = field::Empty,
+    )
+}
+
+/// Span names are static, so each stage has a callsite of its own.
+macro_rules! stage_span {
+    ($name:literal, $count:expr) => {
+        tracing::info_span!(
+            target: TARGET,
+            concat!("cupel.stage.", $name),
+            cupel.stage.name = $name,
+            cupel.stage.item_count_in = $count as i64,
+            cupel.stage.item_count_out = field::Empty,
+            otel.status_code = field::Empty,
+        )
+    };
+}
+
+/// The span around one stage.
+fn span_of(stage: &PipelineStage, items_in: usize) -> Span {
+    match stage {
+        PipelineStage::Classify => stage_span!("classify", items_in),
+        PipelineStage::Score => stage_span!("score", items_in),
+        PipelineStage::Deduplicate => stage_span!("deduplicate", items_in),
+        PipelineStage::Slice => stage_span!("slice", items_in),
+        PipelineStage::Place => stage_span!("place", items_in),
+        PipelineStage::Other(_) => Span::none(),
+    }
+}
+
+/// Marks a span as failed, by the name of the error: its text may quote anything.
+pub(crate) fn record_failure(span: &Span, name: &str) {
+    span.record("error.type", name);
+    record_error_status(span);
+}
+
+/// Marks a span as failed. The field is the one that `tracing-opentelemetry` reads.
+fn record_error_status(span: &Span) {
+    span.record("otel.status_code", "ERROR");
+}
+
+/// Logs the number of items that a stage left out.
+fn trace_exclusions(stage: &PipelineStage, items: usize) {
+    tracing::event!(
+        name: "cupel.exclusions",
+        target: TARGET,
+        Level::DEBUG,
+        cupel.stage.name = stage.name().to_ascii_lowercase(),
+        cupel.exclusion.count = items as i64,
+    );
+}
+
+fn trace_excluded(excluded: &ExcludedItem) {
+    tracing::event!(
+        name: "cupel.exclusion",
+        target: TARGET,
+        Level::TRACE,
+        cupel.exclusion.reason = excluded.reason.label(),
+        cupel.exclusion.item_kind = excluded.item.kind().label(),
+        cupel.exclusion.item_tokens = excluded.item.tokens(),
+    );
+}
+
+fn trace_included(included: &IncludedItem) {
+    tracing::event!(
+        name: "cupel.item.included",
+        target: TARGET,
+        Level::TRACE,
+        cupel.item.kind = included.item.kind().label(),
+        cupel.item.tokens = included.item.tokens(),
+        cupel.item.score = included.score,
+    );
+}
+
+/// Numbers of one selection, for a log that has a line for each.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Summary {
+    pub(crate) candidates: usize,
+    pub(crate) included: usize,
+    /// Tokens of the selection and of the fixed part.
+    pub(crate) tokens: i64,
+    /// Window, with the fixed part.
+    pub(crate) max_tokens: i64,
+    pub(crate) sources_late: usize,
+    pub(crate) sources_failed: usize,
+}
+
+/// Logs the numbers of a selection, if anybody listens.
+pub(crate) fn trace_selected(summary: impl FnOnce() -> Summary) {
+    if tracing::enabled!(target: TARGET, Level::INFO) {
+        let summary = summary();
+        tracing::event!(
+            name: "cupel.selected",
+            target: TARGET,
+            Level::INFO,
+            cupel.candidates = summary.candidates as i64,
+            cupel.items.included = summary.included as i64,
+            cupel.tokens.sent = summary.tokens,
+            cupel.budget.max_tokens = summary.max_tokens,
+            cupel.sources.late = summary.sources_late as i64,
+            cupel.sources.failed = summary.sources_failed as i64,
+        );
     }
 }

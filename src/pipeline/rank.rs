@@ -5,12 +5,10 @@ use std::borrow::Cow;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::Pipeline;
 use super::observe::Observer;
 use crate::diagnostics::{ExclusionReason, PipelineStage};
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, ScoredItem};
-use crate::order;
+use crate::model::{ContextBudget, ContextItem, ScoredItem, by_score_descending, descending_key};
 use crate::scorer::Scorer;
 
 /// The candidates, partitioned by position; the caller's order is kept within each part.
@@ -121,23 +119,21 @@ pub(super) fn saturated(tokens: i128) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }
 
-impl Pipeline {
-    /// Stages 2 to 4, which do not depend on the budget.
-    pub(super) fn rank<'a>(
-        &self,
-        classified: ClassifiedItems<'a>,
-        observer: &mut Observer<'_>,
-    ) -> RankedItems<'a> {
-        let scores = score(&*self.scorer, &classified, observer);
-        let items = &*classified.scoreable_items;
-        let duplicates = deduplicate(items, &scores, self.deduplication, observer);
-        let (sorted, positions) = sort(&classified, &scores, &duplicates);
-        RankedItems { classified, sorted, positions }
-    }
+/// Stages 2 to 4, which do not depend on the budget.
+pub(super) fn rank<'a>(
+    scorer: &dyn Scorer,
+    deduplication: bool,
+    classified: ClassifiedItems<'a>,
+    observer: &mut Observer<'_>,
+) -> RankedItems<'a> {
+    let scores = score(scorer, &classified, observer);
+    let duplicates = deduplicate(&classified.scoreable_items, &scores, deduplication, observer);
+    let (sorted, positions) = sort(&classified, &scores, &duplicates);
+    RankedItems { classified, sorted, positions }
 }
 
 /// Stage 2: the score of every scoreable item, in the caller's order.
-pub(super) fn score(
+fn score(
     scorer: &dyn Scorer,
     classified: &ClassifiedItems<'_>,
     observer: &mut Observer<'_>,
@@ -161,7 +157,7 @@ pub(super) fn score(
 /// their scores, and their positions among all candidates.
 ///
 /// `duplicates` marks the scoreable items that lose to another item of equal content.
-pub(super) fn sort<'a>(
+fn sort<'a>(
     classified: &ClassifiedItems<'a>,
     scores: &[f64],
     duplicates: &[bool],
@@ -169,7 +165,7 @@ pub(super) fn sort<'a>(
     let scoreable = &classified.scoreable;
     let mut sorted = Vec::with_capacity(scoreable.len());
     let mut positions = Vec::with_capacity(scoreable.len());
-    for place in order::by_score_descending(scores.iter().copied()) {
+    for place in by_score_descending(scores.iter().copied()) {
         let place = place as usize;
         if let (Some(&position), Some(score), None | Some(false)) =
             (scoreable.get(place), scores.get(place), duplicates.get(place))
@@ -184,7 +180,7 @@ pub(super) fn sort<'a>(
 }
 
 /// Stage 3: marks the duplicates that lose to another item; empty if disabled.
-pub(super) fn deduplicate(
+fn deduplicate(
     scoreable: &[ContextItem],
     scores: &[f64],
     enabled: bool,
@@ -226,9 +222,9 @@ fn duplicates(scoreable: &[ContextItem], scores: &[f64]) -> Vec<bool> {
                 entry.insert(position);
             }
             Entry::Occupied(mut entry) => {
-                let holder = order::descending(score_of(*entry.get()));
+                let holder = descending_key(score_of(*entry.get()));
                 // Equal scores leave the place to the earlier item.
-                let wins = order::descending(score_of(position)) < holder;
+                let wins = descending_key(score_of(position)) < holder;
                 let loser =
                     if wins { std::mem::replace(entry.get_mut(), position) } else { position };
                 if let Some(mark) = marks.get_mut(loser as usize) {

@@ -40,7 +40,7 @@ pub mod spec;
 
 use crate::diagnostics::SelectionReport;
 use crate::error::CupelError;
-use crate::model::{ContextBudget, ContextItem, OverflowStrategy, TurnPlan};
+use crate::model::{ContextBudget, ContextItem, OverflowStrategy, ToolLimit, TurnPlan};
 use crate::pipeline::{Pipeline, PipelineBuilder};
 use crate::placer::Placer;
 use crate::relevance::{JudgeOutcome, JudgeTask, Question, RelevanceReport};
@@ -49,15 +49,26 @@ use crate::slicer::Slicer;
 
 pub use relevance::{JudgedItems, Relevance};
 
-/// Configuration of a selection, without a budget and without observers.
+/// Configuration of a selection, without a budget and without observers. Cheap to clone.
 ///
-/// Cheap to clone. [`Policy::to_pipeline`] turns it into something that runs.
+/// Take a preset and change it, or build one of parts with [`Policy::builder`]. A layer takes it with
+/// `.policy(..)`; [`run_for`](Self::run_for) and [`dry_run_for`](Self::dry_run_for) need no layer.
+///
+/// ```
+/// use cupel::Policy;
+/// use cupel::model::TurnPlan;
+///
+/// let policy = Policy::chat().with_plan(TurnPlan::new().recall(0.2));
+/// assert_eq!(policy.plan().unwrap().recall_tokens(10_000, false), 2_000);
+/// assert!(Policy::chat().without_plan().plan().is_none());
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Policy {
     pipeline: Pipeline,
     plan: Option<TurnPlan>,
     relevance: Option<Relevance>,
+    tools: ToolLimit,
 }
 
 impl Policy {
@@ -89,6 +100,20 @@ impl Policy {
     /// The same policy without a plan: messages are scored and selected like anything else.
     pub fn without_plan(mut self) -> Self {
         self.plan = None;
+        self
+    }
+
+    /// Share of the window that definitions of tools may take in a request that does not fit: a quarter
+    /// unless set.
+    ///
+    /// It counts in a layer, with an adapter that knows tools.
+    pub fn tools(&self) -> &ToolLimit {
+        &self.tools
+    }
+
+    /// The same policy with another limit for definitions of tools. [`ToolLimit::never`] leaves none out.
+    pub fn with_tools(mut self, tools: ToolLimit) -> Self {
+        self.tools = tools;
         self
     }
 
@@ -216,6 +241,7 @@ pub struct PolicyBuilder {
     pipeline: PipelineBuilder,
     plan: Option<TurnPlan>,
     relevance: Option<Relevance>,
+    tools: ToolLimit,
 }
 
 impl PolicyBuilder {
@@ -267,6 +293,12 @@ impl PolicyBuilder {
         self
     }
 
+    /// Sets the limit for definitions of tools; a quarter of the window unless set.
+    pub fn tools(mut self, tools: ToolLimit) -> Self {
+        self.tools = tools;
+        self
+    }
+
     /// Finishes the policy.
     ///
     /// # Errors
@@ -281,6 +313,7 @@ impl PolicyBuilder {
             relevance.check()?;
             relevance.scorer.iter().try_for_each(|scorer| detect_cycles(&**scorer))?;
         }
-        Ok(Policy { pipeline, plan, relevance: self.relevance })
+        let tools = self.tools.check()?;
+        Ok(Policy { pipeline, plan, relevance: self.relevance, tools })
     }
 }

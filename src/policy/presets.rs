@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Policy, Relevance};
-use crate::model::{ContextKind, OverflowStrategy, TurnPlan};
+use crate::model::{ContextKind, OverflowStrategy, ToolLimit, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::placer::{AgePlacer, Placer, UShapedPlacer};
 use crate::relevance::Lexical;
@@ -26,7 +26,7 @@ fn preset(
 ) -> Policy {
     let (scorer, overflow) = (CompositeScorer::trusted(parts), OverflowStrategy::Truncate);
     let pipeline = Pipeline::from_parts(scorer, slicer, placer, overflow);
-    Policy { pipeline, plan: None, relevance: None }
+    Policy { pipeline, plan: None, relevance: None, tools: ToolLimit::new() }
 }
 
 impl Policy {

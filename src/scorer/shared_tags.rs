@@ -34,15 +34,7 @@ pub(super) struct TagGroups {
 
 impl TagGroups {
     pub(super) fn of(items: &[ContextItem]) -> Self {
-        // Tags that differ only in ASCII case are one tag.
-        let mut numbers: HashMap<String, u32, Hasher> = HashMap::default();
-        let mut folded = String::new();
-        let mut number = |tag: &String| {
-            folded.clone_from(tag);
-            folded.make_ascii_lowercase();
-            let next = numbers.len() as u32;
-            *numbers.entry_ref(folded.as_str()).or_insert(next)
-        };
+        let mut numbers = TagNumbers::default();
         let mut groups: HashMap<Vec<u32>, u32, Hasher> = HashMap::default();
         let mut sizes: Vec<u32> = Vec::new();
         let mut set = Vec::new();
@@ -50,7 +42,7 @@ impl TagGroups {
             .iter()
             .map(|item| {
                 set.clear();
-                set.extend(item.tags().iter().map(&mut number));
+                set.extend(item.tags().iter().map(|tag| numbers.number(tag)));
                 if set.is_empty() {
                     return None;
                 }
@@ -76,6 +68,35 @@ impl TagGroups {
 
     fn size(&self, group: u32) -> usize {
         self.sizes.get(group as usize).map_or(0, |size| *size as usize)
+    }
+}
+
+/// Numbers for tags. Tags that differ only in ASCII case are one tag.
+#[derive(Default)]
+struct TagNumbers {
+    /// Tags of up to 15 bytes. With their length they fit a number, so comparing two looks at no other
+    /// memory.
+    short: HashMap<u128, u32, Hasher>,
+    long: HashMap<String, u32, Hasher>,
+}
+
+impl TagNumbers {
+    fn len(&self) -> usize {
+        self.short.len() + self.long.len()
+    }
+
+    fn number(&mut self, tag: &str) -> u32 {
+        let next = self.len() as u32;
+        let mut folded = [0_u8; 16];
+        match folded.get_mut(..15).and_then(|room| room.get_mut(..tag.len())) {
+            Some(room) => {
+                room.copy_from_slice(tag.as_bytes());
+                folded.make_ascii_lowercase();
+                let length = (tag.len() as u128) << 120;
+                *self.short.entry(u128::from_le_bytes(folded) | length).or_insert(next)
+            }
+            None => *self.long.entry(tag.to_ascii_lowercase()).or_insert(next),
+        }
     }
 }
 

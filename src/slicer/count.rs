@@ -9,8 +9,8 @@ use crate::config::{Path, Problems};
 use crate::error::CupelError;
 use crate::model::{
     ContextBudget, ContextKind, CountRequirementShortfall, ExclusionReason, KindMap, ScoredItem,
+    by_score_descending, descending_key,
 };
-use crate::order;
 
 /// Number of items of a kind that a selection must and may have.
 ///
@@ -302,7 +302,7 @@ impl CountPhases<'_> {
             // stay, as everywhere else.
             filled.indices.sort_by_key(|&position| {
                 let scored = items.get(position);
-                (scored.map(|scored| order::descending(scored.score())), position)
+                (scored.map(|scored| descending_key(scored.score())), position)
             });
         }
         self.enforce_caps(&entry_of, filled, &mut counts, &mut result);
@@ -321,7 +321,7 @@ impl CountPhases<'_> {
         // The candidates of every entry, best first. Through the pipeline the items are sorted
         // already; called directly they may not be.
         let mut candidates = vec![Vec::new(); self.entries.len()];
-        for position in order::by_score_descending(items.iter().map(ScoredItem::score)) {
+        for position in by_score_descending(items.iter().map(ScoredItem::score)) {
             let position = position as usize;
             let entry = entry_of.get(position).copied().flatten();
             if let Some(candidates) = entry.and_then(|entry| candidates.get_mut(entry)) {

@@ -48,7 +48,7 @@ impl FillSlice {
     }
 }
 
-/// KindRoom that is left for a kind.
+/// Room that is left for a kind.
 #[derive(Clone, Copy)]
 struct KindRoom {
     tokens: i64,

@@ -161,6 +161,10 @@ impl Slicer for KnapsackSlice {
             .fold(0_i64, |sum, c| sum.saturating_add(c.weight));
         capacity = capacity.min(all);
         let worthwhile = drop_dominated(&candidates, capacity);
+        let most = worthwhile.iter().map(|c| c.value).max().unwrap_or(0);
+        // With scores up to 1.0 the small type is always enough.
+        let fits_u32 = (most as u64).saturating_mul(worthwhile.len() as u64) <= u64::from(u32::MAX);
+        let solve = if fits_u32 { solve::<u32> } else { solve::<u64> };
         sliced.indices.extend(solve(&worthwhile, capacity as usize));
         Ok(sliced)
     }
@@ -216,19 +220,46 @@ fn drop_dominated(candidates: &[KnapsackItem], capacity: i64) -> Vec<KnapsackIte
     .collect()
 }
 
+/// Integer type of the table's values. The smaller one fits twice as many cells into a vector register.
+trait TableValue: Copy + Ord + Default {
+    fn of(value: i64) -> Self;
+    fn plus(self, other: Self) -> Self;
+}
+
+impl TableValue for u32 {
+    fn of(value: i64) -> Self {
+        value as u32
+    }
+
+    fn plus(self, other: Self) -> Self {
+        // The caller has checked that the sum of all values fits.
+        self.wrapping_add(other)
+    }
+}
+
+impl TableValue for u64 {
+    fn of(value: i64) -> Self {
+        value as u64
+    }
+
+    fn plus(self, other: Self) -> Self {
+        self.saturating_add(other)
+    }
+}
+
 /// Fills the table row by row and walks back through it, last candidate first.
-fn solve(candidates: &[KnapsackItem], capacity: usize) -> Vec<usize> {
+fn solve<V: TableValue>(candidates: &[KnapsackItem], capacity: usize) -> Vec<usize> {
     let columns = capacity + 1;
     let words = columns.div_ceil(8);
     // One bit a cell: whether the row's candidate improved on the row before.
     let mut keep = vec![0_u8; candidates.len() * words];
-    let mut best = vec![0_u64; columns];
-    let mut next = vec![0_u64; columns];
+    let mut best = vec![V::default(); columns];
+    let mut next = vec![V::default(); columns];
     let mut improved = vec![0_u8; words * 8];
 
     for (candidate, keep) in candidates.iter().zip(keep.chunks_exact_mut(words)) {
         let weight = candidate.weight as usize;
-        let value = candidate.value as u64;
+        let value = V::of(candidate.value);
         let (Some((below, above)), Some((improved_below, improved_above))) =
             (next.split_at_mut_checked(weight), improved.split_at_mut_checked(weight))
         else {
@@ -241,7 +272,7 @@ fn solve(candidates: &[KnapsackItem], capacity: usize) -> Vec<usize> {
         for (((new, improved), &old), &lighter) in
             above.iter_mut().zip(improved_above).zip(old).zip(&best)
         {
-            let with = lighter.saturating_add(value);
+            let with = lighter.plus(value);
             *improved = u8::from(with > old);
             *new = with.max(old);
         }

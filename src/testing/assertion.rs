@@ -13,8 +13,7 @@ use super::chain::assertions;
 use super::{ReasonKind, text};
 use crate::analytics::budget_utilization;
 use crate::diagnostics::{ExcludedItem, ExclusionReason, IncludedItem, SelectionReport};
-use crate::model::{ContextBudget, ContextItem, ContextKind};
-use crate::order;
+use crate::model::{ContextBudget, ContextItem, ContextKind, descending_key};
 
 fn included_of_kind(report: &SelectionReport, kind: &ContextKind) -> usize {
     report.included.iter().filter(|included| included.item.kind() == kind).count()
@@ -174,7 +173,7 @@ struct EdgePlace<'a> {
 
 impl EdgePlace<'_> {
     fn rank_key(&self) -> u64 {
-        order::descending(self.included.score)
+        descending_key(self.included.score)
     }
 
     fn describe(&self) -> String {
@@ -331,7 +330,7 @@ assertions! {
         let mut neighbours = excluded.iter().zip(excluded.iter().skip(1)).enumerate();
         // Not `>`: NaN has its place at the end, where `>=` would find it in disorder.
         let rising = neighbours.find(|(_, (item, next))| {
-            order::descending(next.score) < order::descending(item.score)
+            descending_key(next.score) < descending_key(item.score)
         });
         rising.map(|(index, (item, next))| {
             format!(

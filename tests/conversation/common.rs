@@ -52,5 +52,5 @@ pub(crate) fn place(
     let placed = units
         .into_iter()
         .map(|unit| PlacedItem { item: candidates[unit].clone(), origin: Origin::Request(unit) });
-    conversation.arrange(placed.collect()).kept
+    conversation.arrange(&placed.collect::<Vec<_>>()).kept
 }

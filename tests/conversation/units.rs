@@ -76,7 +76,7 @@ fn other_candidates_and_retrieved_items_keep_the_placers_order() {
         Origin::Request(0),
     ]
     .map(|origin| PlacedItem { item: item.clone(), origin });
-    let arranged = conversation.arrange(placed.to_vec());
+    let arranged = conversation.arrange(&placed);
     assert_eq!(arranged.kept, [0, 1]);
     assert_eq!(arranged.documents, [1, 0]);
     assert_eq!(arranged.retrieved, [PlacedItem { item, origin: source }]);
@@ -92,7 +92,7 @@ fn texts_can_be_written_when_they_are_needed() {
     assert_eq!(contents(&candidates), ["[0] user: x", "[1] assistant: xx\n[2] tool: xxx"]);
     assert!(conversation.candidates().is_empty());
     let placed = PlacedItem { item: candidates[1].clone(), origin: Origin::Request(1) };
-    assert_eq!(conversation.arrange(vec![placed]).kept, [1, 2]);
+    assert_eq!(conversation.arrange(&[placed]).kept, [1, 2]);
 }
 
 #[test]

@@ -113,7 +113,8 @@ fn a_page_for_a_server_has_what_its_policy_wants() {
 
 #[test]
 fn nothing_in_the_page_comes_from_elsewhere() {
-    let page = explanation().page().to_string();
+    // Hashes are Base64, in which `//` may occur by chance.
+    let page = explanation().page().to_string().replace(SCRIPT_HASH, "").replace(STYLE_HASH, "");
     for address in ["http:", "https:", "//", "url(", "@import", "src=", "href=\"/"] {
         let found =
             page.match_indices(address).map(|(at, _)| &page[at.saturating_sub(20)..at + 20]);

@@ -184,7 +184,7 @@ kind, tag, metadata_trust, metadata_key, decay, scaled, composite, custom; did y
   slicer.inner: missing, expected a slicer
   placer: got \"diagonal\", expected one of age, chronological, u_shaped
   deduplicate: unknown key, expected one of scorers, scorer, slicer, placer, overflow, deduplication, \
-plan, relevance
+plan, relevance, tools
   scorers[3].scorer.weights.a: must be finite and at least 0, got -2
   scorers[0].weight: must be positive, got -1"
     );

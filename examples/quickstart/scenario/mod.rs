@@ -6,12 +6,11 @@
 //! every other key becomes metadata. Without `tokens` the count is estimated from the text.
 #![allow(dead_code, reason = "each example that includes this module uses its own part of it")]
 
-pub(crate) mod table;
-
 use std::error::Error;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use cupel::{ContextBudget, ContextItem, ContextItemBuilder, ContextKind, ContextSource};
+use cupel_dev::terminal;
 
 /// Candidates and budget of one call to the model.
 pub(crate) struct Scenario {
@@ -41,7 +40,7 @@ impl Scenario {
             let text = text.replace('\r', "");
             for block in text.trim_end().split("\n---\n") {
                 let item = parse(block, kind, source).map_err(|error| {
-                    format!("{error}, in the block that begins {:?}", table::clip(block, 60))
+                    format!("{error}, in the block that begins {:?}", terminal::clip(block, 60))
                 })?;
                 items.push(item);
             }

@@ -8,8 +8,8 @@ use cupel::conversation::plan::PrefixBreak;
 use super::audit::Audit;
 use super::script::MEMORY;
 use super::view::{View, millis, percent};
-use crate::table::{count, thousands};
 use crate::{OUTPUT, WINDOW};
+use cupel_dev::terminal::{count, thousands};
 
 /// Says what the agent has, and how to read the rest.
 pub(crate) fn introduce(

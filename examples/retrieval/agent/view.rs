@@ -9,7 +9,7 @@ use cupel::{ContextItem, ContextKind};
 
 use super::model::{Reply, Says};
 use super::tools::Call;
-use crate::table::{Paint, WIDTH, clip, thousands, wrap};
+use cupel_dev::terminal::{Paint, WIDTH, clip, thousands, wrap};
 
 /// Column at which the text of a labelled line begins.
 const INDENT: usize = 12;

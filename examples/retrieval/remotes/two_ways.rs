@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use cupel::gather::StopReason;
 
 use super::view::{Outcome, View, millis};
-use crate::table::items;
+use cupel_dev::terminal::items;
 
 impl Outcome {
     /// Contents that were sent, in order.

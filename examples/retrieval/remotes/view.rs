@@ -7,7 +7,7 @@ use cupel::explain::Section;
 use cupel::gather::{SourceOutcome, SourceReport};
 use cupel::layer::Selection;
 
-use crate::table::{Paint, WIDTH, items};
+use cupel_dev::terminal::{Paint, WIDTH, items};
 
 /// Cells of a timeline.
 const CELLS: usize = 50;

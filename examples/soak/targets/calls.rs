@@ -16,7 +16,7 @@ use cupel::layer::{
     Strategy, WaitingJudge,
 };
 use cupel::relevance::{Candidate, Question};
-use cupel::tokens::{CachedCounter, TokenCounter};
+use cupel::tokens::{CachedCounter, HeuristicCounter, TokenCounter};
 use cupel::{ContextBudget, ContextItem, Policy};
 
 use super::ensure;
@@ -28,17 +28,8 @@ const MOST_TIME: Duration = Duration::from_secs(60);
 /// Tokens beside the messages.
 const FIXED: i64 = 3;
 
-/// Counts four bytes as a token: joined, texts never have more than apart.
-struct FourBytes;
-
-impl TokenCounter for FourBytes {
-    fn count(&self, text: &str) -> i64 {
-        text.len().div_ceil(4) as i64
-    }
-}
-
-static COUNTER: LazyLock<Arc<CachedCounter<FourBytes>>> =
-    LazyLock::new(|| Arc::new(CachedCounter::new(FourBytes)));
+static COUNTER: LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
+    LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
 
 /// A request that is nothing but messages, and the edits that were made.
 #[derive(Clone, Default)]
@@ -162,9 +153,9 @@ fn check(outcome: &Outcome, budget: &ContextBudget) -> Result<(), String> {
             None => message.tokens,
         };
     }
-    // Without a plan, items of sources are counted one by one, and their frame is fixed.
+    // Without a plan, the quotation's frame is fixed, even if no source gave anything.
     let said = selection.sent.tokens + selection.fixed_tokens;
-    let (real, exact) = (tokens + FIXED, selection.plan.is_some());
+    let (real, exact) = (tokens + FIXED, selection.plan.is_some() || sources.is_some());
     ensure(if exact { real == said } else { real <= said }, || {
         format!("{real} tokens are sent, and {said} were said")
     })?;

@@ -77,7 +77,7 @@ fn check(stored: &[Stored], later: bool, random: &mut Random) -> Result<(), Stri
             let unit = candidates.iter().position(|other| ContextItem::same(other, item)).unwrap();
             PlacedItem { item: item.clone(), origin: Origin::Request(unit) }
         });
-        let kept = conversation.arrange(placed.collect()).kept;
+        let kept = conversation.arrange(&placed.collect::<Vec<_>>()).kept;
         ensure(kept.is_sorted(), || format!("not in order: {kept:?}"))?;
         let unique: BTreeSet<usize> = kept.iter().copied().collect();
         ensure(unique.len() == kept.len(), || format!("a message twice: {kept:?}"))?;
@@ -88,7 +88,7 @@ fn check(stored: &[Stored], later: bool, random: &mut Random) -> Result<(), Stri
         .iter()
         .enumerate()
         .map(|(unit, item)| PlacedItem { item: item.clone(), origin: Origin::Request(unit) });
-    let kept = conversation.arrange(everything.collect()).kept.len();
+    let kept = conversation.arrange(&everything.collect::<Vec<_>>()).kept.len();
     let refused = conversation.take_refused();
     let refused: usize = refused.iter().map(|r| r.item.content().lines().count()).sum();
     ensure(kept + refused == stored.len(), || {

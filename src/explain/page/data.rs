@@ -1,4 +1,4 @@
-//! PageData of the page, for its script.
+//! Data of the page, for its script.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,7 @@ use crate::diagnostics::{ItemDetails, TraceEvent};
 use crate::error::split_chars;
 use crate::model::{ContextItem, is_default};
 use crate::scorer::ScoreParts;
+use crate::tool_choice::{ReportedTool, ToolReport};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,6 +41,8 @@ pub(super) struct PageData<'a> {
     shortfalls: Vec<String>,
     difference: Option<DifferenceData>,
     cache: Option<&'a PromptCache>,
+    tool_tokens: i64,
+    tools: Option<ToolData<'a>>,
 }
 
 #[derive(Serialize)]
@@ -103,6 +106,39 @@ struct StageData<'a> {
     note: Option<&'a str>,
 }
 
+/// Tools that were sent and left out.
+#[derive(Serialize)]
+struct ToolData<'a> {
+    line: String,
+    /// Those that were sent first, each by its score.
+    list: Vec<ToolRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToolRow<'a> {
+    name: &'a str,
+    tokens: i64,
+    #[serde(with = "crate::model::float")]
+    score: f64,
+    reason: &'static str,
+    sent: bool,
+}
+
+impl<'a> ToolData<'a> {
+    fn of(tools: &'a ToolReport, texts: Texts) -> Self {
+        let row = |tool: &'a ReportedTool| ToolRow {
+            name: if texts.0 { &tool.name } else { "" },
+            tokens: tool.tokens,
+            score: tool.score,
+            reason: tool.reason.as_str(),
+            sent: tool.is_sent(),
+        };
+        let mut list: Vec<ToolRow<'a>> = tools.tools.iter().map(row).collect();
+        list.sort_by(|a, b| b.sent.cmp(&a.sent).then(b.score.total_cmp(&a.score)));
+        Self { line: tools.describe(), list }
+    }
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DifferenceData {
@@ -114,7 +150,7 @@ struct DifferenceData {
     before: Vec<usize>,
 }
 
-/// NumberedNames by number, in the order of their first appearance; the same whatever their case.
+/// Names by number, in the order of their first appearance. Upper and lower case are the same.
 #[derive(Default)]
 struct NumberedNames<'a> {
     names: Vec<&'a str>,
@@ -249,6 +285,8 @@ impl<'a> PageData<'a> {
             shortfalls: shortfalls.map(|shortfall| texts.shortfall(shortfall)).collect(),
             difference,
             cache: explanation.cache.as_ref(),
+            tool_tokens: explanation.tool_tokens.max(0),
+            tools: explanation.tools.as_ref().map(|tools| ToolData::of(tools, texts)),
         }
     }
 }

@@ -15,10 +15,10 @@ pub const STYLE: &str = include_str!("page.css");
 pub const SCRIPT: &str = include_str!("page.js");
 
 /// [`STYLE`] as a content security policy names it.
-pub const STYLE_HASH: &str = "sha256-n9sEe7I8iOGLCbyLJ3z07QJila0IOg5FozHy4j8yZFo=";
+pub const STYLE_HASH: &str = "sha256-pLq/qnVado6RysPBH0GwlWjB4xb0rdN/Dn+yDT5//n8=";
 
 /// [`SCRIPT`] as a content security policy names it.
-pub const SCRIPT_HASH: &str = "sha256-/koAUPyPtwwHJ1DV/1/a44lYYq/azrrCptqg3gGJGb8=";
+pub const SCRIPT_HASH: &str = "sha256-k3fUn2goi9zsPL9+28r8BytnpcnO4guTOGwEI+3gPds=";
 
 /// The HTML form of an [`Explanation`], made by [`Explanation::page`] and written with `{}`.
 ///

@@ -69,6 +69,7 @@ const REST = [
   ['free', 'Free'], ['margin', 'Margin for estimates'], ['slots', 'Kept for kinds'],
   ['above', 'Above the target'], ['reserve', 'Kept for the answer'],
 ];
+const FIXED = [['Tools', 'toolset', Math.min(data.toolTokens, data.fixed)], ['Fixed', 'fixed', data.fixed - Math.min(data.toolTokens, data.fixed)]].filter(([, , tokens]) => tokens > 0);
 let by = 'k';
 const groups = (field) => {
   const all = names[field].map((name, index) => ({ name, index, tokens: 0, inside: 0, out: 0 }));
@@ -84,18 +85,17 @@ const legend = h('ul', { class: 'legend', id: 'legend' });
 const drawWindow = () => {
   const segment = (tokens, name, attributes) => tokens > 0 && h('i', { ...attributes, width: `${tokens / whole * 100}%`, title: `${name}: ${plural(tokens, 'token')}` });
   const parts = groups(by);
-  const fixed = data.fixed;
   const rest = window_ ? REST.filter(([key]) => window_[key] > 0) : [];
   bar.replaceChildren(...[
-    segment(fixed, 'Fixed', { class: 'fixed' }),
+    ...FIXED.map(([name, kind, tokens]) => segment(tokens, name, { class: kind })),
     ...parts.map((group) => segment(group.tokens, group.name, { color: palettes[by][group.index] })),
     ...rest.map(([key, name]) => segment(window_[key], name, { class: key })),
   ].filter(Boolean));
-  const words = [...parts.filter((group) => group.tokens > 0).map((group) => `${group.name} ${n(group.tokens)}`), ...rest.map(([key, name]) => `${name} ${n(window_[key])}`)];
+  const words = [...FIXED.map(([name, , tokens]) => `${name} ${n(tokens)}`), ...parts.filter((group) => group.tokens > 0).map((group) => `${group.name} ${n(group.tokens)}`), ...rest.map(([key, name]) => `${name} ${n(window_[key])}`)];
   bar.setAttribute('aria-label', `The window by ${by === 'k' ? 'kind' : 'source'}, in tokens: ${words.join(', ')}`);
   const entry = (swatch, name, value, note) => [swatch, h('span', { class: 'name', title: name }, name), h('span', { class: 'num' }, value), h('span', { class: 'soft num' }, note)];
   legend.replaceChildren(...[
-    fixed > 0 && h('li', {}, h('span', { class: 'entry' }, entry(h('i', { class: 'swatch fixed' }), 'Fixed', n(fixed), percent(fixed, whole)))),
+    ...FIXED.map(([name, kind, tokens]) => h('li', {}, h('span', { class: 'entry' }, entry(h('i', { class: `swatch ${kind}` }), name, n(tokens), percent(tokens, whole))))),
     ...parts.slice(0, LEGEND).map((group) => h('li', {}, h('button', {
       type: 'button', 'aria-pressed': String(state[by] === group.index), title: `${n(group.inside)} in, ${n(group.out)} out; show only these`,
       onclick: () => { state[by] = state[by] === group.index ? -1 : group.index; sync(); },
@@ -121,7 +121,7 @@ const grid = h('div', { class: 'grid', id: 'grid', role: 'group', 'aria-label': 
 const gridWord = h('output', { id: 'grid-word' });
 const cellsOf = () => {
   const parts = [];
-  if (data.fixed > 0) parts.push({ tokens: data.fixed, name: 'Fixed', class: 'fixed' });
+  for (const [name, kind, tokens] of FIXED) parts.push({ tokens, name, class: kind });
   for (let index = 0; index < data.included; index += 1) parts.push({ tokens: items[index].t, item: items[index] });
   if (window_) for (const [key, name] of REST) if (window_[key] > 0) parts.push({ tokens: window_[key], name, class: key });
   const cells = Math.min(CELLS, Math.max(50, Math.ceil(whole / 50) * 50));
@@ -420,12 +420,27 @@ const timesSection = () => {
       h('tbody', {}, stages.map((stage) => h('tr', {}, h('td', {}, stage.name), h('td', { class: 'r' }, n(stage.items)), h('td', { class: 'r' }, stage.out === undefined ? '–' : n(stage.out)), h('td', { class: 'r' }, ms(stage.ms)),
         h('td', { class: 'w' }, h('i', { width: `${stage.ms / most * 100}%` })), h('td', { class: 'soft' }, stage.note || ''))))) : null);
 };
+const TOOL_ROWS = 200; // rows of tools
+const toolsSection = () => {
+  const tools = data.tools;
+  if (!tools) return null;
+  const table = (list, name) => h('table', { class: 'times', id: name },
+    h('thead', {}, h('tr', {}, ['Tool', 'Tokens', 'Score', 'Why'].map((text, at) => h('th', { scope: 'col', class: at === 1 || at === 2 ? 'r' : null }, text)))),
+    h('tbody', {}, list.slice(0, TOOL_ROWS).map((tool) => h('tr', {}, h('td', {}, tool.name || 'name left out'), h('td', { class: 'r' }, n(tool.tokens)), h('td', { class: 'r' }, scoreText(tool.score)), h('td', {}, tool.reason)))),
+    list.length > TOOL_ROWS ? h('tfoot', {}, h('tr', {}, h('td', { class: 'soft', colspan: '4' }, `and ${n(list.length - TOOL_ROWS)} more`))) : null);
+  const sent = tools.list.filter((tool) => tool.sent);
+  const out = tools.list.filter((tool) => !tool.sent);
+  return h('section', { 'aria-labelledby': 'h-tools', id: 'tools' },
+    h('div', { class: 'top' }, h('h2', { id: 'h-tools' }, 'Tools'), h('span', { class: 'soft num' }, tools.line)),
+    h('details', { open: true }, h('summary', {}, `${plural(sent.length, 'tool')} sent`), table(sent, 'tools-in')),
+    h('details', {}, h('summary', {}, `${plural(out.length, 'tool')} left out`), table(out, 'tools-out')));
+};
 const lines = [...data.shortfalls, ...(data.cache && data.cache.broke ? [`The prompt cache: ${data.cache.broke}`] : []), ...data.notes];
 const notesSection = lines.length ? h('section', { id: 'notes' }, h('h2', {}, 'Notes'), h('ul', { class: 'notes' }, lines.map((line) => h('li', {}, line)))) : null;
 
 root.replaceChildren(...[
   h('a', { class: 'skip', href: '#items' }, 'Skip to the items'),
-  title, sub, tiles, windowSection, notesSection, differenceSection(), listSection, timesSection(),
+  title, sub, tiles, windowSection, notesSection, differenceSection(), listSection, toolsSection(), timesSection(),
   h('footer', {}, h('kbd', {}, '/'), ' search · ', h('kbd', {}, '↑'), ' ', h('kbd', {}, '↓'), ' rows · ', h('kbd', {}, 'Enter'), ' details · made by tower-cupel'),
 ].filter(Boolean));
 drawWindow();

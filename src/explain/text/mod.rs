@@ -31,6 +31,8 @@ pub enum Section {
     Excluded,
     /// Changes since the call before.
     Difference,
+    /// Tools that were sent and left out.
+    Tools,
     /// Outcome of each source.
     Sources,
     /// Duration of each stage.
@@ -68,13 +70,14 @@ pub struct Text<'a> {
 }
 
 /// All but those for a call among many.
-const ALL_SECTIONS: [Section; 8] = [
+const ALL_SECTIONS: [Section; 9] = [
     Section::Summary,
     Section::Kinds,
     Section::Origins,
     Section::Difference,
     Section::Included,
     Section::Excluded,
+    Section::Tools,
     Section::Sources,
     Section::Stages,
 ];
@@ -174,6 +177,7 @@ impl fmt::Display for Text<'_> {
                 Section::Included => self.included(f)?,
                 Section::Excluded => self.excluded(f)?,
                 Section::Difference => self.changes(f)?,
+                Section::Tools => self.tools(f)?,
                 Section::Sources => self.sources(f)?,
                 Section::Stages => self.stages(f)?,
             }

@@ -7,6 +7,7 @@ use super::Text;
 use super::table::{bar, clip, count, gauge, items, share, thousands, wrap};
 use crate::diagnostics::InclusionReason;
 use crate::model::ContextItem;
+use crate::tool_choice::ReportedTool;
 
 /// Kinds or sources that are shown at least: there are seldom more.
 const GROUPS: usize = 16;
@@ -119,7 +120,8 @@ impl Text<'_> {
         writeln!(f, "  candidates  {}, {total} tokens", items(report.total_candidates))?;
         if let Some(window) = WindowTotals::of(self.explanation) {
             let parts = [
-                (window.fixed, "fixed"),
+                (self.explanation.tool_tokens, "tools"),
+                (window.fixed.saturating_sub(self.explanation.tool_tokens), "fixed"),
                 (window.goal, "for the context"),
                 (window.margin, "margin"),
                 (window.slots, "kept for kinds"),
@@ -191,6 +193,24 @@ impl Text<'_> {
             )?;
         }
         self.more(f, hidden)
+    }
+
+    pub(super) fn tools(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(tools) = &self.explanation.tools else { return Ok(()) };
+        self.heading(f, "TOOLS", &tools.describe())?;
+        let mut order: Vec<&ReportedTool> = tools.tools.iter().collect();
+        order.sort_by(|a, b| b.is_sent().cmp(&a.is_sent()).then(b.score.total_cmp(&a.score)));
+        for tool in order.iter().take(self.rows) {
+            let name = if self.texts.0 { clip(&tool.name, 48) } else { String::new() };
+            writeln!(
+                f,
+                "  {:<13}  {:>8} tokens  {:>5.2}  {name}",
+                tool.reason.as_str(),
+                thousands(tool.tokens),
+                tool.score,
+            )?;
+        }
+        self.more(f, order.len().saturating_sub(self.rows))
     }
 
     pub(super) fn sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

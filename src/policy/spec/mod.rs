@@ -78,7 +78,7 @@ mod slicer;
 
 use serde::Serialize;
 
-use crate::model::{OverflowStrategy, TurnPlan};
+use crate::model::{OverflowStrategy, ToolLimit, TurnPlan};
 
 pub use conversion::PolicySpecError;
 pub use nested::NestedSpec;
@@ -163,6 +163,32 @@ pub struct PolicySpec {
     /// Use of the question; none to ignore it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<RelevanceSpec>,
+    /// Limit for definitions of tools in a request that does not fit.
+    ///
+    /// A share of the window such as `0.1`; the word `never`, which leaves no tool out; the word `default`; or
+    /// a table. A policy without the key has the default, a quarter of the window.
+    ///
+    /// | key | value |
+    /// | --- | --- |
+    /// | (`share`) | the share of the window |
+    /// | (`keep`) | names of tools that always stay, or patterns in which `*` stands for any characters |
+    ///
+    /// ```
+    /// use cupel::PolicySpec;
+    /// use cupel::model::ToolLimit;
+    ///
+    /// let json = r#"{"scorer": "recency", "slicer": "greedy", "placer": "age", "tools": 0.1}"#;
+    /// let spec: PolicySpec = serde_json::from_str(json)?;
+    /// assert_eq!(spec.tools, ToolLimit::new().share(0.1));
+    /// let table = json.replace("0.1", r#"{"keep": ["git_*"]}"#);
+    /// let spec: PolicySpec = serde_json::from_str(&table)?;
+    /// assert!(spec.tools.keeps("git_log"));
+    /// let error = serde_json::from_str::<PolicySpec>(&json.replace("0.1", "2")).unwrap_err().to_string();
+    /// assert!(error.contains("tools.share: must be between 0 and 1, got 2"), "{error}");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[serde(skip_serializing_if = "crate::model::is_default")]
+    pub tools: ToolLimit,
 }
 
 impl PolicySpec {
@@ -176,6 +202,7 @@ impl PolicySpec {
             deduplication: true,
             plan: None,
             relevance: None,
+            tools: ToolLimit::new(),
         }
     }
 }

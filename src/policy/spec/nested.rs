@@ -1,4 +1,4 @@
-//! A part inside another, which nests so deep and no deeper.
+//! A part inside another part, up to a limit of depth.
 
 use std::fmt;
 use std::ops::Deref;

@@ -7,15 +7,16 @@ use super::conversion::Conversion;
 use super::{
     PlacerSpec, PolicySpec, PolicySpecError, RelevanceSpec, ScorerRegistry, ScorerSpec, SlicerSpec,
 };
-use crate::config::{Fields, Finding, FromTree, Path, Report, Tree};
-use crate::model::{Grid, OverflowStrategy, RecallBy, TurnPlan};
+use crate::config::{Fields, Finding, FromTree, Path, Report, Tree, Value};
+use crate::model::{Grid, OverflowStrategy, RecallBy, ToolLimit, TurnPlan};
 use crate::policy::{Policy, PolicyBuilder};
 
-const SCORER: Path<'_> = Path::ConfigKey(&Path::Root, "scorer");
-const SLICER: Path<'_> = Path::ConfigKey(&Path::Root, "slicer");
-const PLACER: Path<'_> = Path::ConfigKey(&Path::Root, "placer");
-const PLAN: Path<'_> = Path::ConfigKey(&Path::Root, "plan");
-const RELEVANCE: Path<'_> = Path::ConfigKey(&Path::Root, "relevance");
+const SCORER: Path<'_> = Path::Key(&Path::Root, "scorer");
+const SLICER: Path<'_> = Path::Key(&Path::Root, "slicer");
+const PLACER: Path<'_> = Path::Key(&Path::Root, "placer");
+const PLAN: Path<'_> = Path::Key(&Path::Root, "plan");
+const TOOLS: Path<'_> = Path::Key(&Path::Root, "tools");
+const RELEVANCE: Path<'_> = Path::Key(&Path::Root, "relevance");
 
 impl PolicySpec {
     /// Reads a policy and fails with everything that is wrong with it.
@@ -37,6 +38,7 @@ impl PolicySpec {
             deduplication: fields.or("deduplication", true),
             plan: fields.maybe("plan"),
             relevance: fields.maybe("relevance"),
+            tools: fields.or("tools", ToolLimit::new()),
         };
         fields.close();
         match given {
@@ -63,7 +65,8 @@ impl PolicySpec {
             .deduplication(self.deduplication);
         let relevance = self.relevance.as_ref();
         let relevance = relevance.map(|relevance| relevance.build(&RELEVANCE, convert));
-        PolicyBuilder { plan, relevance, ..policy }
+        let tools = checked_tools(&self.tools, convert);
+        PolicyBuilder { plan, relevance, tools, ..policy }
     }
 
     /// Checks every value; whether custom scorers are registered shows in
@@ -115,6 +118,7 @@ impl PolicySpec {
             relevance: policy
                 .relevance()
                 .map(|relevance| RelevanceSpec::describe(relevance, &RELEVANCE, &mut convert)),
+            tools: policy.tools().clone(),
         };
         convert.finish(Some(spec))
     }
@@ -151,6 +155,52 @@ fn checked_plan(plan: &TurnPlan, convert: &mut Conversion<'_>) -> TurnPlan {
         convert.add(PLAN.key(field), problem);
     }
     if problems.is_empty() { plan.clone() } else { TurnPlan::new() }
+}
+
+/// The limit for tools, or the default one after a problem is recorded.
+fn checked_tools(tools: &ToolLimit, convert: &mut Conversion<'_>) -> ToolLimit {
+    let problems = tools.problems();
+    problems.iter().for_each(|(field, problem)| convert.add(TOOLS.key(field), problem));
+    if problems.is_empty() { tools.clone() } else { ToolLimit::new() }
+}
+
+/// `never`, or the keys that a policy's `tools` has.
+impl Serialize for ToolLimit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(share) = self.share else { return serializer.serialize_str("never") };
+        let mut keys = serializer.serialize_map(None)?;
+        keys.serialize_entry("share", &share)?;
+        if !self.keep.is_empty() {
+            keys.serialize_entry("keep", &self.keep)?;
+        }
+        keys.end()
+    }
+}
+
+impl FromTree for ToolLimit {
+    const EXPECTED: &'static str = "a share of the window, never, default, or a table";
+
+    fn from_tree(tree: Tree, path: &Path<'_>, report: &mut dyn Report) -> Option<Self> {
+        match (&tree.value, tree.text()) {
+            (_, Some("never")) => return Some(Self::never()),
+            (_, Some("default")) => return Some(Self::new()),
+            (Value::Number(share), _) => return Some(Self::new().share(*share)),
+            (Value::Whole(share), _) => return Some(Self::new().share(*share as f64)),
+            _ => {}
+        }
+        let mut fields = Fields::open(tree, path, report, Self::EXPECTED)?;
+        let default = Self::new();
+        let limit = Self {
+            share: fields.maybe("share").or(default.share),
+            keep: fields.or("keep", Vec::new()),
+        };
+        fields.close();
+        Some(limit)
+    }
+
+    fn stand_in(_: &Path<'_>) -> Self {
+        Self::new()
+    }
 }
 
 /// The keys that a policy's `plan` has.

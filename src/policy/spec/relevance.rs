@@ -1,4 +1,4 @@
-//! The use of the question as data: the judge, and what else is different when there is one.
+//! Use of the question as data: the judge, and the settings for requests with a question.
 
 use std::any::Any;
 use std::sync::Arc;

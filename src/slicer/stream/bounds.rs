@@ -1,7 +1,7 @@
 //! Promises of an open stream about the items it has not yielded yet.
 
 use super::item::{Sequence, StreamItem, StreamKey, StreamOrder, density_key};
-use crate::order;
+use crate::model::descending_key;
 
 /// The promises of one open stream, and where it has got to.
 ///
@@ -97,9 +97,9 @@ impl StreamBounds {
             return true;
         }
         let density = density_key(item.score, item.tokens);
-        let score = order::descending(item.score);
+        let score = descending_key(item.score);
         let kept = item.tokens >= self.min_tokens
-            && score >= order::descending(self.max_score)
+            && score >= descending_key(self.max_score)
             && density >= self.ceiling;
         if !kept {
             *self = Self::after_breach(self.next);
@@ -132,8 +132,8 @@ impl StreamBounds {
 
     /// Returns `true` if an item may come that a batch would keep instead of this copy of it.
     pub(super) fn may_outrank<P>(&self, item: &StreamItem<P>) -> bool {
-        let best = (order::descending(self.max_score), self.next);
-        best < (order::descending(item.score), item.sequence)
+        let best = (descending_key(self.max_score), self.next);
+        best < (descending_key(item.score), item.sequence)
     }
 
     /// The fewest tokens an item may have.
@@ -147,7 +147,7 @@ impl StreamBounds {
     /// the density is bounded more tightly than that. Then a larger item of the same density has
     /// a higher score and comes before smaller ones, so all of that density may be overtaken.
     pub(super) fn first_key(&self, budget: i64, order: StreamOrder) -> StreamKey {
-        let score = order::descending(self.max_score);
+        let score = descending_key(self.max_score);
         if order == StreamOrder::Score {
             return StreamKey { density: score, score, sequence: self.next };
         }

@@ -1,7 +1,6 @@
 //! Items and answers of a stream slice, and the order of its items.
 
-use crate::model::ScoredItem;
-use crate::order;
+use crate::model::{ScoredItem, by_score_descending, descending_key};
 
 /// The place of an item in the list a batch would have had: its stream, then its position there.
 ///
@@ -110,18 +109,18 @@ impl StreamOrder {
 
     /// Positions in this order; equal items stay in their given order.
     pub(crate) fn positions(self, items: &[ScoredItem<'_>]) -> Vec<u32> {
-        order::by_score_descending(self.values(items))
+        by_score_descending(self.values(items))
     }
 
     /// The value as a key: the higher the value, the smaller the key.
     pub(super) fn rank(self, score: f64, tokens: i64) -> u64 {
-        order::descending(self.value(score, tokens))
+        descending_key(self.value(score, tokens))
     }
 
     pub(super) fn key<P>(self, item: &StreamItem<P>) -> StreamKey {
         StreamKey {
             density: self.rank(item.score, item.tokens),
-            score: order::descending(item.score),
+            score: descending_key(item.score),
             sequence: item.sequence,
         }
     }
@@ -162,5 +161,5 @@ fn density(score: f64, tokens: i64) -> f64 {
 
 /// The density a batch sorts by, as a key that ascends where the density descends.
 pub(super) fn density_key(score: f64, tokens: i64) -> u64 {
-    order::descending(density(score, tokens))
+    descending_key(density(score, tokens))
 }

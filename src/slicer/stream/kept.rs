@@ -1,9 +1,9 @@
-//! The kept items in greedy order, in runs that know what they add up to.
+//! The kept items in greedy order, in runs with their sums.
 
 use std::cmp::Ordering;
 
 use super::item::{StreamItem, StreamKey, StreamOrder};
-use crate::order;
+use crate::model::descending_key;
 
 /// A run is split beyond this many items. Adding it up again is most of the cost of an insertion,
 /// and going through the runs is most of the cost of a question, so neither is long.
@@ -22,7 +22,7 @@ impl<P> LiveEntry<P> {
     }
 
     pub(super) fn key(&self) -> StreamKey {
-        let score = order::descending(self.item.score);
+        let score = descending_key(self.item.score);
         StreamKey { density: self.density, score, sequence: self.item.sequence }
     }
 

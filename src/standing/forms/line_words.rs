@@ -1,4 +1,4 @@
-//! Words by which lines of others are told from the user's own.
+//! Words that mark a line as quoted from somebody else.
 
 /// Words of a label that ends with a colon, behind which somebody else's text stands.
 #[rustfmt::skip]
