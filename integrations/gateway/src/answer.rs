@@ -26,17 +26,22 @@ pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
     message: String,
-    retry_after: bool,
+    retry_after: Option<u64>,
 }
 
 impl Refusal {
     pub(crate) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), retry_after: false }
+        Self { status, code, message: message.into(), retry_after: None }
     }
 
     /// Adds `retry-after: 1`.
-    pub(crate) fn retry_after(mut self) -> Self {
-        self.retry_after = true;
+    pub(crate) fn retry_after(self) -> Self {
+        self.retry_in(1)
+    }
+
+    /// Adds `retry-after`.
+    pub(crate) fn retry_in(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
         self
     }
 
@@ -45,6 +50,7 @@ impl Refusal {
             Protocol::OpenAi => {
                 let kind = match self.status {
                     401 | 403 => "authentication_error",
+                    429 => "rate_limit_error",
                     400..500 => "invalid_request_error",
                     _ => "gateway_error",
                 };
@@ -68,8 +74,8 @@ impl Refusal {
             }
         };
         let mut response = json_response(self.status, &json);
-        if self.retry_after {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         response
     }
@@ -88,6 +94,9 @@ pub(crate) fn json_response(status: u16, json: &Value) -> Response<Body> {
 pub(crate) fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
+
+/// Longest name of a model in logs, metrics and on the page.
+pub(crate) const MODEL_CHARACTERS: usize = 80;
 
 /// Longest value of a header that the gateway writes.
 const HEADER_CHARACTERS: usize = 240;

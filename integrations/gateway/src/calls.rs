@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::credentials::{hex, random};
 use crate::proxy::Usage;
 use crate::select::PassReason;
+use crate::sides::{PlannedSums, SHADOW, SideTotals};
 
 /// Returns a duration in milliseconds, with fractions.
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
@@ -37,6 +38,7 @@ struct CallHistory {
     bytes: usize,
     totals: CallTotals,
     ratios: CountRatios,
+    sides: SideTotals,
 }
 
 impl Calls {
@@ -76,9 +78,44 @@ impl Calls {
             history.ratios.add(&call.model, fitted.tokens, usage.input);
             history.totals.cached = history.totals.cached.saturating_add(usage.cached);
         }
+        let side = match &call.outcome {
+            Ok(_) => Some(&mut history.sides.fitted),
+            Err(passed) if passed.code == SHADOW => Some(&mut history.sides.shadow),
+            // Calls that nobody wanted to fit are on no side.
+            Err(_) => None,
+        };
+        if let Some(side) = side {
+            side.add(end.usage, milliseconds(end.elapsed));
+        }
         drop(history);
         // A call ends once.
         let _ = call.end.set(end);
+        self.changed();
+    }
+
+    /// Records the request that would have been sent, of a call that was sent unchanged.
+    pub(crate) fn planned(&self, call: &Call, planned: FittedCall) {
+        self.history().sides.planned.add(&PlannedSums {
+            calls: 1,
+            tokens: planned.tokens,
+            dropped: planned.dropped,
+            cached: planned.cached,
+            cost: planned.plan.as_ref().map_or(0.0, |plan| plan.cost(Prices::FREE_WRITES)),
+            original_bytes: planned.original_bytes,
+            sent_bytes: planned.sent_bytes,
+        });
+        let _ = call.shadow.set(Box::new(planned));
+        self.changed();
+    }
+
+    /// Returns sums over fitted calls, and over calls that are planned only.
+    pub(crate) fn sides(&self) -> SideTotals {
+        self.history().sides
+    }
+
+    /// Records a model's own count of a request that it refused, beside the gateway's.
+    pub(crate) fn counted(&self, model: &str, ours: i64, theirs: i64) {
+        self.history().ratios.add(model, ours, theirs);
         self.changed();
     }
 
@@ -103,8 +140,8 @@ impl Calls {
         self.history().totals
     }
 
-    /// Returns, for each model, its own count divided by the gateway's, and the number of calls.
-    pub(crate) fn ratios(&self) -> Vec<(String, f64, u64)> {
+    /// Returns, for each model, its own count divided by the gateway's.
+    pub(crate) fn ratios(&self) -> Vec<RatioSummary> {
         self.history().ratios.list()
     }
 
@@ -160,23 +197,51 @@ impl CallTotals {
 /// Most models with a ratio. Clients choose the names, so there is a limit.
 const MODELS: usize = 256;
 
-/// Sums for each model: tokens by our count, by the model's count, and the number of calls.
+/// For each model, its count of a request divided by ours, in hundredths, with the number of calls.
 #[derive(Debug, Default)]
-struct CountRatios(BTreeMap<String, (f64, f64, u64)>);
+struct CountRatios(BTreeMap<String, BTreeMap<i64, u64>>);
+
+/// Distribution of a model's counts over ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct RatioSummary {
+    model: String,
+    calls: u64,
+    median: f64,
+    /// Ratio that 99 of 100 calls stay below. As the model's factor it would have counted them high enough.
+    factor: f64,
+    most: f64,
+}
 
 impl CountRatios {
-    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more")]
     fn add(&mut self, model: &str, ours: i64, theirs: i64) {
         if ours <= 0 || (self.0.len() >= MODELS && !self.0.contains_key(model)) {
             return;
         }
-        let sums = self.0.entry(model.to_owned()).or_default();
-        *sums = (sums.0 + ours as f64, sums.1 + theirs as f64, sums.2 + 1);
+        // Rounded up: a factor that is too low breaks a request.
+        let hundredths = theirs.max(0).saturating_mul(100).saturating_add(ours - 1) / ours;
+        let calls = self.0.entry(model.to_owned()).or_default();
+        *calls.entry(hundredths.clamp(10, 1_000)).or_default() += 1;
     }
 
-    fn list(&self) -> Vec<(String, f64, u64)> {
-        let sums = self.0.iter();
-        sums.map(|(model, (ours, theirs, calls))| (model.clone(), theirs / ours, *calls)).collect()
+    fn list(&self) -> Vec<RatioSummary> {
+        self.0.iter().map(|(model, ratios)| RatioSummary::of(model, ratios)).collect()
+    }
+}
+
+impl RatioSummary {
+    fn of(model: &str, ratios: &BTreeMap<i64, u64>) -> Self {
+        let calls: u64 = ratios.values().sum();
+        let at = |percent: u64| {
+            let wanted = (calls * percent).div_ceil(100).max(1);
+            let mut seen = 0;
+            let found = ratios.iter().find(|(_, count)| {
+                seen += **count;
+                seen >= wanted
+            });
+            #[expect(clippy::cast_precision_loss, reason = "at most 1,000")]
+            found.map_or(1.0, |(hundredths, _)| *hundredths as f64 / 100.0)
+        };
+        Self { model: model.to_owned(), calls, median: at(50), factor: at(99), most: at(100) }
     }
 }
 
@@ -189,12 +254,12 @@ pub(crate) struct FittedCall {
     /// Tokens of messages that were dropped; excerpts are not counted.
     pub(crate) dropped: i64,
     /// Size of the client's request, and of the one that was sent.
-    original_bytes: usize,
-    sent_bytes: usize,
+    pub(crate) original_bytes: usize,
+    pub(crate) sent_bytes: usize,
     /// Tokens that the upstream is expected to read from its cache.
     pub(crate) cached: i64,
     /// Plan of the turn, for the next call of the conversation.
-    plan: Option<Box<TurnReport>>,
+    pub(crate) plan: Option<Box<TurnReport>>,
 }
 
 impl FittedCall {
@@ -219,6 +284,12 @@ impl FittedCall {
             cached: selection.plan.as_ref().map_or(0, |plan| plan.cached_tokens),
             plan: selection.plan,
         }
+    }
+
+    /// Returns the factor with which a request of this size would have been counted right, rounded up.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more")]
+    pub(crate) fn factor_for(&self, counted: i64) -> f64 {
+        (counted as f64 / self.tokens.max(1) as f64 * 100.0).ceil() / 100.0
     }
 
     /// Estimates the memory that it takes. Texts that several calls share count for each of them.
@@ -275,6 +346,8 @@ pub(crate) struct Call {
     bytes: usize,
     previous: Weak<Call>,
     end: OnceLock<CallEnd>,
+    /// Request that would have been sent, once it is known.
+    pub(crate) shadow: OnceLock<Box<FittedCall>>,
 }
 
 impl Call {
@@ -299,7 +372,14 @@ impl Call {
             bytes: bytes.saturating_add(1_024),
             previous: Weak::new(),
             end: OnceLock::new(),
+            shadow: OnceLock::new(),
         }
+    }
+
+    /// Counts memory for a plan that comes later.
+    pub(crate) fn reserve(mut self, bytes: usize) -> Self {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self
     }
 
     pub(crate) fn ending(&self) -> Option<CallEnd> {
@@ -352,7 +432,17 @@ mod tests {
         let mut factors = CountRatios::default();
         factors.add("m", 100, 110);
         factors.add("m", 100, 130);
-        assert_eq!(factors.list(), [("m".to_owned(), 1.2, 2)]);
+        for _ in 0..98 {
+            factors.add("m", 1_000, 1_101);
+        }
+        let summary = RatioSummary {
+            model: "m".to_owned(),
+            calls: 100,
+            median: 1.11,
+            factor: 1.11,
+            most: 1.3,
+        };
+        assert_eq!(factors.list(), [summary]);
         for index in 0..1_000 {
             factors.add(&index.to_string(), 100, 100);
         }

@@ -106,7 +106,7 @@ const CONVERSATION: &str = "x-cupel-conversation";
 const NAME_BYTES: usize = 256;
 
 /// Tells tenants apart by a keyed hash of their credentials.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Tenants {
     key: hmac::Key,
     /// Set if callers without a credential are remembered, all as one tenant.
@@ -128,6 +128,8 @@ pub struct Caller {
     pub(crate) is_remembered: bool,
     /// Ratio of the model's own count of this request to ours, if the model was asked.
     pub(crate) counted: Option<f32>,
+    /// Window that the upstream told.
+    pub(crate) window: Option<i64>,
 }
 
 impl Tenants {
@@ -138,6 +140,12 @@ impl Tenants {
         let random = random::<32>()?;
         let secret = secret.map_or(&random[..], |secret| secret.expose().as_bytes());
         Some(Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret), remembers_anonymous })
+    }
+
+    /// Returns the tenants of another configuration; without a new secret the key stays.
+    pub(crate) fn renewed(&self, secret: Option<&Secret>, remembers_anonymous: bool) -> Self {
+        let key = |secret: &Secret| hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
+        Self { key: secret.map_or_else(|| self.key.clone(), key), remembers_anonymous }
     }
 
     /// Finds the caller. The tenant comes from credentials only, never from another header.
@@ -156,7 +164,7 @@ impl Tenants {
         let is_remembered = self.remembers_anonymous || !own.is_empty() || !credential.is_empty();
         let conversation = headers.get(CONVERSATION).filter(|name| !name.is_empty());
         let conversation = conversation.map(|name| name_of(name.as_bytes()));
-        Caller { tenant, conversation, is_remembered, counted: None }
+        Caller { tenant, conversation, is_remembered, counted: None, window: None }
     }
 }
 

@@ -25,8 +25,9 @@ use tokio::time::Instant;
 use crate::answer::{Body, BoxError};
 use crate::client_stream::ClientStream;
 use crate::config::{Config, GatewayConfigError};
-use crate::gateway_state::GatewayState;
-use crate::guard::{ConnectionEnds, Hosts};
+use crate::gateway_state::{CurrentState, GatewayState};
+use crate::guard::ConnectionEnds;
+use crate::metrics::{self, MetricsNow};
 use crate::{api, select};
 
 /// Longest shutdown time: a clock can hold it.
@@ -64,7 +65,7 @@ const BUFFER: usize = 128 * 1024;
 /// # }
 /// ```
 pub struct Gateway {
-    state: GatewayState,
+    current: Arc<CurrentState>,
 }
 
 impl Gateway {
@@ -74,7 +75,13 @@ impl Gateway {
     ///
     /// Returns everything that is wrong with the configuration.
     pub fn new(config: Config) -> Result<Self, GatewayConfigError> {
-        Ok(Self { state: GatewayState::new(config)? })
+        let state = GatewayState::new(config)?;
+        Ok(Self { current: Arc::new(CurrentState::new(state)) })
+    }
+
+    /// Returns a handle that replaces the configuration while the gateway serves.
+    pub fn handle(&self) -> GatewayHandle {
+        GatewayHandle { current: Arc::clone(&self.current) }
     }
 
     /// Opens the archive, if there is one. [`serve`](Self::serve) does it too, and goes on without it
@@ -86,7 +93,7 @@ impl Gateway {
     #[cfg_attr(not(feature = "archive"), allow(clippy::unused_async))]
     pub async fn open_archive(&self) -> Result<(), String> {
         #[cfg(feature = "archive")]
-        if let Some(memory) = &self.state.memory {
+        if let Some(memory) = &self.current.get().memory {
             return memory.open().await;
         }
         Ok(())
@@ -100,7 +107,7 @@ impl Gateway {
     #[cfg_attr(not(feature = "archive"), allow(clippy::unused_async))]
     pub async fn check_archive(&self) -> Result<(), String> {
         #[cfg(feature = "archive")]
-        if let Some(memory) = &self.state.memory {
+        if let Some(memory) = &self.current.get().memory {
             return memory.check().await;
         }
         Ok(())
@@ -113,34 +120,30 @@ impl Gateway {
     /// Returns an error if the listener has no address, if its address and the configuration would give an
     /// upstream's key to everybody, or if a required archive cannot be opened.
     pub async fn serve(
-        mut self,
+        self,
         listener: TcpListener,
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         // The system may have chosen the port, and callers may bind another address.
         let listen = listener.local_addr()?;
-        self.state.config.listen = listen;
-        match self.state.config.problems() {
-            problems if problems.is_empty() => {}
-            problems => return Err(io::Error::other(GatewayConfigError(problems))),
-        }
-        self.state.hosts = Hosts::new(listen, &self.state.config.hosts);
+        self.current.listen_on(listen).map_err(io::Error::other)?;
         #[cfg(feature = "archive")]
-        let _opening = match &self.state.memory {
+        let _opening = match &self.current.get().memory {
             Some(memory) => memory.begin().await.map_err(io::Error::other)?,
             None => JoinSet::new(),
         };
         // Otherwise the first call would wait for it.
         select::load().await;
-        let state = Arc::new(self.state);
         let connections = Arc::new(Connections::default());
+        let _metrics = self.serve_metrics(&connections).await?;
         let mut tasks = JoinSet::new();
         tokio::select! {
             biased;
             () = stop => {}
-            () = accept(&listener, &state, &connections, &mut tasks) => {}
+            () = accept(&listener, &self.current, &connections, &mut tasks) => {}
         }
         drop(listener);
+        let state = self.current.get();
         state.stopping.send_replace(true);
         tracing::info!(connections = tasks.len(), "stopping");
         connections.open().values().for_each(|slot| slot.close.notify_one());
@@ -158,20 +161,86 @@ impl Gateway {
     }
 }
 
+impl Gateway {
+    /// Begins to serve the metrics, if they have an address. It ends when the returned tasks are dropped.
+    async fn serve_metrics(&self, connections: &Arc<Connections>) -> io::Result<JoinSet<()>> {
+        let mut tasks = JoinSet::new();
+        let state = self.current.get();
+        let Some(listen) = state.config.metrics_listen else { return Ok(tasks) };
+        let failed = |error| io::Error::other(format!("metrics.listen: {listen}: {error}"));
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        tracing::info!(address = %listener.local_addr()?, "serving metrics");
+        let (current, connections) = (Arc::clone(&self.current), Arc::clone(connections));
+        let text = move || {
+            let state = current.get();
+            let (connections, streams) = connections.numbers();
+            #[cfg(feature = "archive")]
+            let archive = state.memory.as_ref().map(crate::memory::ArchiveMemory::numbers);
+            #[cfg(not(feature = "archive"))]
+            let archive = None;
+            state.metrics.text(&MetricsNow { connections, streams, archive })
+        };
+        tasks.spawn(metrics::serve(listener, state.config.hosts.clone(), text));
+        Ok(tasks)
+    }
+}
+
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gateway").field("config", &self.state.config).finish_non_exhaustive()
+        f.debug_struct("Gateway")
+            .field("config", &self.current.get().config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Handle of a gateway, which replaces its configuration while it serves.
+///
+/// ```no_run
+/// use cupel_gateway::{Config, Gateway, Upstream};
+///
+/// # fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let gateway = Gateway::new(Config::new(Upstream::new("https://api.openai.com/v1")?))?;
+/// let handle = gateway.handle();
+/// // Later, while `gateway.serve` runs:
+/// let needs_restart = handle.reload(Config::from_file("gateway.toml")?)?;
+/// # let _ = needs_restart;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct GatewayHandle {
+    current: Arc<CurrentState>,
+}
+
+impl GatewayHandle {
+    /// Replaces the configuration. Requests in flight, streams included, end under the old one.
+    ///
+    /// Returns the changed keys that only a restart applies, such as `listen`. It reads the files that the
+    /// configuration names and builds its policies, so call it on a thread that may block.
+    ///
+    /// # Errors
+    ///
+    /// Returns everything that is wrong with the configuration. The old one then stays in use.
+    pub fn reload(&self, config: Config) -> Result<Vec<&'static str>, GatewayConfigError> {
+        self.current.renew(config)
+    }
+}
+
+impl fmt::Debug for GatewayHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewayHandle").finish_non_exhaustive()
     }
 }
 
 /// Accepts connections for ever.
 async fn accept(
     listener: &TcpListener,
-    state: &Arc<GatewayState>,
+    current: &Arc<CurrentState>,
     connections: &Arc<Connections>,
     tasks: &mut JoinSet<()>,
 ) {
-    let most = state.config.limits.connections.min(Semaphore::MAX_PERMITS - FOR_HEALTH);
+    let most = current.get().config.limits.connections.min(Semaphore::MAX_PERMITS - FOR_HEALTH);
     let room = Arc::new(Semaphore::new(most + FOR_HEALTH));
     while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
         match listener.accept().await {
@@ -179,7 +248,8 @@ async fn accept(
                 let open = connections.open().len();
                 let is_for_health = open >= most && !connections.close_idle();
                 let slot = connections.add();
-                tasks.spawn(converse(Arc::clone(state), stream, slot, permit, is_for_health));
+                let current = Arc::clone(current);
+                tasks.spawn(converse(current, stream, slot, permit, is_for_health));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -194,7 +264,7 @@ async fn accept(
 
 /// Serves a connection until one side closes it.
 async fn converse(
-    state: Arc<GatewayState>,
+    current: Arc<CurrentState>,
     stream: TcpStream,
     slot: Arc<ConnectionSlot>,
     _permit: OwnedSemaphorePermit,
@@ -207,8 +277,8 @@ async fn converse(
         client: stream.peer_addr().ok().map(|address| address.ip().to_canonical()),
         is_for_health,
     };
-    let stream = ClientStream::new(stream, state.config.limits.stall_time);
-    let service = service_fn(|request| answer(Arc::clone(&state), request, ends, slot.busy()));
+    let stream = ClientStream::new(stream, current.get().config.limits.stall_time);
+    let service = service_fn(|request| answer(current.get(), request, ends, slot.busy()));
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
@@ -288,6 +358,13 @@ impl Connections {
         // It no longer counts, even before it is closed.
         let closed = longest.and_then(|(_, id)| open.remove(&id));
         closed.inspect(|slot| slot.close.notify_one()).is_some()
+    }
+
+    /// Returns the number of open connections, and of those whose request is being answered.
+    fn numbers(&self) -> (usize, usize) {
+        let open = self.open();
+        let busy = open.values().filter(|slot| slot.idle_since.load(Ordering::Relaxed) == BUSY);
+        (open.len(), busy.count())
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<ConnectionSlot>>> {

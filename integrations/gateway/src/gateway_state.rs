@@ -1,11 +1,11 @@
-//! State that all requests share.
+//! State that all requests share, and the state with which a reload replaces it.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderValue};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
 
 use crate::answer::Body;
@@ -13,25 +13,37 @@ use crate::calls::Calls;
 use crate::config::{Config, GatewayConfigError};
 use crate::credentials::{NO_RANDOMNESS, Tenants};
 use crate::guard::Hosts;
+use crate::key_limits::KeyLimits;
+use crate::metrics::GatewayMetrics;
 use crate::page::PageLogin;
-use crate::proxy::{AnswerEnd, Tap, UpstreamClient};
+use crate::proxy::{AnswerEnd, ReadAhead, Tap, UpstreamClient};
+use crate::request_record::RecordSinks;
 use crate::select::BodySelector;
+use crate::shadow::ShadowPlanner;
+use crate::upstream_count::UpstreamCounts;
 
 /// State that all requests share.
 pub(crate) struct GatewayState {
     pub(crate) config: Config,
+    /// Address in the configuration. `config.listen` is the one that the system gave.
+    configured_listen: SocketAddr,
     pub(crate) hosts: Hosts,
     pub(crate) client: UpstreamClient,
     pub(crate) selector: BodySelector,
+    /// Plans requests that are sent unchanged, if there are any.
+    pub(crate) shadow: Option<Arc<ShadowPlanner>>,
+    pub(crate) counts: UpstreamCounts,
     /// Kibibytes of bodies that may still be read.
     pub(crate) room: Arc<Semaphore>,
     pub(crate) stopping: watch::Sender<bool>,
     #[cfg(feature = "archive")]
     pub(crate) memory: Option<crate::memory::ArchiveMemory>,
-    pub(crate) calls: Calls,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) metrics: Arc<GatewayMetrics>,
+    pub(crate) limits: Arc<KeyLimits>,
     pub(crate) tenants: Tenants,
     /// Login of the page, if there is a page.
-    pub(crate) login: Option<PageLogin>,
+    pub(crate) login: Option<Arc<PageLogin>>,
 }
 
 impl GatewayState {
@@ -41,37 +53,100 @@ impl GatewayState {
         let memory = config.memory.as_ref().map(crate::memory::ArchiveMemory::new);
         #[cfg(feature = "archive")]
         config.code_sources.extend(memory.as_ref().map(crate::memory::ArchiveMemory::source));
-        let mut problems = config.problems();
-        let client = UpstreamClient::new(config.limits.answer_time, &config.keys);
-        let selector = BodySelector::new(&config, &client).map_err(|why| problems.push(why));
+        let mut problems = Vec::new();
+        let parts = parts(&config).map_err(|mut why| problems.append(&mut why));
         let tenants = Tenants::new(config.tenant_secret.as_ref(), config.anonymous_memory);
         if tenants.is_none() {
             problems.push(NO_RANDOMNESS.to_owned());
         }
-        let (Ok(selector), Some(tenants), []) = (selector, tenants, problems.as_slice()) else {
+        let (Ok((client, selector, shadow)), Some(tenants)) = (parts, tenants) else {
             return Err(GatewayConfigError(problems));
         };
-        let room = (config.limits.waiting_bytes / 1024).min(Semaphore::MAX_PERMITS);
         Ok(Self {
+            configured_listen: config.listen,
             hosts: Hosts::new(config.listen, &config.hosts),
+            counts: UpstreamCounts::new(client.clone()),
             client,
             selector,
-            room: Arc::new(Semaphore::new(room)),
+            shadow,
+            room: room(&config),
             stopping: watch::Sender::new(false),
             #[cfg(feature = "archive")]
             memory,
             // Without a page nobody could look at them.
-            calls: Calls::new(config.page.token.as_ref().map_or(0, |_| config.page.bytes)),
+            calls: Arc::new(Calls::new(
+                config.page.token.as_ref().map_or(0, |_| config.page.bytes),
+            )),
+            metrics: Arc::new(GatewayMetrics::new()),
+            limits: Arc::default(),
             tenants,
-            login: config.page.token.clone().map(PageLogin::new),
+            login: config.page.token.clone().map(PageLogin::new).map(Arc::new),
             config,
         })
+    }
+
+    /// Makes the state for another configuration. It keeps the calls, the archive, the login and the address.
+    /// Also returns the changed keys that only a restart applies.
+    ///
+    /// # Errors
+    ///
+    /// Returns everything that is wrong with the configuration.
+    fn renewed(&self, mut config: Config) -> Result<(Self, Vec<&'static str>), GatewayConfigError> {
+        let old = &self.config;
+        let kept: Vec<&'static str> = [
+            ("listen", config.listen != self.configured_listen),
+            ("archive", config.memory != old.memory),
+            ("page", config.page.bytes != old.page.bytes),
+            ("page", config.page.token_file != old.page.token_file),
+            ("metrics", config.metrics_listen != old.metrics_listen),
+            ("limits.connections", config.limits.connections != old.limits.connections),
+        ]
+        .into_iter()
+        .filter_map(|(key, is_changed)| is_changed.then_some(key))
+        .collect();
+        config.listen = old.listen;
+        config.memory.clone_from(&old.memory);
+        config.page.clone_from(&old.page);
+        config.metrics_listen = old.metrics_listen;
+        #[cfg(feature = "archive")]
+        config.code_sources.extend(self.memory.as_ref().map(crate::memory::ArchiveMemory::source));
+        let (client, selector, shadow) = parts(&config).map_err(GatewayConfigError)?;
+        let same_room = config.limits.waiting_bytes == old.limits.waiting_bytes;
+        let secret = match config.tenant_secret == old.tenant_secret {
+            true => None,
+            false => config.tenant_secret.as_ref(),
+        };
+        let state = Self {
+            configured_listen: self.configured_listen,
+            hosts: Hosts::new(config.listen, &config.hosts),
+            counts: UpstreamCounts::new(client.clone()),
+            client,
+            selector,
+            shadow,
+            room: if same_room { Arc::clone(&self.room) } else { room(&config) },
+            stopping: self.stopping.clone(),
+            #[cfg(feature = "archive")]
+            memory: self.memory.clone(),
+            calls: Arc::clone(&self.calls),
+            metrics: Arc::clone(&self.metrics),
+            limits: Arc::clone(&self.limits),
+            tenants: self.tenants.renewed(secret, config.anonymous_memory),
+            login: self.login.clone(),
+            config,
+        };
+        Ok((state, kept))
+    }
+
+    /// Returns the receivers of the records of requests.
+    pub(crate) fn sinks(&self) -> RecordSinks {
+        let (metrics, limits) = (Arc::clone(&self.metrics), Arc::clone(&self.limits));
+        RecordSinks { metrics, limits, is_logged: self.config.access_log.enabled }
     }
 
     /// Passes an upstream's answer on to the client; `keep`: `on_end` gets all of it.
     pub(crate) fn pass_answer(
         &self,
-        mut answer: Response<Incoming>,
+        mut answer: Response<impl Into<ReadAhead>>,
         keep: bool,
         on_end: impl FnOnce(AnswerEnd) + Send + 'static,
     ) -> Response<Body> {
@@ -83,9 +158,77 @@ impl GatewayState {
         }
         answer.map(|body| {
             let stall = self.config.limits.stall_time;
-            let tap = Tap::answer(body, stall, is_plain, Box::new(on_end));
+            let tap = Tap::answer(body.into(), stall, is_plain, Box::new(on_end));
             if keep { tap.keep().boxed_unsync() } else { tap.boxed_unsync() }
         })
+    }
+}
+
+/// Parts that a configuration describes.
+type ConfiguredParts = (UpstreamClient, BodySelector, Option<Arc<ShadowPlanner>>);
+
+/// Makes what a configuration describes: connections to upstreams, and selectors.
+fn parts(config: &Config) -> Result<ConfiguredParts, Vec<String>> {
+    let mut problems = config.problems();
+    let client = UpstreamClient::new(config).map_err(|mut why| problems.append(&mut why));
+    let parts = client.and_then(|client| {
+        let made = || {
+            let selector = BodySelector::new(config, &client)?;
+            Ok((selector, ShadowPlanner::new(config, &client)?))
+        };
+        let made = made().map_err(|why| problems.push(why));
+        made.map(|(selector, shadow)| (client, selector, shadow))
+    });
+    parts.ok().filter(|_| problems.is_empty()).ok_or(problems)
+}
+
+fn room(config: &Config) -> Arc<Semaphore> {
+    let kibibytes = config.limits.waiting_bytes / 1024;
+    Arc::new(Semaphore::new(kibibytes.min(Semaphore::MAX_PERMITS)))
+}
+
+/// State that the next request begins with. A request keeps the state that it began with.
+pub(crate) struct CurrentState {
+    state: RwLock<Arc<GatewayState>>,
+    /// Held while the next state is made from the current one.
+    renewing: Mutex<()>,
+}
+
+impl CurrentState {
+    pub(crate) fn new(state: GatewayState) -> Self {
+        Self { state: RwLock::new(Arc::new(state)), renewing: Mutex::new(()) }
+    }
+
+    pub(crate) fn get(&self) -> Arc<GatewayState> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the state. As [`GatewayHandle::reload`](crate::GatewayHandle::reload).
+    pub(crate) fn renew(&self, config: Config) -> Result<Vec<&'static str>, GatewayConfigError> {
+        let _renewing = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.get();
+        let renewed = old.renewed(config);
+        old.metrics.reloaded(renewed.is_ok());
+        let (renewed, kept) = renewed?;
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(renewed);
+        Ok(kept)
+    }
+
+    /// Sets the address that the system gave. Call it before the first request.
+    ///
+    /// # Errors
+    ///
+    /// Returns problems of the configuration with this address.
+    pub(crate) fn listen_on(&self, listen: SocketAddr) -> Result<(), GatewayConfigError> {
+        let _renewing = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = Arc::get_mut(&mut state) else {
+            return Err(GatewayConfigError(vec!["the gateway serves already".to_owned()]));
+        };
+        state.config.listen = listen;
+        state.hosts = Hosts::new(listen, &state.config.hosts);
+        let problems = state.config.problems();
+        if problems.is_empty() { Ok(()) } else { Err(GatewayConfigError(problems)) }
     }
 }
 

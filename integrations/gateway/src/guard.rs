@@ -8,7 +8,8 @@ use http::{HeaderValue, Method, Version};
 use percent_encoding::percent_decode;
 
 use crate::answer::Refusal;
-use crate::credentials::{Secret, gateway_key};
+use crate::config::ClientKey;
+use crate::credentials::gateway_key;
 
 /// Addresses of a connection.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,12 +78,16 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses callers without one of the configured keys, if there are any.
-pub(crate) fn check_key(keys: &[Secret], headers: &HeaderMap) -> Result<(), Refusal> {
+/// Returns the key of a caller. Refuses callers without one of the configured keys, if there are any.
+pub(crate) fn check_key<'a>(
+    keys: &'a [ClientKey],
+    headers: &HeaderMap,
+) -> Result<Option<&'a ClientKey>, Refusal> {
     let shown = gateway_key(headers).unwrap_or_default();
     // All keys are compared, each in constant time, so that the time tells nothing.
-    if keys.is_empty() || keys.iter().fold(false, |known, key| known | key.is(shown)) {
-        return Ok(());
+    let found = keys.iter().fold(None, |found, key| if key.is(shown) { Some(key) } else { found });
+    if keys.is_empty() || found.is_some() {
+        return Ok(found);
     }
     let message = "this gateway needs a key: as the client's API key, or in the header x-cupel-key";
     Err(Refusal::new(401, "invalid_api_key", message))

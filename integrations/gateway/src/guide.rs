@@ -9,3 +9,7 @@ pub mod run_the_gateway {}
 #[doc = include_str!("guide_links.md")]
 #[doc = include_str!("../docs/local-models.md")]
 pub mod local_models {}
+
+#[doc = include_str!("guide_links.md")]
+#[doc = include_str!("../docs/operate-the-gateway.md")]
+pub mod operate_the_gateway {}

@@ -20,6 +20,7 @@
 
 mod answer;
 mod api;
+mod api_path;
 mod calls;
 mod client_stream;
 mod config;
@@ -28,16 +29,24 @@ mod gateway;
 mod gateway_state;
 mod guard;
 pub mod guide;
+mod key_limits;
 #[cfg(feature = "archive")]
 mod memory;
+mod metrics;
+mod overflow;
 mod page;
 mod proxy;
+mod request_record;
 mod retriever;
 mod select;
+mod shadow;
+mod sides;
+mod upstream_count;
 
 pub use config::{
-    Config, CountMethod, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, PageConfig,
-    Protocol, Retriever, Upstream, UpstreamKey,
+    AccessLog, ClientKey, Config, CountMethod, GatewayConfigError, GatewayLimits, GatewayMode,
+    Memory, ModelRule, PORT, PageConfig, Protocol, Retriever, Rollout, TlsRoots, ToolCount,
+    Upstream, UpstreamConnection, UpstreamKey,
 };
 pub use credentials::{Caller, CallerBody, Secret, random_token};
-pub use gateway::Gateway;
+pub use gateway::{Gateway, GatewayHandle};

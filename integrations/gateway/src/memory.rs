@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::config::Memory;
 use crate::credentials::{Caller, CallerBody};
+use crate::metrics::ArchiveNow;
 
 /// Name of the source in reports.
 const NAME: &str = "memory";
@@ -118,6 +119,17 @@ impl ArchiveMemory {
         let status = if self.archive.get().is_some() { "open" } else { "not open" };
         let failed = self.failed_recalls.load(Ordering::Relaxed);
         serde_json::json!({"status": status, "failed_recalls": failed})
+    }
+
+    /// Returns the archive's part of the metrics.
+    pub(crate) fn numbers(&self) -> ArchiveNow {
+        ArchiveNow {
+            is_open: self.archive.get().is_some(),
+            waiting_bytes: self.recorder.waiting_bytes(),
+            written: self.recorder.written(),
+            dropped: self.recorder.dropped(),
+            failed_recalls: self.failed_recalls.load(Ordering::Relaxed),
+        }
     }
 
     /// Counts a search that failed. The layer logs it.

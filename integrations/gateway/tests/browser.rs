@@ -2,10 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, missing_docs)]
 
-#[path = "../../local_server/mod.rs"]
-#[allow(missing_debug_implementations, unreachable_pub, dead_code, clippy::panic)]
-mod local_server;
-
 #[path = "gateway/support.rs"]
 #[allow(dead_code)]
 mod support;

@@ -1,6 +1,6 @@
 //! Configuration files, and every mistake in them.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
 use std::time::Duration;
 
@@ -71,6 +71,10 @@ fn every_mistake_is_listed_with_its_path() {
         encoding = "o200"
         factor = 0
         prompt_cache = "prefixes"
+        digits = "one"
+        tools = "jason"
+        tokens_per_message = -2
+        chat_template = "x.jinja"
         policy = { scorers = [{ type = "recency", weight = -1 }], slicer = "greedy", placer = "u_shaped" }
         [limits]
         depth = 0
@@ -84,7 +88,7 @@ fn every_mistake_is_listed_with_its_path() {
         "listen: \"here\" is no address with a port",
         "at_most: must be at least 1, got 0",
         "policy: got \"caht\", expected one of chat",
-        "keys[0]: must be a table with env or file",
+        "keys[0]: must be a table with env, file or hash",
         "keys[1]: the variable NOT_SET: is not set",
         "keys[2]: expected either env or file",
         "upstreams[0].url: \"ftp://example.org\" is no address of a server",
@@ -95,6 +99,10 @@ fn every_mistake_is_listed_with_its_path() {
         "models[0].window: must be at least 1, got -1",
         "models[0].encoding: got \"o200\", expected one of o200k, cl100k, estimate; did you mean o200k?",
         "models[0].factor: must be between 0.1 and 10, got 0",
+        "models[0].digits: got \"one\", expected one of single, grouped",
+        "models[0].tools: got \"jason\", expected one of json, openai",
+        "models[0].tokens_per_message: must not be negative, got -2",
+        "models[0].chat_template: needs a tokenizer",
         "models[0].prompt_cache: got \"prefixes\", expected one of prefix, breakpoints",
         "models[0].policy.scorers[0].weight: must be positive, got -1",
         "limits.depth: must be at least 1, got 0",
@@ -239,19 +247,83 @@ fn routes_are_paths() {
     }
 }
 
+/// The TOML blocks of the guide's chapters.
+fn examples() -> Vec<&'static str> {
+    let chapters = [
+        include_str!("../docs/run-the-gateway.md"),
+        include_str!("../docs/operate-the-gateway.md"),
+        include_str!("../docs/local-models.md"),
+    ];
+    let blocks = chapters.iter().flat_map(|chapter| chapter.split("```toml\n").skip(1));
+    blocks.map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
 #[cfg(feature = "archive")]
 #[test]
 fn the_configurations_of_the_guide_are_valid() {
-    let chapters =
-        [include_str!("../docs/run-the-gateway.md"), include_str!("../docs/local-models.md")];
-    let blocks = chapters.iter().flat_map(|chapter| chapter.split("```toml\n").skip(1));
-    let blocks: Vec<&str> = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 4);
-    for block in blocks {
+    assert!(examples().len() >= 6);
+    for block in examples() {
         let read = Config::from_toml(block, &|name| match name {
             "ARCHIVE_URL" => Some("postgres://cupel@127.0.0.1/cupel".to_owned()),
             name => Some(format!("value of {name}")),
         });
         assert_eq!(read.unwrap().problems(), [""; 0], "{block}");
     }
+}
+
+/// The reader lists the keys that it knows when it finds one that it does not.
+#[test]
+fn every_key_is_in_an_example_of_the_guide() {
+    let shown: Vec<&str> = examples().iter().flat_map(|block| block.lines()).collect();
+    let upstream = "[[upstreams]]\nurl = \"http://a.example/v1\"\n";
+    for (table, others) in [
+        ("", upstream),
+        ("[[upstreams]]", ""),
+        ("[[models]]", upstream),
+        ("[[sources]]", upstream),
+        ("[archive]", upstream),
+        ("[limits]", upstream),
+        ("[page]", upstream),
+        ("[[keys]]", upstream),
+        ("[access_log]", upstream),
+        ("[metrics]", upstream),
+    ] {
+        let text = format!("{}\nunknown_one = 1\n{others}", table);
+        let error = Config::from_toml(&text, &|_| None).unwrap_err();
+        let known = error
+            .0
+            .iter()
+            .find_map(|line| line.split_once("unknown_one: unknown key, expected one of "));
+        let known = known.unwrap_or_else(|| panic!("{error}")).1.split("; did you").next().unwrap();
+        for key in known.split(", ") {
+            let is_shown = |line: &&&str| {
+                line.starts_with(&format!("{key} = "))
+                    || line.starts_with(&format!("[{key}]"))
+                    || line.starts_with(&format!("[[{key}]]"))
+                    || line.contains(&format!("{{ {key} = "))
+            };
+            assert!(shown.iter().any(|line| is_shown(&line)), "{table} {key} is in no example");
+        }
+    }
+}
+
+#[test]
+fn a_tokenizer_says_how_to_count_and_has_to_be_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokenizer.json");
+    std::fs::write(&path, "GGUF\u{3}").unwrap();
+    let text = |more: &str| {
+        format!(
+            "[[upstreams]]\nurl = \"http://127.0.0.1:8000/v1\"\n[[models]]\nname = \"m\"\n\
+             window = 4096\ntokenizer = {:?}\n{more}",
+            path.to_str().unwrap()
+        )
+    };
+    let both = Config::from_toml(&text("encoding = \"o200k\"\ndigits = \"single\""), &|_| None);
+    let both = both.unwrap_err().to_string();
+    assert!(both.contains("models[0].encoding: the tokenizer says it"), "{both}");
+    assert!(both.contains("models[0].digits: the tokenizer says it"), "{both}");
+    let config = Config::from_toml(&text(""), &|_| None).unwrap();
+    let error = Gateway::new(config).unwrap_err().to_string();
+    assert!(error.contains("models[0]: ") && error.contains("it is a GGUF file"), "{error}");
 }

@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-#[path = "../../local_server/mod.rs"]
-#[allow(missing_debug_implementations, unreachable_pub, dead_code)]
-mod local_server;
-
 #[path = "gateway/attacks.rs"]
 mod attacks;
+#[path = "gateway/azure.rs"]
+mod azure;
 #[path = "gateway/clients.rs"]
 mod clients;
+#[path = "gateway/counting.rs"]
+mod counting;
 #[path = "gateway/doors.rs"]
 mod doors;
 #[path = "gateway/fitting.rs"]
@@ -20,6 +20,10 @@ mod keys;
 mod large;
 #[path = "gateway/limits.rs"]
 mod limits;
+#[path = "gateway/local.rs"]
+mod local;
+#[path = "gateway/local_stand_in.rs"]
+mod local_stand_in;
 #[path = "gateway/messages.rs"]
 mod messages;
 #[path = "gateway/oddities.rs"]
@@ -32,9 +36,15 @@ mod passing;
 mod raw;
 #[path = "gateway/routing.rs"]
 mod routing;
+#[path = "gateway/shadow.rs"]
+mod shadow;
 #[path = "gateway/sources.rs"]
 mod sources;
 #[path = "gateway/streams.rs"]
 mod streams;
 #[path = "gateway/support.rs"]
 mod support;
+#[path = "gateway/tls.rs"]
+mod tls;
+#[path = "gateway/tls_server.rs"]
+mod tls_server;

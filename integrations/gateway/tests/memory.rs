@@ -1,6 +1,6 @@
 //! The archive as memory: what a tenant said in another conversation, after a restart.
 
-#![cfg(feature = "archive")]
+#![cfg(all(feature = "archive", unix))]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,24 +9,17 @@
     missing_docs
 )]
 
-#[path = "../../local_server/mod.rs"]
-#[allow(missing_debug_implementations, unreachable_pub, dead_code, clippy::panic)]
-mod local_server;
-
-#[path = "../../archive/tests/support/hanging.rs"]
-mod hanging;
-#[path = "../../archive/tests/support/postgres.rs"]
-mod postgres;
-
 #[path = "gateway/support.rs"]
 #[allow(dead_code)]
 mod support;
 
 use std::time::Duration;
 
+use cupel_dev_servers::hanging;
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::Reply;
+use cupel_dev_servers::postgres;
 use cupel_gateway::{Config, Memory, Secret};
-use local_server::LocalServer;
-use local_server::answer::Reply;
 use serde_json::{Value, json};
 use support::{Running, config, http, ok_server};
 

@@ -3,13 +3,6 @@
 #![cfg(all(feature = "otlp", unix))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, missing_docs)]
 
-#[path = "../../local_server/mod.rs"]
-#[allow(missing_debug_implementations, unreachable_pub, dead_code, clippy::panic)]
-mod local_server;
-
-#[path = "../../otel/tests/otel/stub.rs"]
-mod stub;
-
 #[path = "gateway/support.rs"]
 #[allow(dead_code)]
 mod support;
@@ -17,8 +10,8 @@ mod support;
 use std::io::{BufRead, BufReader, Read as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use cupel_dev_servers::collector::Collector;
 use serde_json::json;
-use stub::Stub;
 use support::{http, ok_server};
 
 /// A binary under way, and the address it listens on.
@@ -86,7 +79,7 @@ impl Drop for Running {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spans_and_metrics_arrive_without_any_content() {
-    let (collector, server) = (Stub::start(), ok_server().await);
+    let (collector, server) = (Collector::start(), ok_server().await);
     let url = collector.url();
     let gateway = Running::start(server.url(), &[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
     gateway.ask("confidential ").await;
@@ -114,7 +107,7 @@ async fn spans_and_metrics_arrive_without_any_content() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_sent_unless_it_is_asked_for() {
-    let (collector, server) = (Stub::start(), ok_server().await);
+    let (collector, server) = (Collector::start(), ok_server().await);
     let url = collector.url();
     let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str());
     for variables in

@@ -7,12 +7,6 @@
 //! fails unless all are 0. "No room": what is always sent does not fit. The gateway is told to refuse that,
 //! since the server would.
 
-#[path = "../../../async-openai/examples/replay_openai/items.rs"]
-mod items;
-#[path = "../../../replay/mod.rs"]
-#[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared")]
-mod replay;
-
 use std::error::Error;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -27,9 +21,9 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use replay::runs::Run;
-use replay::tally::{Outcome, Report, Tally};
-use replay::{ANSWER, runs};
+use cupel_dev_servers::replay::runs::Run;
+use cupel_dev_servers::replay::tally::{Outcome, Report, Tally};
+use cupel_dev_servers::replay::{self, ANSWER, items, runs};
 
 /// The windows; smaller ones are the other integrations' business.
 const WINDOWS: [i64; 3] = [4_500, 12_000, 32_000];

@@ -3,24 +3,13 @@
 //! `clients/run` starts it: it prints the gateway's base address and serves until its input ends.
 //! The models `test-900` and `test-2000` have windows of as many tokens; what would not fit is refused by the stand-in.
 
-#[path = "../../../local_server/mod.rs"]
-#[allow(
-    dead_code,
-    missing_debug_implementations,
-    unreachable_pub,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "shared with the tests, which use other parts of it and may fail loudly"
-)]
-mod local_server;
-
 use std::error::Error;
 use std::io::{Read, Write};
 
 use cupel::tokens::Encoding;
+use cupel_dev_servers::local_server::answer::Reply;
+use cupel_dev_servers::local_server::{Asked, LocalServer};
 use cupel_gateway::{Config, CountMethod, Gateway, ModelRule, Upstream};
-use local_server::answer::Reply;
-use local_server::{Asked, LocalServer};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 

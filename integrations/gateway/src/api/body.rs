@@ -72,7 +72,15 @@ pub(super) async fn read(
         let limit = limits.body_time.as_secs_f64();
         return Err(Refusal::new(408, "body_time", format!("the body took longer than {limit} s")));
     };
-    decompress(shared, headers, held?).await
+    let held = held?;
+    let (original, is_partial) = (held.original.clone(), shared.config.rollout.is_partial());
+    match decompress(shared, headers, held).await {
+        // A request that may be sent unchanged is not refused for its encoding.
+        Err(_) if is_partial => {
+            Ok(HeldBody { bytes: original.clone(), original, ..HeldBody::default() })
+        }
+        read => read,
+    }
 }
 
 /// Reads all of a body. The permit grows with what has arrived, not with the announced length: a client that

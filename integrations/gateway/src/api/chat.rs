@@ -1,37 +1,38 @@
 //! Requests with messages: read, fitted, sent to the upstream, and recorded until their answer ends.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
-use bytes::Bytes;
 use cupel_json::Endpoint;
 use http::Response;
 use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use hyper::body::Incoming;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::body;
+use super::fit::{BYPASS, ChatRequest};
+use super::key_check::check_model;
 use super::route::{self, Route};
-use crate::answer::{Body, Refusal, full, header_value, visible};
-use crate::calls::{Call, CallEnd, ConversationHash, FittedCall, milliseconds};
-use crate::config::{Upstream, only_upstream};
+use crate::answer::{Body, MODEL_CHARACTERS, Refusal, full, header_value, visible};
+use crate::api_path::deployment;
+use crate::calls::{Call, CallEnd, ConversationHash, FittedCall};
+use crate::config::{ClientKey, Upstream, only_upstream};
 use crate::credentials::Caller;
 use crate::gateway_state::GatewayState;
+use crate::guard;
 #[cfg(feature = "archive")]
 use crate::memory::ArchivedRequest;
+use crate::overflow::{Overflow, may_be_overflow, overflow};
 #[cfg(feature = "archive")]
 use crate::proxy::EndReason;
-use crate::proxy::{AnswerEnd, Usage};
+use crate::proxy::{AnswerEnd, ReadAhead, Usage};
+use crate::request_record::{CLIENT_CLOSED, RequestEnd, RequestRecord};
 use crate::select::SelectedBody;
+use crate::shadow;
+use crate::sides::SHADOW;
 
 /// Header with which Anthropic's clients ask for new features.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
-
-/// Header that asks the gateway to send a request unchanged.
-const BYPASS: &str = "x-cupel-bypass";
 
 /// Answers a request with messages.
 pub(super) async fn answer(
@@ -39,60 +40,123 @@ pub(super) async fn answer(
     endpoint: Endpoint,
     parts: &Parts,
     body: Incoming,
-    started: Instant,
+    (request_record, key): (&Arc<RequestRecord>, Option<&ClientKey>),
 ) -> Result<Response<Body>, Refusal> {
     body::must_be_json(&parts.headers)?;
     let mut caller = shared.tenants.caller(&parts.headers);
+    request_record.tenant(&caller.tenant);
     let held = body::read(shared, &parts.headers, body).await?;
-    let is_bypassed = parts.headers.contains_key(BYPASS);
+    request_record.request_bytes(held.original.len());
+    let rollout = &shared.config.rollout;
+    let shadow = shadow::unfitted(rollout, endpoint, &caller, &held.bytes).await;
+    let is_bypassed = parts.headers.contains_key(BYPASS) || shadow.is_some();
     let bytes = if is_bypassed { held.original.clone() } else { held.bytes.clone() };
     let mut head = parts.clone();
     if held.is_readable && !is_bypassed {
         head.headers.remove(CONTENT_ENCODING);
     }
     let request = ChatRequest { shared, endpoint, parts: &head, bytes };
-    let selected = request.select(caller.clone()).await?;
+    let selected = match shadow {
+        Some(opening) if !parts.headers.contains_key(BYPASS) => {
+            let bytes = held.original.clone();
+            let why = "planned beside the call, and sent unchanged";
+            SelectedBody { opening, ..SelectedBody::unchanged(bytes, SHADOW, why) }
+        }
+        _ => request.select(caller.clone()).await?,
+    };
     if let (Err(passed), true, false) = (&selected.outcome, shared.config.fail_closed, is_bypassed)
     {
         return Err(Refusal::new(422, "not_fitted", passed.why.clone()));
     }
-    let is_routed = only_upstream(&shared.config.upstreams).is_none();
+    let is_routed = only_upstream(&shared.config.upstreams).is_none()
+        || key.is_some_and(|key| !key.models.is_empty());
     if is_routed && !held.is_readable {
         return Err(body::unknown_encoding());
     }
     let mut model = selected.model.clone();
-    if is_routed || route::may_name_two(&held.bytes) {
+    if let Some(name) = deployment(parts.uri.path()) {
+        model = Some(guard::decoded(name));
+    } else if is_routed || route::may_name_two(&held.bytes) {
         match route::model_in_body(held.bytes.clone()).await {
             // With one upstream a body that cannot be read goes there anyway.
             Err(refusal) if !is_routed && refusal.code != route::TWICE => {}
             named => model = named?,
         }
     }
+    check_model(key, model.as_deref())?;
     let upstream = route::upstream(&shared.config, parts, model.as_deref())?;
     let selected = request.fit_by_model_count(upstream, selected, &mut caller).await?;
     let target = (upstream, route::upstream_path(parts));
-    let body = full(selected.body.clone());
-    if let Some(beta) = selected.beta {
-        add_beta(&mut head.headers, beta);
-    }
     let name = Route::Select(endpoint).name();
-    let record = CallRecord::begin(shared, name, selected, &caller, started);
-    #[cfg(feature = "archive")]
-    let record = record.archive(ArchivedRequest { caller, endpoint, request: held.bytes.clone() });
-    let answer = match shared.client.send(target, &head, body).await {
-        Ok(answer) => answer,
-        Err(refusal) => {
-            record.refused(&refusal);
-            return Err(refusal);
+    let send = async |selected: SelectedBody| {
+        let mut head = head.clone();
+        if let Some(beta) = selected.beta {
+            add_beta(&mut head.headers, beta);
+        }
+        let body = full(selected.body.clone());
+        let is_shadow = selected.outcome.as_ref().is_err_and(|passed| passed.code == SHADOW);
+        let record = CallRecord::begin(shared, name, selected, &caller, request_record);
+        if let Some(planner) = shared.shadow.clone().filter(|_| is_shadow && held.is_readable) {
+            let request = (endpoint, head.clone(), held.bytes.clone());
+            let (calls, call) = (Arc::clone(&shared.calls), Arc::clone(&record.call));
+            shadow::plan(planner, calls, request, caller.clone(), call);
+        }
+        #[cfg(feature = "archive")]
+        let record = record.archive(|| ArchivedRequest {
+            caller: caller.clone(),
+            endpoint,
+            request: held.bytes.clone(),
+        });
+        record.request.sending(&upstream.name);
+        match shared.client.send(target, &head, body).await {
+            Ok(answer) => Ok((record, answer.map(ReadAhead::from))),
+            Err(refusal) => {
+                record.refused(&refusal);
+                Err(refusal)
+            }
         }
     };
+    let (size, factor) = (request.size(&selected, &caller), selected.factor);
+    let (mut record, mut answer) = send(selected).await?;
+    if let (Some(size), Some(refused)) = (size, refusal_of_length(&mut answer).await) {
+        let again = request.fit_after_refusal(&size, refused, &caller).await;
+        record.warn_of_overflow(upstream, factor, refused);
+        // If the second request gets no answer, the client gets the first one.
+        let second = match again {
+            Ok(Some(again)) => send(again).await.ok(),
+            _ => None,
+        };
+        if let Some(second) = second {
+            record.too_long(answer.status().as_u16());
+            (record, answer) = second;
+        }
+    }
     drop(held);
+    record.request.answering();
     let headers = report_headers(&record.call);
     let status = answer.status().as_u16();
     let keep = record.keeps_answer();
     let mut answer = shared.pass_answer(answer, keep, move |end| record.answered(status, &end));
     answer.headers_mut().extend(headers);
     Ok(answer)
+}
+
+/// Longest refusal that is read.
+const REFUSAL_BYTES: usize = 64 * 1024;
+
+/// Time for a refusal to arrive.
+const REFUSAL_TIME: Duration = Duration::from_secs(5);
+
+/// Reads why an upstream refused a request; `None` unless the request is too long. The answer can
+/// still be passed on.
+async fn refusal_of_length(answer: &mut Response<ReadAhead>) -> Option<Overflow> {
+    let status = answer.status().as_u16();
+    let is_plain = !answer.headers().contains_key(CONTENT_ENCODING);
+    if !may_be_overflow(status) || !is_plain {
+        return None;
+    }
+    let body = answer.body_mut().whole(REFUSAL_BYTES, REFUSAL_TIME).await?;
+    overflow(status, &body)
 }
 
 /// Adds a value to `anthropic-beta`, unless it is there.
@@ -112,114 +176,19 @@ fn report_headers(call: &Call) -> HeaderMap {
         }
     };
     let report = (HeaderName::from_static("x-cupel-report"), header_value(&call.id));
-    HeaderMap::from_iter([report, (HeaderName::from_static(name), value)])
+    let mut headers = HeaderMap::from_iter([report, (HeaderName::from_static(name), value)]);
+    // A plan that is not ready yet is left out.
+    if let Some(planned) = call.shadow.get() {
+        headers.insert(HeaderName::from_static("x-cupel-shadow-tokens"), planned.tokens.into());
+    }
+    headers
 }
-
-/// Fields that `count_tokens` takes; it refuses all others.
-const COUNTED: [&str; 7] =
-    ["messages", "model", "system", "thinking", "tool_choice", "tools", "cache_control"];
-
-/// Longest answer of `count_tokens`: it is one number.
-const COUNT_BYTES: usize = 16 * 1024;
-
-/// Reserve for the next selection, which has other messages than the counted one.
-const SLACK: f64 = 1.02;
-
-/// Most counts of one request. Each count corrects the last, so the last one is close.
-const COUNTS: usize = 3;
-
-/// Request that is selected in, once or several times.
-struct ChatRequest<'a> {
-    shared: &'a GatewayState,
-    endpoint: Endpoint,
-    parts: &'a Parts,
-    bytes: Bytes,
-}
-
-impl ChatRequest<'_> {
-    async fn select(&self, caller: Caller) -> Result<SelectedBody, Refusal> {
-        let (headers, bytes) = (&self.parts.headers, self.bytes.clone());
-        if headers.contains_key(BYPASS) {
-            return Ok(SelectedBody::unchanged(bytes, "bypass", "x-cupel-bypass is set"));
-        }
-        if headers.contains_key(CONTENT_ENCODING) {
-            return Ok(SelectedBody::unchanged(bytes, "encoded", "the body is compressed"));
-        }
-        self.shared.selector.select(self.endpoint, bytes, caller).await
-    }
-
-    /// Selects again while the model's own count is larger than its window.
-    ///
-    /// The model is asked only if the configuration says so and the request is close to the window by our
-    /// count. If the upstream gives no count in time, the request stays as it was fitted.
-    async fn fit_by_model_count(
-        &self,
-        upstream: &Upstream,
-        mut selected: SelectedBody,
-        caller: &mut Caller,
-    ) -> Result<SelectedBody, Refusal> {
-        for _ in 0..COUNTS {
-            let Some(ratio) = self.excess(upstream, &selected, caller.counted).await else {
-                return Ok(selected);
-            };
-            caller.counted = Some(ratio);
-            selected = self.select(caller.clone()).await?;
-        }
-        Ok(selected)
-    }
-
-    /// Returns the ratio of the model's count to ours, if the model counts more than its window holds.
-    /// `known` is the ratio of the previous count, which the selection used.
-    async fn excess(
-        &self,
-        upstream: &Upstream,
-        selected: &SelectedBody,
-        known: Option<f32>,
-    ) -> Option<f32> {
-        let is_counted = self.endpoint == Endpoint::Messages;
-        let from = self.shared.config.exact_from.filter(|_| is_counted)?;
-        let selection = selected.outcome.as_ref().ok()?;
-        let budget = &selection.budget;
-        let room = budget.max_tokens().saturating_sub(budget.output_reserve());
-        let known = known.map_or(1.0, f64::from);
-        let in_theirs = |tokens: i64| tokens.max(1) as f64 * selected.factor * known;
-        let room = in_theirs(room.saturating_add(selection.fixed_tokens));
-        let ours = in_theirs(selection.sent.tokens.saturating_add(selection.fixed_tokens));
-        if ours < from * room {
-            return None;
-        }
-        let theirs = self.model_count(upstream, &selected.body).await? as f64;
-        tracing::debug!(ours, theirs, room, "the upstream counted a request");
-        (theirs > room).then(|| (known * theirs / ours * SLACK) as f32)
-    }
-
-    async fn model_count(&self, upstream: &Upstream, body: &[u8]) -> Option<i64> {
-        #[derive(Deserialize)]
-        struct TokenCount {
-            input_tokens: i64,
-        }
-        let mut fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(body).ok()?;
-        fields.retain(|name, _| COUNTED.contains(name));
-        let question = serde_json::to_vec(&fields).ok()?;
-        let target = (upstream, "/messages/count_tokens");
-        let counting = self.shared.client.read(target, self.parts, question.into(), COUNT_BYTES);
-        let limit = self.shared.config.limits.selection_time;
-        let counted = tokio::time::timeout(limit, counting).await;
-        counted.ok()?.map(|TokenCount { input_tokens }| input_tokens)
-    }
-}
-
-/// Status in the log of a call whose client closed the connection.
-const CLIENT_CLOSED: u16 = 499;
-
-/// Longest name of a model in logs and on the page.
-const MODEL_CHARACTERS: usize = 80;
 
 /// Record of a call in flight. Dropped before its end, it records that the client closed the connection.
 struct CallRecord {
     shared: Arc<GatewayState>,
     call: Arc<Call>,
-    started: Instant,
+    request: Arc<RequestRecord>,
     has_ended: bool,
     #[cfg(feature = "archive")]
     archived: Option<ArchivedRequest>,
@@ -231,23 +200,35 @@ impl CallRecord {
         route: &'static str,
         selected: SelectedBody,
         caller: &Caller,
-        started: Instant,
+        request: &Arc<RequestRecord>,
     ) -> Self {
         let named = caller.conversation.as_deref().map(str::as_bytes);
         let conversation = named.unwrap_or(&selected.opening);
         let conversation = ConversationHash::new(&[caller.tenant.as_bytes(), conversation]);
         let model = visible(selected.model.as_deref().unwrap_or_default(), MODEL_CHARACTERS);
         let bytes = (selected.original_bytes, selected.body.len());
+        let is_shadow = selected.outcome.as_ref().is_err_and(|passed| passed.code == SHADOW);
+        // The plan of the request holds its texts.
+        let later_bytes = if is_shadow { bytes.1.saturating_mul(2) } else { 0 };
         let outcome = selected.outcome.map(|selection| {
             #[cfg(feature = "archive")]
             shared.memory.iter().for_each(|memory| memory.count_failure(&selection.gather));
+            shared.metrics.gathered(&selection.gather);
             let before = shared.calls.latest(conversation, &model);
             Box::new(FittedCall::new(*selection, bytes, &model, before.as_deref()))
         });
+        let call = Call::new(route, model, conversation, outcome).reserve(later_bytes);
+        let call = shared.calls.begin(call);
+        request.model(&call.model);
+        let (name, tokens) = match &call.outcome {
+            Ok(fitted) => ("fitted", Some((fitted.tokens, fitted.dropped))),
+            Err(passed) => (passed.code, None),
+        };
+        request.outcome(name, &call.id, tokens);
         Self {
             shared: Arc::clone(shared),
-            call: shared.calls.begin(Call::new(route, model, conversation, outcome)),
-            started,
+            call,
+            request: Arc::clone(request),
             has_ended: false,
             #[cfg(feature = "archive")]
             archived: None,
@@ -256,9 +237,11 @@ impl CallRecord {
 
     /// Archives the request once it is answered, if there is an archive.
     #[cfg(feature = "archive")]
-    fn archive(mut self, request: ArchivedRequest) -> Self {
-        let is_named = request.caller.conversation.is_some() && request.caller.is_remembered;
-        self.archived = (is_named && self.shared.memory.is_some()).then_some(request);
+    fn archive(mut self, request: impl FnOnce() -> ArchivedRequest) -> Self {
+        let request = self.shared.memory.is_some().then(request);
+        let is_named =
+            |one: &ArchivedRequest| one.caller.conversation.is_some() && one.caller.is_remembered;
+        self.archived = request.filter(is_named);
         self
     }
 
@@ -268,6 +251,37 @@ impl CallRecord {
         return self.archived.is_some();
         #[cfg(not(feature = "archive"))]
         return false;
+    }
+
+    /// Logs which setting would have kept the upstream from refusing the request as too long. The upstream's
+    /// count joins those that the page shows.
+    fn warn_of_overflow(&self, upstream: &Upstream, configured: f64, refused: Overflow) {
+        let Ok(fitted) = &self.call.outcome else { return };
+        let counted = refused.counted.filter(|_| !refused.is_least);
+        if let Some(tokens) = counted {
+            self.shared.calls.counted(&self.call.model, fitted.tokens, tokens);
+        }
+        let factor = counted.map(|tokens| fitted.factor_for(tokens));
+        let factor = factor.filter(|factor| *factor > configured);
+        tracing::warn!(
+            upstream = upstream.name,
+            model = self.call.model,
+            tokens = fitted.tokens,
+            counted = refused.counted,
+            window = refused.window,
+            factor,
+            "the upstream refused a request as too long; it is fitted once more, if that makes it shorter. \
+             Set `factor` of this model to the one shown, or `window` to the upstream's"
+        );
+    }
+
+    /// Records that the upstream refused the request as too long, before it is sent again.
+    fn too_long(mut self, status: u16) {
+        // The request goes on with another call.
+        self.has_ended = true;
+        let elapsed = self.request.started.elapsed();
+        let end = CallEnd { status, reason: "too_long", usage: None, elapsed };
+        self.shared.calls.end(&self.call, end);
     }
 
     /// Records that the upstream gave no answer.
@@ -289,23 +303,9 @@ impl CallRecord {
 
     fn end(&mut self, status: u16, reason: &'static str, usage: Option<Usage>, bytes: u64) {
         self.has_ended = true;
-        let elapsed = self.started.elapsed();
-        let call = &self.call;
-        self.shared.calls.end(call, CallEnd { status, reason, usage, elapsed });
-        let fitted = call.outcome.as_ref().ok();
-        tracing::info!(
-            route = call.route,
-            status,
-            end = reason,
-            model = call.model,
-            outcome = call.outcome.as_ref().err().map_or("fitted", |passed| passed.code),
-            tokens = fitted.map(|fitted| fitted.tokens),
-            dropped = fitted.map(|fitted| fitted.dropped),
-            counted = usage.map(|usage| usage.input),
-            bytes,
-            milliseconds = milliseconds(elapsed),
-            report = call.id,
-        );
+        let elapsed = self.request.started.elapsed();
+        self.shared.calls.end(&self.call, CallEnd { status, reason, usage, elapsed });
+        self.request.end(RequestEnd { status, reason, bytes, usage });
     }
 }
 

@@ -2,26 +2,28 @@
 
 mod body;
 mod chat;
+mod fit;
+mod key_check;
 mod models;
 mod route;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use http::request::Parts;
-use http::{Request, Response};
+use http::{HeaderValue, Method, Request, Response};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::json;
 
-use crate::answer::{Body, Refusal, full, json_response};
-use crate::calls::milliseconds;
-use crate::config::only_upstream;
+use crate::answer::{Body, MODEL_CHARACTERS, Refusal, full, json_response, visible};
+use crate::config::{ClientKey, only_upstream};
 use crate::gateway_state::GatewayState;
 use crate::guard::{self, ConnectionEnds};
 use crate::page;
 use crate::proxy::{AnswerEnd, Tap};
+use crate::request_record::{RequestEnd, RequestRecord, client_address};
+use key_check::{admit, check_model};
 use route::{ModelPlace, Route};
 
 /// Answers a request; `ends` are the two ends of its connection.
@@ -30,22 +32,22 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
     ends: ConnectionEnds,
 ) -> Response<Body> {
-    let started = Instant::now();
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts);
+    let trusted = &shared.config.access_log.trusted_proxies;
+    let client = client_address(&parts.headers, ends.client, trusted);
+    let record = RequestRecord::begin(&parts, client, route.name(), shared.sinks());
     let answered = match guard::check(&parts, &shared.hosts, ends.reached) {
-        Ok(()) => serve(&shared, route, &parts, body, started, ends).await,
+        Ok(()) => serve(&shared, route, &parts, body, &record, ends).await,
         Err(refusal) => Err(refusal),
     };
-    answered.unwrap_or_else(|refusal| {
-        tracing::info!(
-            route = route.name(),
-            status = refusal.status,
-            refused = refusal.code,
-            milliseconds = milliseconds(started.elapsed()),
-        );
+    let mut response = answered.unwrap_or_else(|refusal| {
+        record.refused(refusal.status, refusal.code);
         refusal.into_response(route.error_shape(&parts))
-    })
+    });
+    record.answered_here(response.status().as_u16());
+    record.name_in(response.headers_mut());
+    response
 }
 
 async fn serve(
@@ -53,11 +55,16 @@ async fn serve(
     route: Route,
     parts: &Parts,
     body: Incoming,
-    started: Instant,
+    record: &Arc<RequestRecord>,
     ends: ConnectionEnds,
 ) -> Result<Response<Body>, Refusal> {
+    let mut key = None;
     if matches!(route, Route::Select(_) | Route::Models | Route::Pass) && !ends.is_for_health {
-        guard::check_key(&shared.config.keys, &parts.headers)?;
+        key = guard::check_key(&shared.config.keys, &parts.headers)?;
+        if let Some(key) = key {
+            record.key(&key.name, key.tokens_per_minute.is_some());
+            admit(shared, key, parts)?;
+        }
     }
     match route {
         Route::Liveness => Ok(json_response(200, &json!({"status": "ok"}))),
@@ -66,12 +73,16 @@ async fn serve(
             let message = "the gateway has its maximum of connections; try again";
             Err(Refusal::new(503, "busy", message).retry_after())
         }
+        Route::Metrics => {
+            let message = "metrics are served on the address of `metrics.listen`, if it is set";
+            Err(Refusal::new(404, "no_metrics_here", message))
+        }
         Route::Page => page::answer(shared, parts, body, ends.client).await,
-        Route::Select(endpoint) => chat::answer(shared, endpoint, parts, body, started).await,
+        Route::Select(endpoint) => chat::answer(shared, endpoint, parts, body, (record, key)).await,
         Route::Models if models::upstreams(&shared.config, parts).len() > 1 => {
             models::answer(shared, parts).await
         }
-        Route::Models | Route::Pass => pass(shared, parts, body, started).await,
+        Route::Models | Route::Pass => pass(shared, parts, body, (record, key)).await,
     }
 }
 
@@ -92,10 +103,11 @@ async fn pass(
     shared: &Arc<GatewayState>,
     parts: &Parts,
     body: Incoming,
-    started: Instant,
+    (record, key): (&Arc<RequestRecord>, Option<&ClientKey>),
 ) -> Result<Response<Body>, Refusal> {
     let place = route::model_place(parts);
-    let is_routed = only_upstream(&shared.config.upstreams).is_none();
+    let is_routed = only_upstream(&shared.config.upstreams).is_none()
+        || key.is_some_and(|key| !key.models.is_empty());
     let mut model = None;
     // The permit of a body is kept until the body is sent.
     let mut held = None;
@@ -119,20 +131,30 @@ async fn pass(
     if let ModelPlace::Path(name) = place {
         model = Some(guard::decoded(name));
     }
+    if let Some(model) = &model {
+        record.model(&visible(model, MODEL_CHARACTERS));
+    }
+    if !matches!(place, ModelPlace::Nowhere) {
+        check_model(key, model.as_deref())?;
+    }
     let upstream = route::upstream(&shared.config, parts, model.as_deref())?;
     route::check_open_route(&shared.config, upstream, parts)?;
     let target = (upstream, route::upstream_path(parts));
-    let answer = shared.client.send(target, parts, body).await?;
+    record.sending(&upstream.name);
+    let mut answer = shared.client.send(target, parts, body).await?;
     drop(held);
+    record.answering();
     let status = answer.status().as_u16();
+    let record = Arc::clone(record);
     let on_end = move |end: AnswerEnd| {
-        tracing::info!(
-            route = "pass",
-            status,
-            end = end.reason.name(),
-            bytes = end.bytes,
-            milliseconds = milliseconds(started.elapsed()),
-        );
+        let AnswerEnd { reason, bytes, usage, .. } = end;
+        record.end(RequestEnd { status, reason: reason.name(), bytes, usage });
     };
+    // Requests that ask a model something could be fitted; clients may expect it.
+    if parts.method == Method::POST {
+        let why =
+            HeaderValue::from_static("endpoint: the gateway fits no requests of this endpoint");
+        answer.headers_mut().insert("x-cupel-passed", why);
+    }
     Ok(shared.pass_answer(answer, false, on_end))
 }

@@ -92,7 +92,7 @@ async fn list(shared: &GatewayState, upstream: &Upstream, parts: &Parts) -> Opti
     };
     let reading = shared.client.read((upstream, path), &parts, Bytes::new(), ANSWER_BYTES);
     let read = tokio::time::timeout(shared.config.limits.selection_time, reading).await;
-    let list = read.ok().flatten().map(|ModelList { data }| data.unwrap_or_default());
+    let list = read.ok().and_then(Result::ok).map(|ModelList { data }| data.unwrap_or_default());
     if list.is_none() {
         tracing::warn!(upstream = upstream.name, "upstream gave no list of models");
     }

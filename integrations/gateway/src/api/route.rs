@@ -14,7 +14,8 @@ use memchr::memmem;
 use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::answer::Refusal;
-use crate::config::{Config, Protocol, Upstream, UpstreamKey, find_upstream, fits};
+use crate::api_path::{api_path, below_v1, deployment};
+use crate::config::{ClientKey, Config, Protocol, Upstream, UpstreamKey, find_upstream, fits};
 use crate::select::JSON_BYTE;
 
 /// Handler of a request.
@@ -22,6 +23,8 @@ use crate::select::JSON_BYTE;
 pub(super) enum Route {
     Liveness,
     Readiness,
+    /// Metrics, which have an address of their own.
+    Metrics,
     /// The page of recent calls.
     Page,
     /// A request with messages.
@@ -38,13 +41,14 @@ impl Route {
         if path == "/cupel" || path.starts_with("/cupel/") {
             return Self::Page;
         }
-        match (&request.method, below_v1(path).trim_end_matches('/')) {
+        match (&request.method, api_path(path).trim_end_matches('/')) {
             (&Method::POST, "/chat/completions") => Self::Select(Endpoint::Chat),
             (&Method::POST, "/responses") => Self::Select(Endpoint::Responses),
             (&Method::POST, "/messages") => Self::Select(Endpoint::Messages),
             (&Method::GET, "/models") => Self::Models,
             _ if path == "/health/liveness" => Self::Liveness,
             _ if path == "/health/readiness" => Self::Readiness,
+            (&Method::GET, "/metrics") => Self::Metrics,
             _ => Self::Pass,
         }
     }
@@ -65,6 +69,7 @@ impl Route {
         match self {
             Self::Liveness | Self::Readiness => "health",
             Self::Page => "page",
+            Self::Metrics => "metrics",
             Self::Select(Endpoint::Chat) => "chat",
             Self::Select(Endpoint::Responses) => "responses",
             Self::Select(Endpoint::Messages) => "messages",
@@ -88,7 +93,7 @@ pub(super) fn protocol(request: &Parts) -> Protocol {
         "/batches",
         "/assistants",
     ];
-    let path = below_v1(request.uri.path());
+    let path = api_path(request.uri.path());
     let headers = &request.headers;
     match path {
         _ if path == "/messages" || path.starts_with("/messages/") => Protocol::Anthropic,
@@ -129,7 +134,10 @@ pub(super) enum ModelPlace<'a> {
 pub(super) fn model_place(request: &Parts) -> ModelPlace<'_> {
     const NO_MODEL: [&str; 5] =
         ["/files", "/uploads", "/batches", "/messages/batches", "/vector_stores"];
-    let path = below_v1(request.uri.path());
+    if let Some(deployment) = deployment(request.uri.path()) {
+        return ModelPlace::Path(deployment);
+    }
+    let path = api_path(request.uri.path());
     if let Some(model) = path.strip_prefix("/models/") {
         return ModelPlace::Path(model);
     }
@@ -280,14 +288,8 @@ pub(super) fn check_open_route(
     request: &Parts,
 ) -> Result<(), Refusal> {
     let is_shared = matches!(upstream.key, UpstreamKey::Own(_)) && config.keys.len() != 1;
-    let asked = below_v1(request.uri.path()).trim_end_matches('/');
-    let is_open = |route: &str| {
-        let (method, path) = route.split_once(' ').unwrap_or(("", route));
-        (method.is_empty() || method == request.method.as_str())
-            && fits(below_v1(path), asked).is_some()
-    };
     let added = config.routes.iter().map(String::as_str);
-    if !is_shared || OPEN.into_iter().chain(added).any(is_open) {
+    if !is_shared || OPEN.into_iter().chain(added).any(|route| is_of(request, route)) {
         return Ok(());
     }
     let message = "this route is closed, because the clients of this gateway share the key of its \
@@ -295,12 +297,22 @@ pub(super) fn check_open_route(
     Err(Refusal::new(403, "route_not_open", message))
 }
 
-/// Removes a leading `/v1`. Clients may have it in their base address; an upstream's address has its own.
-fn below_v1(path: &str) -> &str {
-    match path.strip_prefix("/v1") {
-        Some(rest) if rest.is_empty() || rest.starts_with(['/', '?']) => rest,
-        _ => path,
+/// Returns whether a key may use the route of a request. A key for certain models may not use routes whose
+/// models nobody sees, such as batches, unless it names them.
+pub(super) fn is_open_to(key: &ClientKey, request: &Parts) -> bool {
+    match (key.routes.is_empty(), key.models.is_empty()) {
+        (false, _) => key.routes.iter().any(|route| is_of(request, route)),
+        (true, false) => OPEN.into_iter().any(|route| is_of(request, route)),
+        (true, true) => true,
     }
+}
+
+/// Returns whether a request is of a route: a path with or without a method, with or without `/v1`.
+fn is_of(request: &Parts, route: &str) -> bool {
+    let asked = api_path(request.uri.path()).trim_end_matches('/');
+    let (method, path) = route.split_once(' ').unwrap_or(("", route));
+    (method.is_empty() || method == request.method.as_str())
+        && fits(below_v1(path), asked).is_some()
 }
 
 /// Returns path and query as the client wrote them, below the upstream's own base.
@@ -323,6 +335,10 @@ mod tests {
             assert_eq!(route("POST", path), Route::Select(Endpoint::Chat), "{path}");
         }
         assert_eq!(route("POST", "/v1/responses"), Route::Select(Endpoint::Responses));
+        let azure = "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21";
+        assert_eq!(route("POST", azure), Route::Select(Endpoint::Chat));
+        assert_eq!(route("POST", "/openai/v1/responses"), Route::Select(Endpoint::Responses));
+        assert_eq!(route("POST", "/openai/deployments/e/embeddings"), Route::Pass);
         assert_eq!(route("POST", "/v1/messages"), Route::Select(Endpoint::Messages));
         assert_eq!(route("POST", "/messages?beta=true"), Route::Select(Endpoint::Messages));
         assert_eq!(route("POST", "/v1/messages/count_tokens"), Route::Pass);

@@ -52,7 +52,13 @@ pub(super) fn begin() -> Result<LogQueue, String> {
     if io::stderr().is_terminal() {
         drop(registry.with(layer).try_init());
     } else {
-        drop(registry.with(layer.json()).try_init());
+        drop(
+            registry
+                .with(
+                    layer.json().flatten_event(true).with_current_span(false).with_span_list(false),
+                )
+                .try_init(),
+        );
     }
     Ok(log)
 }
@@ -89,8 +95,7 @@ fn write(jobs: &Receiver<LogJob>, lost: &AtomicU64, out: &mut impl Write) {
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            let lines =
-                format!("{{\"level\":\"WARN\",\"fields\":{{\"lost_log_lines\":{lost}}}}}\n");
+            let lines = format!("{{\"level\":\"WARN\",\"lost_log_lines\":{lost}}}\n");
             drop(out.write_all(lines.as_bytes()));
         }
     }

@@ -1,9 +1,13 @@
 //! Command line of the gateway.
 
 mod args;
+mod audit;
+mod configuration;
 mod demo;
+mod health;
 mod log;
 mod output;
+mod reload;
 mod serve;
 mod stand_in;
 #[cfg(feature = "otlp")]
@@ -17,7 +21,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use args::GatewayArgs;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 /// Runs the program.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -27,6 +31,13 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             drop(error.print());
             return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
+        Ok(GatewayArgs { command: Some(command), .. }) => command.run(),
+        Ok(GatewayArgs { completions: Some(shell), .. }) => {
+            let (mut command, name) = (GatewayArgs::command(), "cupel-gateway");
+            clap_complete::generate(shell, &mut command, name, &mut std::io::stdout());
+            Ok(())
+        }
+        Ok(args) if args.health => health::run(&args),
         Ok(args) if args.demo => serve::on_runtime(demo::run(args.once, args.listen)),
         Ok(args) => serve::run(args),
     };

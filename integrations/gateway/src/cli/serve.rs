@@ -3,12 +3,13 @@
 use std::future::Future;
 use std::time::Duration;
 
-use cupel_gateway::{Config, Secret, Upstream};
+use cupel_gateway::{Config, Secret};
 use tokio::sync::watch;
 
 use super::args::GatewayArgs;
-use super::output::{gateway, listed, listen, new_token, say, show_token};
-use super::{log, telemetry};
+use super::configuration::configure;
+use super::output::{gateway, listen, new_token, say, show_token};
+use super::{log, reload, telemetry};
 
 /// Time to send the last telemetry.
 const TELEMETRY: Duration = Duration::from_secs(5);
@@ -18,28 +19,16 @@ const LAST: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: GatewayArgs) -> Result<(), String> {
     if args.check {
-        return on_runtime(check(configure(args)?));
+        return on_runtime(check(configure(&args)?));
     }
     let has_page = !args.no_page;
-    let mut config = configure(args)?;
+    let mut config = configure(&args)?;
     let token = has_page.then(new_token).transpose()?;
     config.page.token = token.as_deref().map(Secret::new);
     let log = log::begin()?;
-    let served = on_runtime(serve(config, token));
+    let served = on_runtime(serve(config, token, args));
     log.end();
     served
-}
-
-fn configure(args: GatewayArgs) -> Result<Config, String> {
-    let mut config = match (args.config, args.upstream) {
-        (Some(file), _) => Config::from_file(file).map_err(|error| listed(&error))?,
-        (None, upstream) => Config::new(Upstream::new(upstream.unwrap_or_default())?),
-    };
-    config.listen = args.listen.unwrap_or(config.listen);
-    config.at_most = args.at_most.or(config.at_most);
-    config.fail_closed |= args.fail_closed;
-    config.page.token_file = args.token_file.or(config.page.token_file);
-    Ok(config)
 }
 
 async fn check(config: Config) -> Result<(), String> {
@@ -53,7 +42,7 @@ async fn check(config: Config) -> Result<(), String> {
     Ok(())
 }
 
-async fn serve(config: Config, token: Option<String>) -> Result<(), String> {
+async fn serve(config: Config, token: Option<String>, args: GatewayArgs) -> Result<(), String> {
     let telemetry = telemetry::begin()?;
     let token_file = config.page.token_file.clone();
     let is_required = config.memory.as_ref().is_some_and(|memory| memory.required);
@@ -64,6 +53,7 @@ async fn serve(config: Config, token: Option<String>) -> Result<(), String> {
         gateway.open_archive().await?;
     }
     ignore_signals();
+    reload::begin(gateway.handle(), args);
     // The first signal stops the gateway; the second ends it at once.
     let (count, mut signals) = watch::channel(0);
     let mut first = signals.clone();
@@ -77,7 +67,11 @@ async fn serve(config: Config, token: Option<String>) -> Result<(), String> {
     if let Some(token) = token {
         show_token(&token, token_file, address)?;
     }
-    let stop = async move { drop(first.wait_for(|count| *count >= 1).await) };
+    tell_manager("READY=1");
+    let stop = async move {
+        drop(first.wait_for(|count| *count >= 1).await);
+        tell_manager("STOPPING=1");
+    };
     let served = tokio::select! {
         served = gateway.serve(listener, stop) => served,
         _ = signals.wait_for(|count| *count >= 2) => {
@@ -98,22 +92,30 @@ pub(super) fn on_runtime(run: impl Future<Output = Result<(), String>>) -> Resul
     done
 }
 
+/// Tells systemd the state, if it started the gateway (`Type=notify`).
+fn tell_manager(state: &str) {
+    #[cfg(unix)]
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Custom(state)]) {
+        tracing::warn!(%error, "the service manager cannot be told the state of the gateway");
+    }
+    #[cfg(not(unix))]
+    let _ = state;
+}
+
 /// Logs and ignores signals that would otherwise end the process.
 fn ignore_signals() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        for (kind, name) in [
-            (SignalKind::hangup(), "SIGHUP"),
-            (SignalKind::user_defined1(), "SIGUSR1"),
-            (SignalKind::user_defined2(), "SIGUSR2"),
-        ] {
+        for (kind, name) in
+            [(SignalKind::user_defined1(), "SIGUSR1"), (SignalKind::user_defined2(), "SIGUSR2")]
+        {
             let Ok(mut signals) = signal(kind) else { continue };
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
                     tracing::warn!(
                         signal = name,
-                        "signal ignored: to reload the configuration, restart"
+                        "signal ignored: SIGHUP reloads the configuration, SIGTERM stops the gateway"
                     );
                 }
             });

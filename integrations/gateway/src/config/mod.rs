@@ -1,6 +1,9 @@
 //! Configuration of a gateway: addresses, upstreams, models, limits, sources and the page.
 
+mod client_key;
+mod connection;
 mod read;
+mod rollout;
 mod upstream;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,9 +12,14 @@ use std::time::Duration;
 
 use cupel::Policy;
 use cupel::gather::Source;
+use ipnet::IpNet;
 
 use crate::credentials::{CallerBody, Secret};
-pub use upstream::{CountMethod, ModelRule, Protocol, Upstream, UpstreamKey};
+pub use client_key::ClientKey;
+use client_key::is_route;
+pub use connection::{TlsRoots, UpstreamConnection};
+pub use rollout::{GatewayMode, Rollout};
+pub use upstream::{CountMethod, ModelRule, Protocol, ToolCount, Upstream, UpstreamKey};
 pub(crate) use upstream::{find_upstream, fits, only_upstream};
 
 /// Default port.
@@ -40,20 +48,29 @@ pub struct Config {
     pub models: Vec<ModelRule>,
     /// Policy of every selection.
     pub policy: Policy,
-    /// Most tokens of prompt and answer together, however large the window is.
+    /// Window of all models that no rule has a window for, whatever the built-in table says.
+    pub window: Option<i64>,
+    /// Most tokens of prompt and answer together, however large the window is. If nothing else is known of a
+    /// model, it is the window.
     pub at_most: Option<i64>,
-    /// Window of unknown models. Without it their requests are sent unchanged.
+    /// Window of models that the built-in table does not know, and of open models in it, whose window is the
+    /// server's setting. Without it the upstream is asked. If the upstream does not tell it either, requests
+    /// are sent unchanged.
     pub unknown_window: Option<i64>,
-    /// Share of the window, from 0 to 1, from which `/v1/messages/count_tokens` is asked for the model's own
-    /// count. A request that is too long by that count is fitted again. Never by default, and only for
-    /// Anthropic's Messages: their tokenizer is not public.
+    /// Share of the window, from 0 to 1, from which the upstream is asked for its own count of a request. A
+    /// request from which something was dropped is always counted. One that is too long by that count is fitted
+    /// again, and so is one that could have kept more. Never by default.
+    ///
+    /// Anthropic and llama.cpp count all that they speak, OpenAI counts Responses, and vLLM Chat Completions.
     pub exact_from: Option<f64>,
     /// Refuses requests that cannot be read or fitted, instead of sending them unchanged.
     pub fail_closed: bool,
+    /// Share of the conversations that are fitted.
+    pub rollout: Rollout,
     /// Limits of sizes and times.
     pub limits: GatewayLimits,
     /// Keys of the gateway's clients. Without any, everybody who can reach the gateway may use it.
-    pub keys: Vec<Secret>,
+    pub keys: Vec<ClientKey>,
     /// More routes that clients may use with an upstream's own key: a path below `/v1` with or without a
     /// method, such as `GET /files` or `/batches*`.
     ///
@@ -72,6 +89,10 @@ pub struct Config {
     pub tenant_secret: Option<Secret>,
     /// Page of recent calls.
     pub page: PageConfig,
+    /// One line in the log for each request.
+    pub access_log: AccessLog,
+    /// Address of the metrics. Without one there are none.
+    pub metrics_listen: Option<SocketAddr>,
 }
 
 impl Config {
@@ -88,10 +109,12 @@ impl Config {
             upstreams,
             models: Vec::new(),
             policy: Policy::chat(),
+            window: None,
             at_most: None,
             unknown_window: None,
             exact_from: None,
             fail_closed: false,
+            rollout: Rollout::default(),
             limits: GatewayLimits::default(),
             keys: Vec::new(),
             routes: Vec::new(),
@@ -101,6 +124,8 @@ impl Config {
             memory: None,
             tenant_secret: None,
             page: PageConfig::default(),
+            access_log: AccessLog::default(),
+            metrics_listen: None,
         }
     }
 
@@ -111,11 +136,17 @@ impl Config {
         if self.upstreams.is_empty() {
             problems.push("upstreams: there is none, expected at least one".to_owned());
         }
-        for (key, tokens) in [("at_most", self.at_most), ("unknown_window", self.unknown_window)] {
+        let tokens = [
+            ("window", self.window),
+            ("at_most", self.at_most),
+            ("unknown_window", self.unknown_window),
+        ];
+        for (key, tokens) in tokens {
             if let Some(tokens @ ..=0) = tokens {
                 problems.push(format!("{key}: must be at least 1, got {tokens}"));
             }
         }
+        problems.extend(self.rollout.problems());
         for (index, host) in self.hosts.iter().enumerate() {
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
             if host.is_empty() || !host.bytes().all(is_name) {
@@ -125,12 +156,13 @@ impl Config {
                 ));
             }
         }
-        for (index, route) in self.routes.iter().enumerate() {
-            let (method, path) = route.split_once(' ').unwrap_or(("", route));
-            let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
-            if !is_method || !path.starts_with('/') || path.contains(char::is_whitespace) {
+        let mut routes = vec![("routes".to_owned(), &self.routes)];
+        let of_keys = self.keys.iter().enumerate();
+        routes.extend(of_keys.map(|(index, key)| (format!("keys[{index}].routes"), &key.routes)));
+        for (path, routes) in routes {
+            for (index, route) in routes.iter().enumerate().filter(|(_, route)| !is_route(route)) {
                 problems.push(format!(
-                    "routes[{index}]: {route:?} is no route, expected a path with or without a method, \
+                    "{path}[{index}]: {route:?} is no route, expected a path with or without a method, \
                      such as \"GET /files\" or \"/batches*\""
                 ));
             }
@@ -151,6 +183,10 @@ impl Config {
                     "upstreams[{index}].name: there is another {:?}, expected a name of its own",
                     upstream.name
                 ));
+            }
+            if upstream.connection.http2 && upstream.url.starts_with("http:") {
+                let message = "true, but HTTP/2 is used with https only, expected an https address";
+                problems.push(format!("upstreams[{index}].http2: {message}"));
             }
             let is_default = |one: &Upstream| one.models.is_empty();
             let same = |other: &&Upstream| {
@@ -214,6 +250,8 @@ pub struct GatewayLimits {
     pub body_time: Duration,
     /// Time for gathering and selecting.
     pub selection_time: Duration,
+    /// Time for an upstream to count a request, or to tell a window.
+    pub count_time: Duration,
     /// Time for an upstream to begin its answer.
     pub answer_time: Duration,
     /// Time without a byte in a body, in either direction.
@@ -232,10 +270,33 @@ impl Default for GatewayLimits {
             connections: 4_096,
             body_time: Duration::from_secs(60),
             selection_time: Duration::from_secs(10),
+            count_time: Duration::from_secs(2),
             answer_time: Duration::from_secs(600),
             stall_time: Duration::from_secs(300),
             shutdown_time: Duration::from_secs(30),
         }
+    }
+}
+
+/// Access log: one line for each request, without content.
+///
+/// ```
+/// use cupel_gateway::AccessLog;
+///
+/// assert!(AccessLog::default().enabled);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct AccessLog {
+    /// Set unless no line is written.
+    pub enabled: bool,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Default for AccessLog {
+    fn default() -> Self {
+        Self { enabled: true, trusted_proxies: Vec::new() }
     }
 }
 
@@ -315,7 +376,7 @@ impl Retriever {
 /// let memory = Memory::new(Secret::new("sqlite:///var/lib/cupel/archive.db"));
 /// assert_eq!(memory.items, 20);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Memory {
     /// Address: `sqlite://file` or `postgres://user:password@host/database`.

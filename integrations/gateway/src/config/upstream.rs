@@ -1,10 +1,13 @@
 //! Upstreams and their keys, and rules for models.
 
+use std::path::PathBuf;
+
 use cupel::Policy;
 use cupel::tokens::Encoding;
 use cupel_json::CacheRule;
 use http::Uri;
 
+use super::UpstreamConnection;
 use crate::credentials::Secret;
 
 /// Server with one of the APIs.
@@ -25,6 +28,7 @@ pub struct Upstream {
     pub(crate) models: Vec<String>,
     /// `None` for a server with both.
     pub(crate) protocol: Option<Protocol>,
+    pub(crate) connection: UpstreamConnection,
 }
 
 /// Protocol of a client or an upstream.
@@ -78,15 +82,9 @@ impl Upstream {
             return Err(format!("{seen:?} has an invalid port, expected one from 1 to 65535"));
         }
         let url = url.trim_end_matches('/').to_owned();
-        let is_of = |domain: &str| {
-            name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-        };
-        let protocol = match () {
-            () if is_of("anthropic.com") => Some(Protocol::Anthropic),
-            () if is_of("openai.com") => Some(Protocol::OpenAi),
-            () => None,
-        };
-        Ok(Self { name, url, key: UpstreamKey::default(), models: Vec::new(), protocol })
+        let protocol = vendor(&name);
+        let (key, connection) = (UpstreamKey::default(), UpstreamConnection::default());
+        Ok(Self { name, url, key, models: Vec::new(), protocol, connection })
     }
 
     /// Sets the name; the host by default.
@@ -118,10 +116,28 @@ impl Upstream {
         self
     }
 
+    /// Sets how to connect to it.
+    #[must_use]
+    pub fn connection(mut self, connection: UpstreamConnection) -> Self {
+        self.connection = connection;
+        self
+    }
+
     /// Returns its address.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns whether it is a server of OpenAI or Anthropic.
+    pub(crate) fn is_vendors(&self) -> bool {
+        self.url.parse::<Uri>().is_ok_and(|uri| vendor(uri.host().unwrap_or_default()).is_some())
+    }
+
+    /// Returns the same server with the address above `/v1`, where routes of its own are.
+    pub(crate) fn without_version(&self) -> Self {
+        let url = self.url.strip_suffix("/v1").unwrap_or(&self.url).to_owned();
+        Self { url, ..self.clone() }
     }
 
     /// Returns how well it fits a model; `None` if it does not take the model.
@@ -131,6 +147,18 @@ impl Upstream {
         }
         let model = model?;
         self.models.iter().filter_map(|pattern| fits(pattern, model)).max()
+    }
+}
+
+/// Returns the protocol of OpenAI's and Anthropic's own servers.
+fn vendor(host: &str) -> Option<Protocol> {
+    let is_of = |domain: &str| {
+        host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    match () {
+        () if is_of("anthropic.com") => Some(Protocol::Anthropic),
+        () if is_of("openai.com") => Some(Protocol::OpenAi),
+        () => None,
     }
 }
 
@@ -187,6 +215,16 @@ pub enum CountMethod {
     Estimate,
 }
 
+/// Rule by which definitions of tools count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolCount {
+    /// By the rule that OpenAI published for its models.
+    OpenAi,
+    /// As JSON, as most chat templates of open models write them.
+    Json,
+}
+
 /// Rule for a model, or for all models whose names begin alike.
 ///
 /// ```
@@ -201,6 +239,11 @@ pub struct ModelRule {
     pub(crate) window: Option<i64>,
     pub(crate) at_most: Option<i64>,
     pub(crate) count: Option<CountMethod>,
+    pub(crate) tokenizer: Option<PathBuf>,
+    pub(crate) chat_template: Option<PathBuf>,
+    pub(crate) single_digits: Option<bool>,
+    pub(crate) tools: Option<ToolCount>,
+    pub(crate) tokens_per_message: Option<i64>,
     pub(crate) factor: f64,
     pub(crate) policy: Option<Policy>,
     pub(crate) cache: Option<CacheRule>,
@@ -215,6 +258,11 @@ impl ModelRule {
             window: None,
             at_most: None,
             count: None,
+            tokenizer: None,
+            chat_template: None,
+            single_digits: None,
+            tools: None,
+            tokens_per_message: None,
             factor: 1.0,
             policy: None,
             cache: None,
@@ -239,6 +287,42 @@ impl ModelRule {
     #[must_use]
     pub fn count(mut self, count: CountMethod) -> Self {
         self.count = Some(count);
+        self
+    }
+
+    /// Counts exactly, by the model's `tokenizer.json` and the chat template beside it. The file is read when the
+    /// gateway is built.
+    #[must_use]
+    pub fn tokenizer(mut self, file: impl Into<PathBuf>) -> Self {
+        self.tokenizer = Some(file.into());
+        self
+    }
+
+    /// Sets the chat template, if it is not the one beside the tokenizer.
+    #[must_use]
+    pub fn chat_template(mut self, file: impl Into<PathBuf>) -> Self {
+        self.chat_template = Some(file.into());
+        self
+    }
+
+    /// Sets if each digit is a token of its own, as for most open models. Encodings of OpenAI's take three.
+    #[must_use]
+    pub fn single_digits(mut self, single: bool) -> Self {
+        self.single_digits = Some(single);
+        self
+    }
+
+    /// Sets how definitions of tools count.
+    #[must_use]
+    pub fn tools(mut self, rule: ToolCount) -> Self {
+        self.tools = Some(rule);
+        self
+    }
+
+    /// Sets the tokens that the chat template adds to each message.
+    #[must_use]
+    pub fn tokens_per_message(mut self, tokens: i64) -> Self {
+        self.tokens_per_message = Some(tokens);
         self
     }
 

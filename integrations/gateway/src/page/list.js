@@ -82,10 +82,29 @@ function show(data) {
     div.append(dt, dd);
     return div;
   }));
+  const sides = data.sides;
+  byId("rollout").hidden = sides.shadow.calls === 0;
+  byId("sides").replaceChildren(...[["fitted", sides.fitted], ["sent unchanged", sides.shadow]].map(([name, side]) => {
+    const tr = document.createElement("tr");
+    const each = (value, calls) => (calls > 0 ? number.format(Math.round(value / calls)) : "–");
+    tr.append(cell(name), cell(number.format(side.calls), true), cell(each(side.input, side.counted), true),
+      cell(each(side.cached, side.counted), true), cell(each(side.cost, side.counted), true),
+      cell(side.calls > 0 ? duration(side.milliseconds / side.calls) : "–", true));
+    return tr;
+  }));
+  const planned = sides.planned;
+  byId("planned").textContent = "Of the calls that were sent unchanged, " + number.format(planned.calls) + " were planned beside the call: "
+    + number.format(planned.tokens) + " tokens would have been sent, " + number.format(planned.dropped)
+    + " dropped, " + number.format(planned.cached) + " read from prompt caches. "
+    + saved(planned.sent_bytes, planned.original_bytes) + " of their bytes would have been saved.";
   byId("counts").hidden = data.ratios.length === 0;
   byId("ratios").replaceChildren(...data.ratios.map((ratio) => {
     const li = document.createElement("li");
-    li.textContent = ratio.model + ": " + ratio.ratio.toFixed(3) + " (" + ratio.calls + (ratio.calls === 1 ? " call)" : " calls)");
+    const line = document.createElement("code");
+    line.textContent = "factor = " + ratio.factor.toFixed(2);
+    const found = ["median " + ratio.median.toFixed(2), "99 % of calls up to " + ratio.factor.toFixed(2),
+      "most " + ratio.most.toFixed(2), ratio.calls + (ratio.calls === 1 ? " call" : " calls")];
+    li.append(ratio.model + ": " + found.join(", ") + ". ", line);
     return li;
   }));
 }

@@ -120,15 +120,16 @@ fn to_the_list() -> Response<Body> {
 fn explained(call: &Call, nonce: &str) -> String {
     let previous = call.previous();
     let before = previous.as_ref().and_then(|call| call.outcome.as_ref().ok());
-    match &call.outcome {
-        Ok(fitted) => fitted
+    let fitted = call.outcome.as_ref().map_err(|passed| (passed, call.shadow.get()));
+    match fitted {
+        Ok(fitted) | Err((_, Some(fitted))) => fitted
             .explanation
             .page()
             .previous(before.map(|fitted| &fitted.explanation))
             .nonce(nonce)
             .home("/cupel/", "all calls")
             .to_string(),
-        Err(passed) => {
+        Err((passed, None)) => {
             let why = escape(&format!("{}: {}", passed.code, passed.why));
             let body = format!(
                 "<nav><a href=\"/cupel/\">all calls</a></nav>\n<h1>Sent unchanged</h1>\n<p>{why}</p>\n"
@@ -181,14 +182,12 @@ fn events(shared: Arc<GatewayState>) -> Response<Body> {
 
 /// Data of the list, for its script.
 fn data(calls: &Calls) -> Value {
-    let ratios = calls.ratios().into_iter();
-    let ratios =
-        ratios.map(|(model, ratio, calls)| json!({"model": model, "ratio": ratio, "calls": calls}));
     let newest = calls.newest(SHOWN);
     json!({
         "calls": newest.iter().map(|call| summary(call)).collect::<Vec<_>>(),
-        "ratios": ratios.collect::<Vec<_>>(),
+        "ratios": calls.ratios(),
         "totals": calls.totals(),
+        "sides": calls.sides(),
     })
 }
 
@@ -202,6 +201,7 @@ fn summary(call: &Call) -> Value {
         "passed": call.outcome.as_ref().err().map(|passed| passed.code),
         "tokens": fitted.map(|fitted| fitted.tokens), "dropped": fitted.map(|fitted| fitted.dropped),
         "cached": fitted.map(|fitted| fitted.cached),
+        "planned": call.shadow.get().map(|planned| planned.tokens),
         "counted": end.and_then(|end| end.usage).map(|usage| usage.input),
         "status": end.map(|end| end.status), "end": end.map(|end| end.reason),
         "milliseconds": end.map(|end| milliseconds(end.elapsed)),

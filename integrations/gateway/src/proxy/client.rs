@@ -16,9 +16,13 @@ use serde::de::DeserializeOwned;
 use tokio::time::error::Elapsed;
 
 use super::connect::{CONNECT, Connector, Replay, connector, is_unsent};
+use super::environment::{Proxies, Proxy, ProxyKind};
+use super::failure::{PROXY_CREDENTIALS, reason};
+use super::tls::client_config;
 use crate::answer::{Body, BoxError, Refusal, full};
-use crate::config::{Upstream, UpstreamKey};
-use crate::credentials::{CREDENTIAL_HEADERS, Secret, without_scheme};
+use crate::api_path::deployment;
+use crate::config::{ClientKey, Config, Upstream, UpstreamConnection, UpstreamKey};
+use crate::credentials::{CREDENTIAL_HEADERS, without_scheme};
 
 /// Time after which an idle connection is closed: before most servers would.
 const IDLE: Duration = Duration::from_secs(50);
@@ -26,19 +30,49 @@ const IDLE: Duration = Duration::from_secs(50);
 /// Sends requests to upstreams. It does not follow redirects.
 #[derive(Debug, Clone)]
 pub(crate) struct UpstreamClient {
-    pool: Pool<Connector, Body>,
+    /// Pool of sources, and of upstreams without settings of their own.
+    pool: UpstreamPool,
+    /// Pools of the other upstreams, by their settings.
+    others: Arc<[(UpstreamConnection, UpstreamPool)]>,
     answer_time: Duration,
     /// Keys of the gateway, which no upstream gets.
-    keys: Arc<[Secret]>,
+    keys: Arc<[ClientKey]>,
 }
 
 impl UpstreamClient {
-    pub(crate) fn new(answer_time: Duration, keys: &[Secret]) -> Self {
-        let pool = Pool::builder(TokioExecutor::new())
-            .pool_idle_timeout(IDLE)
-            .pool_timer(TokioTimer::new())
-            .build(connector(CONNECT));
-        Self { pool, answer_time, keys: keys.into() }
+    /// # Errors
+    ///
+    /// Returns everything that is wrong with the settings of connections.
+    pub(crate) fn new(config: &Config) -> Result<Self, Vec<String>> {
+        let default = UpstreamConnection::default();
+        let mut problems = Vec::new();
+        let proxies = Proxies::read(|name| std::env::var(name).ok());
+        let proxies = proxies.map_err(|mut wrong| problems.append(&mut wrong)).unwrap_or_default();
+        let (proxies, direct) = (Arc::new(proxies), Arc::new(Proxies::none()));
+        let mut pool = |connection: &UpstreamConnection, path: &str| {
+            let proxies = if connection.is_direct { &direct } else { &proxies };
+            let opened = UpstreamPool::new(connection, proxies);
+            opened.map_err(|(key, why)| problems.push(format!("{path}{key}: {why}"))).ok()
+        };
+        let first = pool(&default, "");
+        let mut others: Vec<(UpstreamConnection, UpstreamPool)> = Vec::new();
+        for (index, upstream) in config.upstreams.iter().enumerate() {
+            let connection = &upstream.connection;
+            if *connection != default && others.iter().all(|(known, _)| known != connection) {
+                let opened = pool(connection, &format!("upstreams[{index}]."));
+                others.extend(opened.map(|pool| (connection.clone(), pool)));
+            }
+        }
+        let (Some(pool), []) = (first, problems.as_slice()) else { return Err(problems) };
+        let keys = config.keys.as_slice().into();
+        let answer_time = config.limits.answer_time;
+        Ok(Self { pool, others: others.into(), answer_time, keys })
+    }
+
+    /// Returns the pool of connections with these settings.
+    fn pool(&self, connection: &UpstreamConnection) -> &UpstreamPool {
+        let other = self.others.iter().find(|(known, _)| known == connection);
+        other.map_or(&self.pool, |(_, pool)| pool)
     }
 
     /// Sends a request of the gateway's own.
@@ -48,44 +82,30 @@ impl UpstreamClient {
         time: Duration,
     ) -> Result<Response<Incoming>, BoxError> {
         let (head, body) = request.into_parts();
-        Ok(self.exchange(&Request::from_parts(head, ()), full(body), time).await??)
+        Ok(exchange(&self.pool, &Request::from_parts(head, ()), full(body), time).await??)
     }
 
-    /// Sends a request, and sends it a second time if no byte of it was written.
-    async fn exchange(
-        &self,
-        head: &Request<()>,
-        body: Body,
-        time: Duration,
-    ) -> Result<Result<Response<Incoming>, pool::Error>, Elapsed> {
-        let replay = Replay::new(body);
-        let mut may_send_again = true;
-        loop {
-            let request = head.clone().map(|()| replay.clone().boxed_unsync());
-            let answer = tokio::time::timeout(time, self.pool.request(request)).await;
-            let is_unsent = matches!(&answer, Ok(Err(error)) if is_unsent(error));
-            if !(is_unsent && may_send_again && replay.is_whole()) {
-                return answer;
-            }
-            may_send_again = false;
-        }
-    }
-
-    /// Reads a JSON answer of at most `most` bytes; `None` if there is none.
+    /// Reads a JSON answer of at most `most` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the status of a refusal; `None` if there is no answer, or none that can be read.
     pub(crate) async fn read<T: DeserializeOwned>(
         &self,
         (upstream, path): (&Upstream, &str),
         client: &Parts,
         body: Bytes,
         most: usize,
-    ) -> Option<T> {
+    ) -> Result<T, Option<StatusCode>> {
         let mut client = client.clone();
         // The client can read a compressed answer; the gateway cannot.
         client.headers.remove(header::ACCEPT_ENCODING);
-        let answer = self.send((upstream, path), &client, full(body)).await.ok()?;
-        let is_answered = answer.status().is_success();
-        let body = Limited::new(is_answered.then(|| answer.into_body())?, most).collect().await;
-        serde_json::from_slice(&body.ok()?.to_bytes()).ok()
+        let answer = self.send((upstream, path), &client, full(body)).await.map_err(|_| None)?;
+        if !answer.status().is_success() {
+            return Err(Some(answer.status()));
+        }
+        let body = Limited::new(answer.into_body(), most).collect().await.map_err(|_| None)?;
+        serde_json::from_slice(&body.to_bytes()).map_err(|_| None)
     }
 
     /// Sends a request with the client's method and headers, and cleans the headers of the answer. `path` is
@@ -107,8 +127,10 @@ impl UpstreamClient {
         strip_request(request.headers_mut());
         let is_own = |key: &[u8]| self.keys.iter().any(|own| own.is(key));
         strip_gateway_keys(request.headers_mut(), is_own);
-        set_key(&upstream.key, request.headers_mut())?;
-        let mut answer = match self.exchange(&request, body, self.answer_time).await {
+        set_key(&upstream.key, is_azure(upstream, path), request.headers_mut())?;
+        let pool = self.pool(&upstream.connection);
+        let proxy = pool.reading_proxy(request.uri());
+        let mut answer = match exchange(pool, &request, body, self.answer_time).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(no_answer(name, &error)),
             Err(_) => {
@@ -117,6 +139,11 @@ impl UpstreamClient {
                 return Err(Refusal::new(504, "upstream_timeout", message));
             }
         };
+        if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED && proxy.is_some() {
+            let message = format!("upstream {name:?} could not be reached: {PROXY_CREDENTIALS}");
+            tracing::warn!(upstream = name, why = PROXY_CREDENTIALS, "upstream gave no answer");
+            return Err(Refusal::new(502, "upstream_unreachable", message));
+        }
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
             let message = format!("upstream {name:?} answered 101 Switching Protocols");
             return Err(Refusal::new(502, "upstream_upgrade", message));
@@ -137,8 +164,67 @@ impl UpstreamClient {
     }
 }
 
+/// Connections with the same settings.
+#[derive(Debug, Clone)]
+struct UpstreamPool {
+    pool: Pool<Connector, Body>,
+    proxies: Arc<Proxies>,
+}
+
+impl UpstreamPool {
+    /// # Errors
+    ///
+    /// Returns the key of the configuration that is wrong, and why.
+    fn new(
+        connection: &UpstreamConnection,
+        proxies: &Arc<Proxies>,
+    ) -> Result<Self, (&'static str, String)> {
+        let connector = connector(CONNECT, client_config(connection)?, Arc::clone(proxies));
+        let mut builder = Pool::builder(TokioExecutor::new());
+        let pool = builder.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new()).build(connector);
+        Ok(Self { pool, proxies: Arc::clone(proxies) })
+    }
+
+    /// Returns the proxy that reads the requests to an address: that of plain HTTP.
+    fn reading_proxy(&self, address: &Uri) -> Option<Proxy> {
+        let proxy = self.proxies.proxy(address).filter(|_| address.scheme_str() == Some("http"))?;
+        (proxy.kind == ProxyKind::Http).then_some(proxy)
+    }
+}
+
+/// Sends a request, and sends it a second time if no byte of it was written.
+async fn exchange(
+    pool: &UpstreamPool,
+    head: &Request<()>,
+    body: Body,
+    time: Duration,
+) -> Result<Result<Response<Incoming>, pool::Error>, Elapsed> {
+    let replay = Replay::new(body);
+    let basic = pool.reading_proxy(head.uri()).and_then(|proxy| proxy.basic);
+    let mut may_send_again = true;
+    loop {
+        let mut request = head.clone().map(|()| replay.clone().boxed_unsync());
+        if let Some(basic) = &basic {
+            request.headers_mut().insert(header::PROXY_AUTHORIZATION, basic.clone());
+        }
+        let answer = tokio::time::timeout(time, pool.pool.request(request)).await;
+        let is_unsent = matches!(&answer, Ok(Err(error)) if is_unsent(error));
+        if !(is_unsent && may_send_again && replay.is_whole()) {
+            return answer;
+        }
+        may_send_again = false;
+    }
+}
+
+/// Returns whether a request goes to Azure, which takes keys in a header of its own.
+fn is_azure(upstream: &Upstream, path: &str) -> bool {
+    let host = upstream.url().split('/').nth(2).unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default();
+    host.ends_with(".azure.com") || host.ends_with(".azure-api.net") || deployment(path).is_some()
+}
+
 /// Replaces the client's credentials by the key that is meant for the upstream.
-fn set_key(key: &UpstreamKey, headers: &mut HeaderMap) -> Result<(), Refusal> {
+fn set_key(key: &UpstreamKey, is_azure: bool, headers: &mut HeaderMap) -> Result<(), Refusal> {
     if let UpstreamKey::Client = key {
         return Ok(());
     }
@@ -146,6 +232,7 @@ fn set_key(key: &UpstreamKey, headers: &mut HeaderMap) -> Result<(), Refusal> {
     if let UpstreamKey::Own(key) = key {
         let (name, value) = match headers.contains_key("anthropic-version") {
             true => (HeaderName::from_static("x-api-key"), key.expose().to_owned()),
+            false if is_azure => (HeaderName::from_static("api-key"), key.expose().to_owned()),
             false => (header::AUTHORIZATION, format!("Bearer {}", key.expose())),
         };
         let mut value = HeaderValue::from_str(&value).map_err(|_| {
@@ -164,9 +251,11 @@ fn set_key(key: &UpstreamKey, headers: &mut HeaderMap) -> Result<(), Refusal> {
 fn no_answer(upstream: &str, error: &pool::Error) -> Refusal {
     // The cause may name addresses, so only the log gets it.
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
-    tracing::warn!(upstream, connect = error.is_connect(), cause, "upstream gave no answer");
+    let why = reason(error);
+    tracing::warn!(upstream, connect = error.is_connect(), cause, why, "upstream gave no answer");
     let what = if error.is_connect() { "could not be reached" } else { "gave no answer" };
-    Refusal::new(502, "upstream_unreachable", format!("upstream {upstream:?} {what}"))
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Refusal::new(502, "upstream_unreachable", format!("upstream {upstream:?} {what}{why}"))
 }
 
 /// Headers that are about one connection.
@@ -303,8 +392,8 @@ mod tests {
                 closed.send(read).unwrap();
             }
         });
-        let client = UpstreamClient::new(Duration::from_secs(20), &[]);
         let upstream = Upstream::new(url).unwrap();
+        let client = UpstreamClient::new(&Config::new(upstream.clone())).unwrap();
         let target = (&upstream, "/files");
         let parts =
             |method: &str| Request::builder().method(method).body(()).unwrap().into_parts().0;

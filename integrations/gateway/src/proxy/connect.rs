@@ -12,14 +12,15 @@ use bytes::Bytes;
 use http::Uri;
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_rustls::{HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
 use socket2::SockRef;
-use tokio::net::TcpStream;
 use tower::service_fn;
 use tower::util::{BoxCloneSyncService, ServiceExt as _};
 
+use super::environment::{Proxies, ProxyKind};
+use super::transport::{TransportStream, transport};
 use crate::answer::{Body, BoxError};
 
 /// Timeout of a connection, the TLS handshake included.
@@ -29,18 +30,28 @@ pub(super) const CONNECT: Duration = Duration::from_secs(10);
 pub(super) type Connector = BoxCloneSyncService<Uri, CheckedStream, BoxError>;
 
 /// Makes a connector with a timeout.
-pub(super) fn connector(timeout: Duration) -> Connector {
+pub(super) fn connector(
+    timeout: Duration,
+    config: Arc<ClientConfig>,
+    proxies: Arc<Proxies>,
+) -> Connector {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     tcp.enforce_http(false);
-    let tls = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1();
-    let tls = tls.wrap_connector(tcp);
+    // Several addresses share this time, so that one that is silent does not hide the others.
+    tcp.set_connect_timeout(Some(timeout / 2));
+    let tls = HttpsConnector::from((transport(tcp, &config, Arc::clone(&proxies)), config));
     BoxCloneSyncService::new(service_fn(move |uri: Uri| {
+        let proxy = proxies.proxy(&uri).filter(|_| uri.scheme_str() == Some("http"));
+        // The request line then has the whole address.
+        let is_proxied = proxy.is_some_and(|proxy| proxy.kind == ProxyKind::Http);
         let connecting = tokio::time::timeout(timeout, tls.clone().oneshot(uri));
         async move {
-            let connected = connecting.await;
-            let connected = connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-            Ok(CheckedStream { inner: connected, is_used: false })
+            match connecting.await {
+                Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+                Ok(Err(error)) => Err(error),
+                Ok(Ok(inner)) => Ok(CheckedStream { inner, is_used: false, is_proxied }),
+            }
         }
     }))
 }
@@ -62,9 +73,19 @@ pub(super) fn is_unsent(error: &(dyn Error + 'static)) -> bool {
 /// Connection that checks, before it writes a request, whether the other side has closed it.
 #[derive(Debug)]
 pub(super) struct CheckedStream {
-    inner: MaybeHttpsStream<TokioIo<TcpStream>>,
+    inner: MaybeHttpsStream<TransportStream>,
     /// Set once a request was written.
     is_used: bool,
+    /// Set if the other side is a proxy that reads the requests.
+    is_proxied: bool,
+}
+
+/// Returns what is below TLS.
+fn below<T>(stream: &MaybeHttpsStream<T>) -> &T {
+    match stream {
+        MaybeHttpsStream::Http(plain) => plain,
+        MaybeHttpsStream::Https(tls) => tls.inner().get_ref().0.inner(),
+    }
 }
 
 impl CheckedStream {
@@ -74,10 +95,7 @@ impl CheckedStream {
             return Ok(());
         }
         let is_used = std::mem::replace(&mut self.is_used, true);
-        let socket = match &self.inner {
-            MaybeHttpsStream::Http(plain) => plain.inner(),
-            MaybeHttpsStream::Https(tls) => tls.inner().get_ref().0.inner().inner(),
-        };
+        let socket = below(below(&self.inner)).inner();
         match SockRef::from(socket).peek(&mut [MaybeUninit::uninit()]) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             // Bytes after the TLS handshake. Later, bytes that nobody asked for are the end of TLS.
@@ -139,7 +157,8 @@ impl Write for CheckedStream {
 
 impl Connection for CheckedStream {
     fn connected(&self) -> Connected {
-        self.inner.connected()
+        let connected = self.inner.connected();
+        if self.is_proxied { connected.proxy(true) } else { connected }
     }
 }
 
@@ -219,10 +238,13 @@ impl http_body::Body for Replay {
 mod tests {
     use std::future::poll_fn;
 
+    use hyper_util::rt::TokioIo;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
+    use super::super::tls::client_config;
     use super::*;
+    use crate::config::UpstreamConnection;
 
     const HEAD: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
 
@@ -235,7 +257,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let near = TokioIo::new(TcpStream::connect(address).await.unwrap());
-        let mut near = CheckedStream { inner: MaybeHttpsStream::Http(near), is_used: false };
+        let inner = MaybeHttpsStream::Http(MaybeHttpsStream::Http(near));
+        let mut near = CheckedStream { inner, is_used: false, is_proxied: false };
         let (mut far, _) = listener.accept().await.unwrap();
         write(&mut near, HEAD).await.unwrap();
         write(&mut near, HEAD).await.unwrap();
@@ -253,7 +276,8 @@ mod tests {
     #[tokio::test]
     async fn a_handshake_has_the_time_of_a_connection() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let connector = connector(Duration::from_millis(50));
+        let config = client_config(&UpstreamConnection::default()).unwrap();
+        let connector = connector(Duration::from_millis(50), config, Arc::new(Proxies::none()));
         let uri = format!("https://{}/", silent.local_addr().unwrap()).parse().unwrap();
         let error = connector.oneshot(uri).await.unwrap_err();
         let error = error.downcast::<io::Error>().unwrap();

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::ReadAhead;
 use crate::answer::BoxError;
 
 /// Clock for one direction of a connection. It runs while nothing moves.
@@ -99,7 +99,7 @@ type OnEnd = Box<dyn FnOnce(AnswerEnd) + Send>;
 
 /// Passes a body on, and calls a function when it ends.
 pub(crate) struct Tap {
-    inner: Incoming,
+    inner: ReadAhead,
     /// Runs while the sender is silent, not while the receiver is slow.
     stall: Stall,
     sender: &'static str,
@@ -113,7 +113,7 @@ pub(crate) struct Tap {
 
 impl Tap {
     /// Wraps an upstream's answer; `is_plain`: it is not compressed.
-    pub(crate) fn answer(inner: Incoming, stall: Duration, is_plain: bool, on_end: OnEnd) -> Self {
+    pub(crate) fn answer(inner: ReadAhead, stall: Duration, is_plain: bool, on_end: OnEnd) -> Self {
         let mut tap = Self::upload(inner, stall);
         tap.sender = "upstream";
         tap.watch = is_plain.then(UsageWatch::default);
@@ -125,8 +125,8 @@ impl Tap {
     }
 
     /// Wraps a client's body.
-    pub(crate) fn upload(inner: Incoming, stall: Duration) -> Self {
-        let stall = Stall::new(stall);
+    pub(crate) fn upload(inner: impl Into<ReadAhead>, stall: Duration) -> Self {
+        let (inner, stall) = (inner.into(), Stall::new(stall));
         Self { inner, stall, sender: "client", watch: None, kept: None, bytes: 0, on_end: None }
     }
 
@@ -215,6 +215,8 @@ pub(crate) struct Usage {
     pub(crate) input: i64,
     /// Part of them that it read from its cache.
     pub(crate) cached: i64,
+    /// Tokens of the answer.
+    pub(crate) output: i64,
 }
 
 /// First and last bytes of an answer, in which the upstream reports its usage.
@@ -240,11 +242,19 @@ impl UsageWatch {
 
     /// Returns the last usage that was seen.
     fn usage(&self) -> Option<Usage> {
-        last_usage(&self.tail).or_else(|| last_usage(&self.head))
+        // Anthropic's streams count the request in the first event and the answer in the last.
+        let output = last_object(&self.tail, &|fields| number(fields, OUTPUT)).unwrap_or(0).max(0);
+        let usage =
+            last_object(&self.tail, &usage_in).or_else(|| last_object(&self.head, &usage_in));
+        usage.map(|usage| Usage { output, ..usage })
     }
 }
 
-fn last_usage(bytes: &[u8]) -> Option<Usage> {
+/// Names of the number of tokens of an answer.
+const OUTPUT: &[&str] = &["/completion_tokens", "/output_tokens"];
+
+/// Reads the last `usage` that `read` understands.
+fn last_object<T>(bytes: &[u8], read: &dyn Fn(&Value) -> Option<T>) -> Option<T> {
     const FIELD: &[u8] = b"\"usage\":";
     let mut starts = bytes.windows(FIELD.len()).enumerate().rev();
     // Inside a string its quotation marks are escaped.
@@ -252,13 +262,17 @@ fn last_usage(bytes: &[u8]) -> Option<Usage> {
         let escaped = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
         let value = (field == FIELD && !escaped).then(|| bytes.get(at + FIELD.len()..))??;
         let mut values = serde_json::Deserializer::from_slice(value).into_iter::<Value>();
-        usage_in(&values.next()?.ok()?)
+        read(&values.next()?.ok()?)
     })
+}
+
+fn number(fields: &Value, names: &[&str]) -> Option<i64> {
+    names.iter().find_map(|name| fields.pointer(name)?.as_i64())
 }
 
 /// Reads the `usage` of any of the APIs.
 fn usage_in(fields: &Value) -> Option<Usage> {
-    let number = |names: &[&str]| names.iter().find_map(|name| fields.pointer(name)?.as_i64());
+    let number = |names: &[&str]| number(fields, names);
     // Anthropic counts these besides the input tokens.
     let read = number(&["/cache_read_input_tokens"]).unwrap_or(0).max(0);
     let written = number(&["/cache_creation_input_tokens"]).unwrap_or(0).max(0);
@@ -266,7 +280,7 @@ fn usage_in(fields: &Value) -> Option<Usage> {
     let input = input.saturating_add(read).saturating_add(written);
     let details = ["/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens"];
     let cached = if read > 0 { read } else { number(&details).unwrap_or(0).clamp(0, input.max(0)) };
-    (input > 0).then_some(Usage { input, cached })
+    (input > 0).then_some(Usage { input, cached, output: 0 })
 }
 
 #[cfg(test)]
@@ -284,32 +298,32 @@ mod tests {
     #[test]
     fn it_is_read_from_answers_and_events_of_both_apis() {
         let chat = r#"{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}}"#;
-        assert_eq!(usage(&[chat]), Some(Usage { input: 12, cached: 8 }));
+        assert_eq!(usage(&[chat]), Some(Usage { input: 12, cached: 8, output: 3 }));
         let (first, second) = chat.split_at(30);
-        assert_eq!(usage(&[first, second]), Some(Usage { input: 12, cached: 8 }));
+        assert_eq!(usage(&[first, second]), Some(Usage { input: 12, cached: 8, output: 3 }));
         let events = [
             "data: {\"usage\":null}\n\n",
             "data: {\"choices\":[],\"usage\": {\"prompt_tokens\": 7}}\n\ndata: [DONE]\n\n",
         ];
-        assert_eq!(usage(&events), Some(Usage { input: 7, cached: 0 }));
+        assert_eq!(usage(&events), Some(Usage { input: 7, cached: 0, output: 0 }));
         let response = r#"event: response.completed
 data: {"response":{"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":99}},"metadata":{}}}
 
 "#;
-        assert_eq!(usage(&[response]), Some(Usage { input: 9, cached: 9 }));
+        assert_eq!(usage(&[response]), Some(Usage { input: 9, cached: 9, output: 0 }));
     }
 
     #[test]
     fn anthropics_counts_what_is_cached_beside_what_is_not() {
         let whole = r#"{"content":[],"usage":{"input_tokens":7,"cache_read_input_tokens":90,"cache_creation_input_tokens":3,"output_tokens":5}}"#;
-        assert_eq!(usage(&[whole]), Some(Usage { input: 100, cached: 90 }));
+        assert_eq!(usage(&[whole]), Some(Usage { input: 100, cached: 90, output: 5 }));
         let start = r#"event: message_start
 data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_tokens":1}}}
 
 "#;
         let words = "event: content_block_delta\ndata: {}\n\n".repeat(2_000);
         let end = "event: message_delta\ndata: {\"usage\":{\"output_tokens\":9}}\n\n";
-        assert_eq!(usage(&[start, &words, end]), Some(Usage { input: 7, cached: 0 }));
+        assert_eq!(usage(&[start, &words, end]), Some(Usage { input: 7, cached: 0, output: 9 }));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Selection in request bodies: the body to send, or the reason why it is sent unchanged.
 
+mod counting;
 mod profile;
+mod server_window;
 
 use std::sync::Arc;
 
@@ -8,13 +10,17 @@ use bytes::Bytes;
 use cupel::layer::{Selection, off_executor};
 use cupel::tokens::{Encoding, TokenCounter as _, shared_counter};
 use cupel_json::{Endpoint, JsonBody};
+use http::request::Parts;
 use serde::Deserialize;
 
 use crate::answer::Refusal;
-use crate::config::{Config, GatewayLimits, fits};
+use crate::api_path::deployment;
+use crate::config::{Config, GatewayLimits, Protocol, Upstream, find_upstream, fits};
 use crate::credentials::{Caller, CallerBody};
+use crate::guard::decoded;
 use crate::proxy::UpstreamClient;
 use profile::Profile;
+use server_window::ServerWindows;
 
 /// Nanoseconds for reading a byte of a JSON body.
 pub(crate) const JSON_BYTE: u64 = 8;
@@ -38,6 +44,10 @@ pub(crate) struct BodySelector {
     /// Profile of models that no rule names.
     others: Profile,
     limits: GatewayLimits,
+    upstreams: Vec<Upstream>,
+    windows: ServerWindows,
+    /// Set if upstreams are never asked for windows.
+    is_silent: bool,
 }
 
 /// Body to send, and how it came about.
@@ -77,7 +87,20 @@ impl BodySelector {
         };
         let profiles = config.models.iter().enumerate().map(profile).collect::<Result<_, _>>()?;
         let others = Profile::new(config, None, client)?;
-        Ok(Self { profiles, others, limits: config.limits.clone() })
+        let (limits, upstreams) = (config.limits.clone(), config.upstreams.clone());
+        let windows = ServerWindows::new(client.clone(), limits.count_time);
+        Ok(Self { profiles, others, limits, upstreams, windows, is_silent: false })
+    }
+
+    /// Makes a selector that asks nobody: no source, no archive, no upstream.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub(crate) fn silent(config: &Config, client: &UpstreamClient) -> Result<Self, String> {
+        let (sources, code_sources) = (Vec::new(), Vec::new());
+        let config = Config { sources, code_sources, ..config.clone() };
+        Ok(Self { is_silent: true, ..Self::new(&config, client)? })
     }
 
     /// Selects in a body, as far as it can be read and fitted.
@@ -88,16 +111,39 @@ impl BodySelector {
     pub(crate) async fn select(
         &self,
         endpoint: Endpoint,
+        client: &Parts,
         bytes: Bytes,
-        caller: Caller,
+        mut caller: Caller,
     ) -> Result<SelectedBody, Refusal> {
         let (depth, messages) = (self.limits.depth, self.limits.messages);
         let (steps, shared) = (JSON_BYTE.saturating_mul(bytes.len() as u64), bytes.clone());
         let read = off_executor(steps, move || read(endpoint, &shared, depth, messages)).await;
         match read.unwrap_or(Ok(Err("reading the body failed")))? {
-            Ok(body) => self.fit(body.with_companion(caller), bytes).await,
+            Ok(mut body) => {
+                if let Some(name) = deployment(client.uri.path()) {
+                    body = body.with_model(decoded(name));
+                }
+                let model = body.model().unwrap_or_default();
+                if !self.is_silent
+                    && caller.window.is_none()
+                    && self.profile(Some(model)).needs_window(endpoint, model)
+                {
+                    caller.window = self.server_window(endpoint, model, client).await;
+                }
+                self.fit(body.with_companion(caller), bytes).await
+            }
             Err(why) => Ok(SelectedBody::unchanged(bytes, "unreadable", why)),
         }
+    }
+
+    /// Asks the upstream of a model for its window.
+    async fn server_window(&self, endpoint: Endpoint, model: &str, client: &Parts) -> Option<i64> {
+        let protocol = match endpoint {
+            Endpoint::Messages => Protocol::Anthropic,
+            _ => Protocol::OpenAi,
+        };
+        let upstream = find_upstream(&self.upstreams, protocol, Some(model))?;
+        self.windows.window(upstream, model, client).await
     }
 
     async fn fit(&self, body: CallerBody, bytes: Bytes) -> Result<SelectedBody, Refusal> {
@@ -125,8 +171,8 @@ impl BodySelector {
             None => {
                 let name = model.as_deref().unwrap_or_default();
                 let why = format!(
-                    "the window of model {name:?} is not known; add it to `models` in the \
-                     gateway's configuration, or set `unknown_window`"
+                    "the window of model {name:?} is not known; start the gateway with --window, or set \
+                     `window`, `unknown_window` or a rule in `models` in its configuration"
                 );
                 Err(PassReason { code: "unknown_model", why })
             }

@@ -1,37 +1,42 @@
 //! Selectors for one group of models.
 
-use std::sync::{Arc, LazyLock};
-
 use cupel::ContextBudget;
 use cupel::gather::BoxError;
 use cupel::layer::{
     BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, ModelWindow,
     SelectedRequest, Selector,
 };
-use cupel::tokens::{CachedCounter, Encoding, HeuristicCounter, TokenCounter, shared_counter};
+use cupel::tokens::{ClaudeTokenizer, Encoding, LocalFamily};
 use cupel_json::{
     CacheRule, ClaudeModel, ClaudeModels, Endpoint, MessagesAdapter, Model, Models, OpenAiAdapter,
 };
 use cupel_otel::{CupelMetrics, CupelOtel, CupelVerbosity};
 
 use crate::config::{Config, CountMethod, ModelRule, Upstream};
-use crate::credentials::CallerBody;
+use crate::credentials::{Caller, CallerBody};
 use crate::proxy::UpstreamClient;
 use crate::retriever;
+use crate::select::counting::Counting;
 
 /// Rule for models, with its selectors.
 #[derive(Debug)]
 pub(super) struct Profile {
     /// Names of the models; empty for models that no rule names.
     pub(super) pattern: String,
-    /// Selector for models with a known encoding.
-    exact: Selector<CallerBody, OpenAiAdapter>,
-    /// Selector for other models; `None` if their window is not known.
-    estimated: Option<Selector<CallerBody, OpenAiAdapter>>,
-    /// Set if the rule says how to count. `exact` is then for all models.
+    /// Selectors for models that the built-in tables know, or for all if the rule says how to count.
+    known: ApiSelectors,
+    /// Selectors for other models, by family.
+    families: Vec<(LocalFamily, ApiSelectors)>,
+    /// Window that is set for all models of the profile.
+    window: Option<i64>,
+    /// Window of models that the table does not know.
+    unknown_window: Option<i64>,
+    /// Window of models of which nothing else is known.
+    last_resort: Option<i64>,
+    /// Set if the rule says how to count.
     counts: bool,
-    /// Selector for Anthropic's Messages.
-    messages: Selector<CallerBody, MessagesAdapter>,
+    /// Set if the rule wants other models' counts estimated, and those of known models, too.
+    estimates: bool,
     /// Number of the model's tokens that one of ours stands for.
     pub(super) factor: f64,
 }
@@ -46,38 +51,91 @@ impl Profile {
         let build = ProfileBuilder { config, rule: rule.unwrap_or(&default), client };
         let rule = build.rule;
         let built = || -> Result<Self, BoxError> {
-            let fallback = rule.window.or(config.unknown_window);
-            let estimated = fallback.map(|_| build.openai(fallback, Some(CountMethod::Estimate)));
+            let counting = Counting::of_rule(rule)?;
+            let of_family = |family| {
+                let counting = Counting::of_family(rule, family);
+                Ok((family, build.selectors(Some(&counting))?))
+            };
+            let families = LocalFamily::ALL.into_iter().map(of_family);
             Ok(Self {
                 pattern: rule.name.clone(),
-                exact: build.openai(fallback, rule.count)?,
-                estimated: estimated.transpose()?,
-                counts: rule.count.is_some(),
+                known: build.selectors(counting.as_ref())?,
+                families: families.collect::<Result<_, BoxError>>()?,
+                window: rule.window.or(config.window),
+                unknown_window: config.unknown_window,
+                last_resort: rule.at_most.or(config.at_most),
+                counts: counting.is_some(),
+                estimates: rule.count == Some(CountMethod::Estimate),
                 factor: rule.factor,
-                messages: build.messages(fallback)?,
             })
         };
         built().map_err(|error| error.to_string())
     }
 
+    /// Returns whether only the upstream can tell the window of a model.
+    pub(super) fn needs_window(&self, endpoint: Endpoint, model: &str) -> bool {
+        let is_set = self.window.or(self.unknown_window).is_some();
+        !is_set && (is_open(model) || !is_in_table(endpoint, model))
+    }
+
     /// Selects in a body; `None` if nothing is known about its model.
     pub(super) async fn select(
         &self,
-        body: CallerBody,
+        mut body: CallerBody,
     ) -> Option<Result<SelectedRequest<CallerBody>, ContextError>> {
-        let model = body.model().unwrap_or_default();
-        if body.endpoint() == Endpoint::Messages {
-            let is_known = self.estimated.is_some() || ClaudeModels::new().get(model).is_ok();
-            return if is_known { Some(self.messages.select(body).await) } else { None };
+        let (endpoint, model) = (body.endpoint(), body.model().unwrap_or_default());
+        let is_known = is_in_table(endpoint, model);
+        if self.window.is_none() {
+            let told = body.companion().window;
+            let window = match (is_known, is_open(model)) {
+                (true, false) => told,
+                (true, true) => told.or(self.unknown_window),
+                (false, _) => Some(told.or(self.unknown_window).or(self.last_resort)?),
+            };
+            if window != told {
+                let caller = Caller { window, ..body.companion().clone() };
+                body = body.with_companion(caller);
+            }
         }
-        let is_known = Models::new().get(model).is_ok();
-        let selector = match &self.estimated {
-            Some(estimated) if !is_known && !self.counts => estimated,
-            None if !is_known => return None,
-            _ => &self.exact,
+        // A Claude model that is too new for the table still has Claude's tokenizer.
+        let model = body.model().unwrap_or_default();
+        let is_messages = endpoint == Endpoint::Messages;
+        let is_claude = is_messages && ClaudeTokenizer::of_model(model).is_some();
+        let by_vendor = self.counts || (!self.estimates && (is_known || is_claude));
+        let family = LocalFamily::of_model(model);
+        let of_family = || self.families.iter().find(|(other, _)| *other == family);
+        let selectors = match by_vendor {
+            true => &self.known,
+            false => of_family().map_or(&self.known, |(_, selectors)| selectors),
         };
-        Some(selector.select(body).await)
+        Some(match is_messages {
+            true => selectors.messages.select(body).await,
+            false => selectors.openai.select(body).await,
+        })
     }
+}
+
+/// Selectors for all APIs, with one way to count.
+#[derive(Debug)]
+struct ApiSelectors {
+    openai: Selector<CallerBody, OpenAiAdapter>,
+    messages: Selector<CallerBody, MessagesAdapter>,
+}
+
+/// Window of models that the table does not know, until the real one is.
+const NOT_KNOWN: i64 = i64::MAX / 4;
+
+/// Returns whether the built-in table has a model.
+fn is_in_table(endpoint: Endpoint, model: &str) -> bool {
+    match endpoint {
+        Endpoint::Messages => ClaudeModels::new().get(model).is_ok(),
+        _ => Models::new().get(model).is_ok(),
+    }
+}
+
+/// Returns whether a model of the table runs on servers of anybody, whose settings decide its window.
+fn is_open(model: &str) -> bool {
+    model.contains("gpt-oss")
 }
 
 /// Parts that the selectors of a profile are built from.
@@ -88,45 +146,44 @@ struct ProfileBuilder<'a> {
 }
 
 impl ProfileBuilder<'_> {
-    /// Builds a selector for Chat Completions and Responses. `fallback` is the window of unknown models.
+    /// Builds selectors that count by the models' vendors unless told otherwise.
+    fn selectors(&self, counting: Option<&Counting>) -> Result<ApiSelectors, BoxError> {
+        let (openai, messages) = (self.openai(counting)?, self.messages(counting)?);
+        Ok(ApiSelectors { openai, messages })
+    }
+
+    /// Builds a selector for Chat Completions and Responses.
     fn openai(
         &self,
-        fallback: Option<i64>,
-        count: Option<CountMethod>,
+        counting: Option<&Counting>,
     ) -> Result<Selector<CallerBody, OpenAiAdapter>, BoxError> {
-        let mut models = Models::new();
-        if let Some(window) = fallback {
-            models = models.otherwise(Model::new(window, Encoding::O200k));
-        }
+        let models = Models::new().otherwise(Model::new(NOT_KNOWN, Encoding::O200k));
         let window = ModelWindow::new(models.clone());
         let mut adapter = OpenAiAdapter::new().models(models);
-        adapter = match count {
-            Some(CountMethod::Exactly(encoding)) => adapter.counter(shared_counter(encoding)),
-            Some(CountMethod::Estimate) => adapter.counter(estimates()),
-            None => adapter,
-        };
+        if let Some(counting) = counting {
+            adapter = counting.apply(adapter);
+        }
         if let Some(cache) = self.rule.cache.or_else(|| other_server(self.config)) {
             adapter = adapter.cache(cache);
         }
         self.selector(adapter, window)
     }
 
-    /// Builds a selector for Anthropic's Messages. `fallback` is the window of unknown models.
+    /// Builds a selector for Anthropic's Messages.
     fn messages(
         &self,
-        fallback: Option<i64>,
+        counting: Option<&Counting>,
     ) -> Result<Selector<CallerBody, MessagesAdapter>, BoxError> {
-        let mut models = ClaudeModels::new();
-        if let Some(window) = fallback {
-            models = models.otherwise(ClaudeModel::new(window));
+        let models = ClaudeModels::new().otherwise(ClaudeModel::new(NOT_KNOWN));
+        let adapter = MessagesAdapter::new().models(models.clone());
+        // The margin is for what is not known of Claude's tokenizer.
+        match counting {
+            None => {
+                let window = adapter.window();
+                self.selector(adapter, window)
+            }
+            Some(counting) => self.selector(counting.apply(adapter), ModelWindow::new(models)),
         }
-        let mut adapter = MessagesAdapter::new().models(models);
-        // Claude's tokenizer is not public: an encoding is meant for a server with another model.
-        if let Some(CountMethod::Exactly(encoding)) = self.rule.count {
-            adapter = adapter.counter(shared_counter(encoding));
-        }
-        let window = adapter.window();
-        self.selector(adapter, window)
     }
 
     fn selector<A, M>(
@@ -136,13 +193,15 @@ impl ProfileBuilder<'_> {
     ) -> Result<Selector<CallerBody, A>, BoxError>
     where
         A: ContextAdapter<CallerBody> + 'static,
+        M: Clone + Send + Sync,
         ModelWindow<M>: BudgetProvider<CallerBody> + 'static,
     {
         let Self { config, rule, client } = self;
-        if let Some(tokens) = rule.window {
+        if let Some(tokens) = rule.window.or(config.window) {
             window = window.tokens(tokens);
         }
-        if let Some(most) = rule.at_most.or(config.at_most) {
+        let at_most = rule.at_most.or(config.at_most);
+        if let Some(most) = at_most {
             window = window.at_most(most);
         }
         let mut policy = rule.policy.clone().unwrap_or_else(|| config.policy.clone());
@@ -154,7 +213,7 @@ impl ProfileBuilder<'_> {
         let mut builder = CupelLayer::builder()
             .adapter(adapter)
             .policy(policy)
-            .budget(CalibratedWindow { window, factor: rule.factor })
+            .budget(CalibratedWindow { window, at_most, factor: rule.factor })
             .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()));
         for retriever in &config.sources {
             builder = builder.source(retriever::source(retriever, client));
@@ -168,25 +227,42 @@ impl ProfileBuilder<'_> {
 
 /// Window of a model, in our tokens. One of ours stands for `factor` of the model's, and for more if the
 /// model's own count of this request has shown it.
+///
+/// A window that the upstream told is an upper limit, too.
 #[derive(Debug)]
-struct CalibratedWindow<W> {
-    window: W,
+struct CalibratedWindow<M> {
+    window: ModelWindow<M>,
+    /// Limit that `window` has.
+    at_most: Option<i64>,
     factor: f64,
 }
 
-fn in_our_tokens(factor: f64, budget: &ContextBudget) -> Result<ContextBudget, BoxError> {
+/// Label of a window that the upstream told, for error messages.
+const TOLD: &str = "upstream's window";
+
+/// A request that was counted needs no margin for the estimate.
+fn in_our_tokens(
+    factor: f64,
+    is_counted: bool,
+    budget: &ContextBudget,
+) -> Result<ContextBudget, BoxError> {
     let answer = budget.output_reserve();
     let prompt = budget.max_tokens().saturating_sub(answer);
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     let prompt = (prompt as f64 / factor).floor() as i64;
+    let margin = if is_counted { 0.0 } else { budget.estimation_safety_margin_percent() };
     let budget = ContextBudget::builder(prompt.saturating_add(answer))
         .output_reserve(answer)
-        .estimation_safety_margin_percent(budget.estimation_safety_margin_percent())
+        .estimation_safety_margin_percent(margin)
         .build()?;
     Ok(budget)
 }
 
-impl<W: BudgetProvider<CallerBody>> BudgetProvider<CallerBody> for CalibratedWindow<W> {
+impl<M> BudgetProvider<CallerBody> for CalibratedWindow<M>
+where
+    M: Clone + Send + Sync,
+    ModelWindow<M>: BudgetProvider<CallerBody>,
+{
     fn budget(&self, request: &CallerBody) -> Result<ContextBudget, BoxError> {
         self.budget_and_origin(request).map(|(budget, _)| budget)
     }
@@ -195,9 +271,23 @@ impl<W: BudgetProvider<CallerBody>> BudgetProvider<CallerBody> for CalibratedWin
         &self,
         request: &CallerBody,
     ) -> Result<(ContextBudget, BudgetOrigin), BoxError> {
-        let (budget, origin) = self.window.budget_and_origin(request)?;
-        let factor = self.factor * request.companion().counted.map_or(1.0, f64::from);
-        let budget = if factor == 1.0 { budget } else { in_our_tokens(factor, &budget)? };
+        let Caller { counted, window: told, .. } = *request.companion();
+        let told = told.filter(|told| self.at_most.is_none_or(|most| *told < most));
+        let (budget, origin) = match told {
+            None => self.window.budget_and_origin(request)?,
+            Some(told) => {
+                let (budget, mut origin) =
+                    self.window.clone().at_most(told).budget_and_origin(request)?;
+                if budget.max_tokens() == told {
+                    origin.window = TOLD;
+                }
+                (budget, origin)
+            }
+        };
+        let factor = self.factor * counted.map_or(1.0, f64::from);
+        let is_counted = counted.is_some();
+        let budget =
+            if factor == 1.0 { budget } else { in_our_tokens(factor, is_counted, &budget)? };
         Ok((budget, origin))
     }
 }
@@ -214,13 +304,6 @@ fn other_server(config: &Config) -> Option<CacheRule> {
 /// First model of OpenAI's whose cache matches only at breakpoints.
 const WITH_BREAKPOINTS: &str = "gpt-5.6";
 
-/// Returns the counter of estimates that all selectors share.
-fn estimates() -> Arc<dyn TokenCounter> {
-    static SHARED: LazyLock<Arc<CachedCounter<HeuristicCounter>>> =
-        LazyLock::new(|| Arc::new(CachedCounter::new(HeuristicCounter)));
-    Arc::clone(&*SHARED) as Arc<dyn TokenCounter>
-}
-
 #[cfg(test)]
 mod tests {
     use cupel_json::JsonBody;
@@ -235,7 +318,7 @@ mod tests {
         let body = body.with_companion(Caller::default());
         let target = |factor| {
             let window = ModelWindow::new(Models::new());
-            let budget = CalibratedWindow { window, factor }.budget(&body).unwrap();
+            let budget = CalibratedWindow { window, at_most: None, factor }.budget(&body).unwrap();
             (budget.target_tokens(), budget.output_reserve())
         };
         assert_eq!(target(1.0), (8_000, 192));

@@ -7,9 +7,9 @@ use async_openai::types::responses::CreateResponse;
 use futures::StreamExt;
 use serde_json::json;
 
-use crate::local_server::LocalServer;
-use crate::local_server::answer::Reply;
 use crate::support::{Running, chat, http, in_front_of};
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::Reply;
 
 fn client(gateway: &Running) -> Client<OpenAIConfig> {
     let config = OpenAIConfig::new().with_api_base(gateway.url("/v1")).with_api_key("sk-1");

@@ -1,6 +1,6 @@
 //! Access: hosts, origins, keys, kinds of requests.
 
-use cupel_gateway::{Config, Gateway, Secret, Upstream, UpstreamKey};
+use cupel_gateway::{ClientKey, Config, Gateway, Secret, Upstream, UpstreamKey};
 use serde_json::Value;
 
 use crate::raw::{exchange, read_until, request, status};
@@ -135,7 +135,8 @@ async fn whoever_has_no_key_gets_nothing_but_health() {
     config.upstreams = vec![
         Upstream::new(server.url()).unwrap().key(UpstreamKey::Own(Secret::new("sk-upstream"))),
     ];
-    config.keys = vec![Secret::new("one"), Secret::new("two")];
+    config.keys =
+        vec![ClientKey::new("one", Secret::new("one")), ClientKey::new("two", Secret::new("two"))];
     let gateway = Running::start(config).await;
     for (headers, expected) in [
         ("", 401),
@@ -171,7 +172,7 @@ fn a_key_is_not_given_to_everybody() {
         problem.starts_with("keys: upstream \"api.openai.com\" has a key of its own"),
         "{problem}"
     );
-    config.keys = vec![Secret::new("one")];
+    config.keys = vec![ClientKey::new("named", Secret::new("one"))];
     let gateway = Gateway::new(config).unwrap();
     let printed = format!("{gateway:?}");
     assert!(!printed.contains("sk-upstream") && !printed.contains("one\""), "{printed}");

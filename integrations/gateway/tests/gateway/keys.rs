@@ -1,6 +1,6 @@
 //! Destinations of keys, and addresses on which a key may be used.
 
-use cupel_gateway::{Config, Gateway, Secret, Upstream, UpstreamKey};
+use cupel_gateway::{ClientKey, Config, Gateway, Secret, Upstream, UpstreamKey};
 use tokio::net::TcpListener;
 
 use crate::raw::{exchange, request, status};
@@ -13,7 +13,10 @@ async fn a_key_of_the_gateways_goes_to_no_upstream() {
         let is_clients = key == UpstreamKey::Client;
         let mut config = config(server.url());
         config.upstreams = vec![Upstream::new(server.url()).unwrap().key(key)];
-        config.keys = vec![Secret::new("gate-1"), Secret::new("gate-2")];
+        config.keys = vec![
+            ClientKey::new("gate-1", Secret::new("gate-1")),
+            ClientKey::new("gate-2", Secret::new("gate-2")),
+        ];
         let gateway = Running::start(config).await;
         for (headers, theirs) in [
             ("Authorization: Bearer gate-1\r\n", None),
@@ -44,7 +47,7 @@ async fn a_key_is_not_given_to_everybody_by_a_listener_either() {
         let error = gateway.serve(listener, std::future::ready(())).await.unwrap_err();
         assert!(error.to_string().starts_with("keys: "), "{error}");
     }
-    config.keys = vec![Secret::new("gate")];
+    config.keys = vec![ClientKey::new("gate", Secret::new("gate"))];
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let gateway = Gateway::new(config).unwrap();
     gateway.serve(listener, std::future::ready(())).await.unwrap();
@@ -55,8 +58,8 @@ async fn a_key_is_not_given_to_everybody_by_a_listener_either() {
 async fn only_routes_that_ask_a_model_pass_with_a_key_that_several_share() {
     let server = ok_server().await;
     let own = || Upstream::new(server.url()).unwrap().key(UpstreamKey::Own(Secret::new("sk-own")));
-    let gate = |name: &str| Secret::new(name);
-    let with = |keys: Vec<Secret>, upstream: Upstream| {
+    let gate = |name: &str| ClientKey::new(name, Secret::new(name));
+    let with = |keys: Vec<ClientKey>, upstream: Upstream| {
         let mut config = config(server.url());
         (config.keys, config.upstreams) = (keys, vec![upstream]);
         config.routes = vec!["GET /v1/batches*".to_owned()];
@@ -72,7 +75,6 @@ async fn only_routes_that_ask_a_model_pass_with_a_key_that_several_share() {
         "DELETE /v1/models/ft:a",
         "POST /v1/batches",
         "GET /",
-        "GET /metrics",
         "GET /healthz",
         "GET /v1/modelsx",
     ];

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
-use crate::local_server::LocalServer;
-use crate::local_server::answer::Reply;
 use crate::routing::gzip;
 use crate::support::{Running, config, http, ok_server};
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::Reply;
 
 /// Longer than anything takes that is going to happen, in a debug build.
 const LONG: Duration = Duration::from_secs(60);
@@ -42,7 +42,10 @@ async fn health_is_answered_while_as_many_large_requests_as_threads_are_fitted()
     // The gateway has two threads of its own, so that only they can be held up.
     let mut threads = Builder::new_multi_thread();
     let runtime = threads.worker_threads(2).enable_all().build().unwrap();
-    let gateway = Gateway::new(config(server.url())).unwrap();
+    let mut config = config(server.url());
+    // A selection that is given up would never arrive.
+    config.limits.selection_time = LONG;
+    let gateway = Gateway::new(config).unwrap();
     let listening = runtime.spawn(TcpListener::bind("127.0.0.1:0"));
     let listener = listening.await.unwrap().unwrap();
     let address = listener.local_addr().unwrap();

@@ -5,11 +5,11 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::local_server::LocalServer;
 use crate::raw::{exchange, read_until, request, status};
 use crate::support::{Running, chat, config, http, ok_server};
+use cupel_dev_servers::local_server::LocalServer;
 
-const TOKEN: &str = "the-token-of-the-page";
+pub(crate) const TOKEN: &str = "the-token-of-the-page";
 
 fn with_page(server: &LocalServer) -> Config {
     let mut config = config(server.url());
@@ -34,6 +34,17 @@ async fn cookie(gateway: &Running) -> String {
         assert!(set.contains(expected), "{set}");
     }
     format!("Cookie: {}\r\n", set.split(';').next().unwrap())
+}
+
+/// Data of the page, of a gateway with the token of these tests.
+pub(crate) async fn data(gateway: &Running) -> Value {
+    let cookie = cookie(gateway).await;
+    let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+    let asked = request(gateway.address, "GET /cupel/events", &cookie, "");
+    stream.write_all(asked.as_bytes()).await.unwrap();
+    let read = read_until(&mut stream, "}\n\n").await;
+    let (_, event) = read.split_once("data: ").unwrap();
+    serde_json::from_str(event.trim()).unwrap()
 }
 
 async fn call(gateway: &Running, conversation: &str) -> String {
@@ -117,7 +128,7 @@ async fn whoever_has_the_token_sees_calls_and_what_changed_since_the_one_before(
     assert_eq!(calls[0]["cached"], calls[0]["tokens"], "the same request as before");
     let cached = calls.iter().map(|call| call["cached"].as_i64().unwrap()).sum::<i64>();
     assert_eq!(data["totals"]["expected_cached"], cached);
-    assert_eq!(data["ratios"][0]["ratio"], 1.0);
+    assert_eq!(data["ratios"][0]["factor"], 1.0);
     assert!(data["totals"]["dropped"].as_i64().unwrap() > 0);
     // What was saved against sending everything, and against newest-first trimming.
     let total = |name: &str| data["totals"][name].as_f64().unwrap();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use cupel_gateway::{Config, ModelRule, Protocol, Secret, Upstream, UpstreamKey};
+use cupel_gateway::{ClientKey, Config, ModelRule, Protocol, Secret, Upstream, UpstreamKey};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
@@ -189,7 +189,7 @@ async fn models_of_all_upstreams_are_one_list() {
         let anthropic = config.upstreams.remove(1);
         let key = UpstreamKey::Own(Secret::new("sk-own"));
         config.upstreams.insert(1, anthropic.key(key));
-        config.keys = vec![Secret::new("sk-client")];
+        config.keys = vec![ClientKey::new("sk-client", Secret::new("sk-client"))];
     };
     let vendors = Vendors::start(own).await;
     let list = async |headers: &str| {

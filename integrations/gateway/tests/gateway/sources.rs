@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
-use crate::local_server::LocalServer;
 use crate::raw::{RawUpstream, read_request};
 use crate::support::{Running, config, http, ok_server};
+use cupel_dev_servers::local_server::LocalServer;
 
 /// A retriever that shows what it is asked and answers with this.
 async fn answering(answer: String) -> (RawUpstream, mpsc::UnboundedReceiver<(String, Vec<u8>)>) {

@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::local_server::LocalServer;
-use crate::local_server::answer::Reply;
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::Reply;
 
 /// Longer than anything takes that is going to happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,20 +1,19 @@
 //! Configuration files. Every mistake in a file is listed, with its path.
 
+mod keys;
+mod secrets;
+mod sources;
+mod upstreams;
+
 use std::fmt::Display;
 use std::path::Path as FilePath;
 
 use cupel::config::{Fields, Finding, Format, Path, Report, Tree, Value, meant, read_file};
 use cupel::policy::spec::ScorerRegistry;
 use cupel::scorer::SystemTimeProvider;
-use cupel::tokens::Encoding;
 use cupel::{Policy, PolicySpec};
-use cupel_json::CacheRule;
 
-use super::{
-    Config, CountMethod, GatewayConfigError, GatewayLimits, Memory, ModelRule, PORT, PageConfig,
-    Protocol, Retriever, Upstream, UpstreamKey,
-};
-use crate::credentials::Secret;
+use super::{Config, GatewayConfigError, GatewayLimits, GatewayMode, PORT, PageConfig};
 
 /// Largest file that is read.
 const FILE_BYTES: u64 = 1 << 20;
@@ -94,9 +93,6 @@ fn without_lines(message: &str) -> String {
 
 type Preset = (&'static str, fn() -> Policy);
 
-/// Expected form of a key.
-const EXPECTED: &str = "a table with env or file: keys do not belong into this file";
-
 /// Reads a configuration and lists every mistake in it.
 struct ConfigReader<'e> {
     /// Looks up a variable.
@@ -111,10 +107,14 @@ impl ConfigReader<'_> {
         let mut config = Config::with(Vec::new());
         let listen: Option<String> = fields.maybe("listen");
         config.hosts = fields.or("hosts", Vec::new());
+        config.window = fields.maybe("window");
         config.at_most = fields.maybe("at_most");
         config.unknown_window = fields.maybe("unknown_window");
         config.exact_from = fields.maybe("exact_from");
         config.fail_closed = fields.or("fail_closed", false);
+        config.rollout.fit = fields.or("fit", config.rollout.fit);
+        config.rollout.salt = fields.or("fit_salt", String::new());
+        let mode: Option<String> = fields.maybe("mode");
         config.routes = fields.or("routes", Vec::new());
         config.anonymous_memory = fields.or("anonymous_memory", false);
         let upstreams = fields.take("upstreams");
@@ -126,6 +126,8 @@ impl ConfigReader<'_> {
         let sources = fields.take("sources");
         let archive = fields.take("archive");
         let tenant_secret = fields.take("tenant_secret");
+        let access_log = fields.take("access_log");
+        let metrics = fields.take("metrics");
         fields.close();
 
         if let Some(listen) = listen {
@@ -137,6 +139,10 @@ impl ConfigReader<'_> {
                     self.add(&root.key("listen"), message);
                 }
             }
+        }
+        let modes = [("fit", GatewayMode::Fit), ("shadow", GatewayMode::Shadow)];
+        if let Some(mode) = self.choice(mode.as_deref(), &modes, &root.key("mode"), "") {
+            config.rollout.mode = mode;
         }
         if let Some(share) = config.exact_from.filter(|share| !(0.0..=1.0).contains(share)) {
             let message = format!("is {share}, expected a share of the window from 0 to 1");
@@ -153,6 +159,8 @@ impl ConfigReader<'_> {
         config.models = self.list(models, &root.key("models"), Self::model, |one| &one.name);
         config.limits = self.limits(limits, &root.key("limits"));
         config.keys = self.keys(keys, &root.key("keys"));
+        config.access_log = self.access_log(access_log, &root.key("access_log"));
+        config.metrics_listen = self.metrics(metrics, &root.key("metrics"));
         config.page = self.page(page, &root.key("page"));
         config.sources = self.list(sources, &root.key("sources"), Self::source, |one| &one.name);
         config.memory = archive.and_then(|tree| self.memory(tree, &root.key("archive")));
@@ -183,6 +191,7 @@ impl ConfigReader<'_> {
         for (key, limit) in [
             ("body_seconds", &mut limits.body_time),
             ("selection_seconds", &mut limits.selection_time),
+            ("count_seconds", &mut limits.count_time),
             ("answer_seconds", &mut limits.answer_time),
             ("stall_seconds", &mut limits.stall_time),
         ] {
@@ -273,176 +282,6 @@ impl ConfigReader<'_> {
             all.push(one);
         }
         all
-    }
-
-    fn upstream(&mut self, tree: Tree, path: &Path<'_>) -> Option<Upstream> {
-        const PROTOCOLS: [(&str, Protocol); 2] =
-            [("openai", Protocol::OpenAi), ("anthropic", Protocol::Anthropic)];
-        let mut fields = Fields::open(tree, path, self, "a table")?;
-        let name: Option<String> = fields.maybe("name");
-        let url: Option<String> = fields.needed("url", "the address of an API");
-        let models: Vec<String> = fields.or("models", Vec::new());
-        let protocol: Option<String> = fields.maybe("protocol");
-        let key = fields.take("key");
-        fields.close();
-        let protocol = self.choice(protocol.as_deref(), &PROTOCOLS, &path.key("protocol"), "");
-        let key = match key {
-            None => Some(UpstreamKey::Client),
-            Some(tree) => self.upstream_key(tree, &path.key("key")),
-        };
-        let upstream = Upstream::new(url?).map_err(|why| self.add(&path.key("url"), why));
-        let mut upstream = upstream.ok()?.key(key?).models(models);
-        upstream.protocol = protocol.or(upstream.protocol);
-        upstream.name = name.unwrap_or(upstream.name);
-        Some(upstream)
-    }
-
-    fn upstream_key(&mut self, tree: Tree, path: &Path<'_>) -> Option<UpstreamKey> {
-        match tree.text() {
-            Some("client") => Some(UpstreamKey::Client),
-            Some("none") => Some(UpstreamKey::None),
-            Some(_) => {
-                // The value may be a key, so it is not shown.
-                let known = one_of("", &["client", "none"]);
-                self.add(path, format!("{known}, or a table with env or file"));
-                None
-            }
-            None => self.secret(tree, path).map(UpstreamKey::Own),
-        }
-    }
-
-    fn model(&mut self, tree: Tree, path: &Path<'_>) -> Option<ModelRule> {
-        const COUNTS: [(&str, CountMethod); 3] = [
-            ("o200k", CountMethod::Exactly(Encoding::O200k)),
-            ("cl100k", CountMethod::Exactly(Encoding::Cl100k)),
-            ("estimate", CountMethod::Estimate),
-        ];
-        const CACHES: [(&str, CacheRule); 2] =
-            [("prefix", CacheRule::Prefix), ("breakpoints", CacheRule::Breakpoints)];
-        let mut fields = Fields::open(tree, path, self, "a table")?;
-        let name: Option<String> =
-            fields.needed("name", "a model's name, or the beginning of it and *");
-        let window: Option<i64> = fields.maybe("window");
-        let at_most: Option<i64> = fields.maybe("at_most");
-        let encoding: Option<String> = fields.maybe("encoding");
-        let factor = fields.or("factor", 1.0);
-        let cache: Option<String> = fields.maybe("prompt_cache");
-        let policy = fields.take("policy");
-        fields.close();
-        self.positive(&path.key("window"), window);
-        self.positive(&path.key("at_most"), at_most);
-        if !(0.1..=10.0).contains(&factor) {
-            self.add(&path.key("factor"), format!("must be between 0.1 and 10, got {factor}"));
-        }
-        let count = self.choice(encoding.as_deref(), &COUNTS, &path.key("encoding"), "");
-        let cache = self.choice(cache.as_deref(), &CACHES, &path.key("prompt_cache"), "");
-        let policy = policy.and_then(|tree| self.policy(tree, &path.key("policy")));
-        let rule = ModelRule::new(name?);
-        Some(ModelRule { window, at_most, count, factor, policy, cache, ..rule })
-    }
-
-    fn source(&mut self, tree: Tree, path: &Path<'_>) -> Option<Retriever> {
-        let mut fields = Fields::open(tree, path, self, "a table")?;
-        let name: Option<String> = fields.needed("name", "a name for reports");
-        let url: Option<String> = fields.needed("url", "the address of a retriever");
-        let mut retriever = Retriever::new(name.unwrap_or_default(), "");
-        retriever.deadline = fields.or("deadline_seconds", retriever.deadline);
-        retriever.items = fields.or("items", retriever.items);
-        retriever.bytes = fields.or("bytes", retriever.bytes);
-        retriever.required = fields.or("required", false);
-        let key = fields.take("key");
-        fields.close();
-        for (key, limit) in [("items", retriever.items), ("bytes", retriever.bytes)] {
-            if limit == 0 {
-                self.add(&path.key(key), "must be at least 1, got 0");
-            }
-        }
-        retriever.key = key.and_then(|tree| self.secret(tree, &path.key("key")));
-        retriever.url = url?;
-        // The same rules as for upstreams.
-        if let Err(why) = Upstream::new(retriever.url.as_str()) {
-            self.add(&path.key("url"), why);
-        }
-        Some(retriever)
-    }
-
-    fn memory(&mut self, tree: Tree, path: &Path<'_>) -> Option<Memory> {
-        let mut fields = Fields::open(tree, path, self, "a table")?;
-        let mut memory = Memory::new(Secret::new(""));
-        memory.items = fields.or("items", memory.items);
-        memory.deadline = fields.or("deadline_seconds", memory.deadline);
-        memory.waiting_bytes = fields.or("waiting_bytes", memory.waiting_bytes);
-        memory.required = fields.or("required", false);
-        let url = fields.take("url");
-        fields.close();
-        let at = path.key("url");
-        memory.url = match url {
-            // Only SQLite: the address of another database has a password, which does not belong here.
-            Some(tree) if tree.text().is_some_and(|text| text.starts_with("sqlite:")) => {
-                Secret::new(tree.text().unwrap_or_default())
-            }
-            Some(tree) if tree.text().is_none() => self.secret(tree, &at)?,
-            _ => {
-                let expected = "expected sqlite://file, or a table with env or file that holds \
-                                postgres://user:password@host/database";
-                self.add(&at, expected);
-                return None;
-            }
-        };
-        Some(memory)
-    }
-
-    /// Reads a list of keys. It may be missing.
-    fn keys(&mut self, tree: Option<Tree>, path: &Path<'_>) -> Vec<Secret> {
-        let trees = self.entries(tree, path);
-        let read = |(index, tree)| self.secret(tree, &path.index(index));
-        trees.into_iter().enumerate().filter_map(read).collect()
-    }
-
-    /// Reads a key from the environment or from a file. The configuration itself never has keys.
-    fn secret(&mut self, tree: Tree, path: &Path<'_>) -> Option<Secret> {
-        if tree.text().is_some() {
-            // The value may be a key, so it is not shown.
-            self.add(path, format!("must be {EXPECTED}"));
-            return None;
-        }
-        let mut fields = Fields::open(tree, path, self, EXPECTED)?;
-        let env: Option<String> = fields.maybe("env");
-        let file: Option<String> = fields.maybe("file");
-        fields.close();
-        let is_name =
-            |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let (found, from) = match (env, file) {
-            (Some(name), None) if !is_name(&name) => {
-                // The value may be the key itself, so it is not shown.
-                self.add(&path.key("env"), "expected the name of a variable, such as GATEWAY_KEY");
-                return None;
-            }
-            (Some(name), None) => {
-                let found = (self.environment)(&name).ok_or_else(|| "is not set".to_owned());
-                (found, format!("the variable {name}"))
-            }
-            (None, Some(file)) => {
-                let read = read_file(std::path::Path::new(&file), 64 * 1024)
-                    .map_err(|error| error.to_string());
-                let text = read.and_then(|bytes| {
-                    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
-                });
-                (text.map(|text| text.trim().to_owned()), format!("the file {file:?}"))
-            }
-            _ => {
-                self.add(path, "expected either env or file");
-                return None;
-            }
-        };
-        let wrong = match found {
-            Ok(key) if key.is_empty() => " is empty".to_owned(),
-            Ok(key) if key.chars().any(char::is_control) => " has more than one line".to_owned(),
-            Ok(key) => return Some(Secret::new(key)),
-            Err(why) => format!(": {why}"),
-        };
-        self.add(path, format!("{from}{wrong}, expected a key"));
-        None
     }
 
     fn add(&mut self, path: &Path<'_>, message: impl AsRef<str>) {
