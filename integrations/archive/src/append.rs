@@ -1,11 +1,13 @@
 //! An append to a conversation, and its result.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use chrono::Utc;
 use cupel::conversation::Role;
 use cupel::relevance::Language;
 
+use crate::blocking::off_executor;
 use crate::digest::{MessageDigest, append_digest, message_digest};
 use crate::error::{ArchiveError, Result};
 use crate::message::ArchiveMessage;
@@ -77,7 +79,7 @@ impl Append {
         let digests = messages.iter().map(|it| message_digest(it.role, &it.content)).collect();
         Ok(CheckedAppend {
             history: history.min(messages.len()),
-            messages,
+            messages: Arc::new(messages),
             digests,
             key,
             language,
@@ -121,7 +123,7 @@ impl From<ArchiveMessage> for Append {
 /// An append whose arguments are checked.
 #[derive(Debug)]
 pub(crate) struct CheckedAppend {
-    pub(crate) messages: Vec<ArchiveMessage>,
+    pub(crate) messages: Arc<Vec<ArchiveMessage>>,
     pub(crate) digests: Vec<MessageDigest>,
     pub(crate) key: Option<AppendKey>,
     pub(crate) history: usize,
@@ -131,12 +133,43 @@ pub(crate) struct CheckedAppend {
 }
 
 /// Words and originals of a message, for the index.
-pub(crate) struct IndexEntry<'a> {
+pub(crate) struct IndexEntry {
     /// The words, with spaces between.
     pub(crate) words: String,
+    /// The digests of texts that can be asked for, each with its place among the message's originals
+    /// where the text is not all of the message.
+    originals: Vec<([u8; 16], Option<usize>)>,
+}
+
+/// Nanoseconds for finding the words of a byte.
+const INDEXED_BYTE: usize = 64;
+
+impl IndexEntry {
+    fn of(message: &ArchiveMessage, language: Language) -> Self {
+        let mut originals: Vec<([u8; 16], Option<usize>)> = Vec::new();
+        if message.role == Role::Tool {
+            originals.push((original::digest(&message.content), None));
+        }
+        for (place, text) in message.originals.iter().enumerate() {
+            let digest = original::digest(text);
+            if !originals.iter().any(|(known, _)| *known == digest) {
+                originals.push((digest, (*text != message.content).then_some(place)));
+            }
+        }
+        Self { words: index::words_of(&message.content, language), originals }
+    }
+
     /// The digests of texts that can be asked for, each with its text where that is not all of the
     /// message.
-    pub(crate) originals: Vec<([u8; 16], Option<&'a str>)>,
+    pub(crate) fn originals<'a>(
+        &'a self,
+        message: &'a ArchiveMessage,
+    ) -> impl Iterator<Item = (&'a [u8], Option<&'a str>)> {
+        self.originals.iter().map(|(digest, place)| {
+            let text = place.and_then(|place| message.originals.get(place));
+            (digest.as_slice(), text.map(String::as_str))
+        })
+    }
 }
 
 impl CheckedAppend {
@@ -149,19 +182,16 @@ impl CheckedAppend {
         Some((history, i64::try_from(latest).unwrap_or(i64::MAX)))
     }
 
-    /// Computes the words and the originals of one of the messages.
-    pub(crate) fn indexed<'a>(&self, message: &'a ArchiveMessage) -> IndexEntry<'a> {
-        let mut originals: Vec<([u8; 16], Option<&str>)> = Vec::new();
-        if message.role == Role::Tool {
-            originals.push((original::digest(&message.content), None));
-        }
-        for text in &message.originals {
-            let digest = original::digest(text);
-            if !originals.iter().any(|(known, _)| *known == digest) {
-                originals.push((digest, (*text != message.content).then_some(text.as_str())));
-            }
-        }
-        IndexEntry { words: index::words_of(&message.content, self.language), originals }
+    /// Computes the words and the originals of all messages but the first `known`, off the executor if
+    /// there is much of them.
+    pub(crate) async fn indexed(&self, known: usize) -> Result<Vec<IndexEntry>> {
+        let (messages, language) = (Arc::clone(&self.messages), self.language);
+        let bytes: usize = messages.iter().skip(known).map(ArchiveMessage::held_bytes).sum();
+        off_executor("append", bytes.saturating_mul(INDEXED_BYTE), move || {
+            let new = messages.iter().skip(known);
+            Ok(new.map(|message| IndexEntry::of(message, language)).collect())
+        })
+        .await
     }
 }
 

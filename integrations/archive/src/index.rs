@@ -1,4 +1,4 @@
-//! The words of a text as a database's index holds them, and a question's as it is asked for them.
+//! Words of texts for the database's index, and words of questions for its queries.
 //!
 //! Both databases hold the same words: those of the judge that ranks what they find. None of them
 //! has a sign that an index's own language would read; they are quoted all the same.

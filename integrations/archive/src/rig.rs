@@ -1,5 +1,6 @@
 //! rig's conversation memory over the archive.
 
+use cupel::ContextKind;
 use cupel::conversation::Role;
 use rig_core::id::ConversationId;
 use rig_core::memory::{ConversationMemory, MemoryError};
@@ -91,7 +92,11 @@ fn archived(message: &RigMessage) -> Result<ArchiveMessage, MemoryError> {
             Role::Assistant
         }
     };
-    let archived = ArchiveMessage::new(role, texts.join("\n")).wire(wire);
+    let mut archived = ArchiveMessage::new(role, texts.join("\n")).wire(wire);
+    if !results.is_empty() {
+        // Also beside the user's own words.
+        archived = archived.kind(ContextKind::tool_output());
+    }
     Ok(results.into_iter().fold(archived, ArchiveMessage::original))
 }
 

@@ -1,5 +1,6 @@
 //! The archive in real databases: SQLite in files, and PostgreSQL on a server that the test starts.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 mod support;

@@ -2,6 +2,7 @@
 //!
 //! A few rounds run with the suite; `CUPEL_ARCHIVE_CRASHES=300` runs that many of each.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![allow(clippy::print_stderr)] // how many crashes there were
 

@@ -47,6 +47,7 @@ mod openai;
 mod read;
 mod request;
 mod template;
+mod tools;
 #[cfg(feature = "async-openai")]
 mod typed;
 
@@ -55,8 +56,8 @@ pub use cupel::tokens::ToolPrices;
 pub use media::{Detail, ImageRule};
 pub use messages::{BINDING_BETA, MessagesAdapter, MessagesApi};
 pub use models::{
-    CacheRule, ClaudeModel, ClaudeModels, ClaudeWindow, Model, ModelFacts, ModelTable, Models,
-    ToolRule, UnknownModel,
+    CacheRule, ClaudeModel, ClaudeModels, ClaudeWindow, LocalRules, Model, ModelFacts, ModelTable,
+    Models, ToolRule, UnknownModel,
 };
 pub use openai::{OpenAiAdapter, OpenAiApi};
 pub use read::{Endpoint, MessageView};

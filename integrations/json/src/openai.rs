@@ -82,6 +82,15 @@ impl OpenAiAdapter {
         self
     }
 
+    /// Sets whether a plan begins what it keeps of a history with a user's message; it need not unless set.
+    ///
+    /// OpenAI's own servers take any beginning. Chat templates of other models do not: some refuse a
+    /// request whose first message is the assistant's, others print it as the user's.
+    pub fn user_first(mut self, enabled: bool) -> Self {
+        self.rules = self.rules.user_first(enabled);
+        self
+    }
+
     /// The budget by the models this adapter knows.
     pub fn window(&self) -> JsonWindow {
         JsonWindow::new(self.api.models.clone())
@@ -111,7 +120,7 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
 
     fn split(&self, mut request: R, _: Strategy) -> Result<Split<Self::Rest>, BoxError> {
         let model = self.api.models.of_request(request.model())?;
-        let meter = Meter::new(model, self.counter.as_ref());
+        let meter = Meter::new(model, &self.counts);
         let endpoint = request.endpoint();
         if endpoint == Endpoint::Messages {
             return Err(
@@ -200,6 +209,9 @@ impl<R: Request + 'static> ContextAdapter<R> for OpenAiAdapter {
             pieces.insert(position.min(pieces.len()), context);
         }
         request.put(pieces, changed)?;
+        if let Some(kept) = &edits.tools {
+            request.keep_tools(kept)?;
+        }
         Ok(request)
     }
 

@@ -11,6 +11,7 @@ use crate::draft::Edit;
 use crate::object::{Object, elements, place};
 use crate::read::{Endpoint, user_text};
 use crate::template::ContextRole;
+use crate::tools::kept_list;
 
 /// A request of Chat Completions, of the Responses API or of Anthropic's Messages.
 ///
@@ -59,6 +60,9 @@ pub trait Parts: Sized + Send {
 
     /// The JSON of a message.
     fn item<'a>(&'a self, message: &'a Self::Message) -> Result<Cow<'a, str>, BoxError>;
+
+    /// Leaves out all tools but these, given by ascending indexes. Messages are put back before.
+    fn keep_tools(&mut self, kept: &[usize]) -> Result<(), BoxError>;
 
     /// Puts messages back. They are all the caller's, untouched, unless `changed`.
     fn put(&mut self, pieces: Vec<Piece<Self::Message>>, changed: bool) -> Result<(), BoxError>;
@@ -123,8 +127,8 @@ struct Parsed {
     input: Range<usize>,
     messages: Vec<Range<usize>>,
     model: Option<String>,
-    /// The limit of the answer, and the field that sets it.
-    output_tokens: Option<(&'static str, i64)>,
+    /// The limit of the answer.
+    output_tokens: Option<i64>,
 }
 
 impl Parsed {
@@ -144,8 +148,7 @@ impl Parsed {
             messages.into_iter().map(|item| place(&json, item)).collect::<Option<_>>()?;
         let input = place(&json, input)?;
         let model = body.text("model").map(Into::into);
-        let output_tokens =
-            limits.into_iter().find_map(|limit| body.integer(limit).map(|set| (limit, set)));
+        let output_tokens = limits.into_iter().find_map(|limit| body.integer(limit));
         Some(Self { endpoint, input, messages, model, output_tokens, json })
     }
 }
@@ -179,6 +182,13 @@ impl<T> JsonBody<T> {
     #[must_use]
     pub fn model(&self) -> Option<&str> {
         self.parsed.model.as_deref()
+    }
+
+    /// Sets the model where the address names it, as Azure's does. The text stays as it is.
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Self {
+        self.parsed.model = Some(model.into());
+        self
     }
 
     /// The body as it is, or will be, sent.
@@ -227,6 +237,29 @@ impl<T> JsonBody<T> {
         &self.companion
     }
 
+    /// The body with its first messages only: what an earlier call of the conversation sent.
+    ///
+    /// ```
+    /// use cupel_json::{Endpoint, JsonBody};
+    ///
+    /// let json = r#"{"model":"m","messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}"#;
+    /// let body = JsonBody::parse(Endpoint::Chat, json).unwrap();
+    /// let first = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#;
+    /// assert_eq!(body.first_messages(1).unwrap().json(), first);
+    /// ```
+    #[must_use]
+    pub fn first_messages(&self, count: usize) -> Option<Self>
+    where
+        T: Clone,
+    {
+        let messages: Vec<&str> = self.messages().take(count).collect();
+        let mut first = self.clone();
+        if count < self.message_count() {
+            first.replace_messages(&messages).ok()?;
+        }
+        Some(first)
+    }
+
     /// Puts these in the place of all messages; what rides along stays.
     pub(crate) fn replace_messages(&mut self, items: &[impl AsRef<str>]) -> Result<(), BoxError> {
         let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
@@ -259,12 +292,8 @@ impl<T: Send> Parts for JsonBody<T> {
     }
 
     fn output_tokens(&self) -> Result<Option<i64>, BoxError> {
-        match self.parsed.output_tokens {
-            Some((field, limit)) if limit < 0 => {
-                Err(format!("{field} is {limit}; it must not be negative").into())
-            }
-            limit => Ok(limit.map(|(_, limit)| limit)),
-        }
+        // Local servers take -1 for no limit.
+        Ok(self.parsed.output_tokens.filter(|limit| *limit >= 0))
     }
 
     fn size(&self) -> usize {
@@ -292,6 +321,12 @@ impl<T: Send> Parts for JsonBody<T> {
         } else {
             slice.into()
         })
+    }
+
+    fn keep_tools(&mut self, kept: &[usize]) -> Result<(), BoxError> {
+        let (at, list) =
+            kept_list(self.json(), kept).ok_or("a list of tools that cannot be cut")?;
+        self.splice(at, &list)
     }
 
     fn put(&mut self, pieces: Vec<Piece<Range<usize>>>, changed: bool) -> Result<(), BoxError> {

@@ -130,7 +130,7 @@ impl ContextTemplate {
     /// Tokens of the message without the quotation.
     pub(crate) fn frame_tokens<M: ModelFacts>(&self, meter: &Meter<M>) -> i64 {
         // It is a part of the user's message where messages are lists of parts.
-        let around = match M::FORMAT.per_part {
+        let around = match meter.format.per_part {
             0 => meter.message(self.role.as_str()),
             part => part,
         };

@@ -1,4 +1,4 @@
-//! Typed requests of both of OpenAI's APIs, looked at as the JSON they will be sent as.
+//! Typed requests of OpenAI's two APIs, read through the JSON that is sent.
 
 use std::borrow::Cow;
 
@@ -95,6 +95,11 @@ impl Parts for CreateChatCompletionRequest {
         to_json(message)
     }
 
+    fn keep_tools(&mut self, kept: &[usize]) -> Result<(), BoxError> {
+        keep_only(&mut self.tools, kept);
+        Ok(())
+    }
+
     fn put(&mut self, pieces: Vec<Piece<Self::Message>>, _changed: bool) -> Result<(), BoxError> {
         self.messages = messages(self, pieces)?;
         Ok(())
@@ -143,6 +148,11 @@ impl Parts for CreateResponse {
         to_json(message)
     }
 
+    fn keep_tools(&mut self, kept: &[usize]) -> Result<(), BoxError> {
+        keep_only(&mut self.tools, kept);
+        Ok(())
+    }
+
     fn put(&mut self, pieces: Vec<Piece<InputItem>>, changed: bool) -> Result<(), BoxError> {
         let was_text = matches!(self.input, InputParam::Text(_));
         if was_text && !changed {
@@ -160,6 +170,13 @@ impl Parts for CreateResponse {
         };
         Ok(())
     }
+}
+
+/// Keeps the elements with these ascending indexes.
+fn keep_only<T>(list: &mut Option<Vec<T>>, kept: &[usize]) {
+    let mut index = 0..;
+    let mut is_kept = |_: &T| index.next().is_some_and(|at| kept.binary_search(&at).is_ok());
+    list.iter_mut().for_each(|list| list.retain(&mut is_kept));
 }
 
 /// A user's message with this text.
@@ -216,6 +233,10 @@ impl<R: Parts> Parts for Streaming<R> {
 
     fn item<'a>(&'a self, message: &'a R::Message) -> Result<Cow<'a, str>, BoxError> {
         self.0.item(message)
+    }
+
+    fn keep_tools(&mut self, kept: &[usize]) -> Result<(), BoxError> {
+        self.0.keep_tools(kept)
     }
 
     fn put(&mut self, pieces: Vec<Piece<R::Message>>, changed: bool) -> Result<(), BoxError> {

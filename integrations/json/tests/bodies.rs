@@ -12,9 +12,6 @@ mod mutation;
 mod quoting;
 #[path = "bodies/recorded.rs"]
 mod recorded;
-#[path = "../../replay/runs.rs"]
-#[allow(unreachable_pub, dead_code)]
-mod runs;
 #[path = "bodies/strings.rs"]
 mod strings;
 #[path = "bodies/support.rs"]

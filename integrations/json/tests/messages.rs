@@ -2,15 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-#[path = "../../local_server/mod.rs"]
-#[allow(missing_debug_implementations, unreachable_pub, dead_code)]
-mod local_server;
-#[path = "../../questions/mod.rs"]
-mod questions;
-#[path = "../../replay/runs.rs"]
-#[allow(unreachable_pub, dead_code)]
-mod runs;
-
 #[path = "messages/blocks.rs"]
 mod blocks;
 #[path = "messages/bytes.rs"]

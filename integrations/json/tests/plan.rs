@@ -22,6 +22,8 @@ mod properties;
 mod recall;
 #[path = "plan/responses.rs"]
 mod responses;
+#[path = "plan/sources.rs"]
+mod sources;
 #[path = "plan/standing.rs"]
 mod standing;
 #[path = "plan/support.rs"]

@@ -26,7 +26,6 @@ mod otel {
     mod sampling;
     mod sent;
     mod streaming;
-    pub(crate) mod stub;
     mod times;
     pub(crate) mod tree;
 }

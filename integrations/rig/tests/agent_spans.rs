@@ -13,15 +13,13 @@
 #[path = "agents/provider.rs"]
 #[allow(dead_code, reason = "shared")]
 mod provider;
-#[path = "../../../tests/layer/spans/recorder.rs"]
-mod recorder;
 #[path = "agents/run.rs"]
 #[allow(dead_code, reason = "shared")]
 mod run;
 mod support;
 
+use cupel_dev::recorder::{self, Recorder};
 use provider::{Provider, TURNS, agent, serve};
-use recorder::Recorder;
 use run::{ALL, QUESTION, Seen, finish};
 
 /// Every turn has one `chat` span, opened by the agent and adopted by the provider's client, which

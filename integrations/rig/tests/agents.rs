@@ -15,9 +15,6 @@ mod failures;
 mod http;
 #[path = "agents/indexes.rs"]
 mod indexes;
-#[path = "../../local_server/mod.rs"]
-#[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared")]
-mod local_server;
 #[path = "agents/loops.rs"]
 mod loops;
 #[path = "agents/parallel.rs"]
@@ -26,8 +23,6 @@ mod parallel;
 mod provider;
 #[path = "agents/question.rs"]
 mod question;
-#[path = "../../questions/mod.rs"]
-mod questions;
 #[path = "agents/run.rs"]
 mod run;
 #[path = "agents/stacks.rs"]

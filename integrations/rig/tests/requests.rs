@@ -34,8 +34,6 @@ mod plan_properties;
 mod properties;
 #[path = "requests/question.rs"]
 mod question;
-#[path = "../../questions/mod.rs"]
-mod questions;
 #[path = "requests/select.rs"]
 mod select;
 #[path = "requests/services.rs"]

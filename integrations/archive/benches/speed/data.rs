@@ -2,7 +2,7 @@
 
 use cupel_archive::{Append, Archive, ArchiveMessage};
 
-use crate::common::random::Random;
+use cupel_dev::random::Random;
 
 /// The messages of most conversations, and those of the few long ones beside them.
 pub(crate) const IN_EACH: usize = 100;

@@ -22,20 +22,16 @@
     missing_docs
 )]
 
-#[allow(clippy::manual_is_multiple_of)] // shared with a crate for older compilers
-#[path = "../../../../benches/common/mod.rs"]
-mod common;
 mod data;
 mod measure;
-#[path = "../../tests/support/postgres.rs"]
-mod postgres;
 mod raw;
 mod raw_search;
 
 use std::time::Instant;
 
-use common::Effort;
 use cupel_archive::Archive;
+use cupel_dev::Effort;
+use cupel_dev_servers::postgres;
 use measure::Filled;
 
 fn main() {

@@ -7,10 +7,10 @@ use std::time::Instant;
 use cupel::relevance::{Candidate, Judge as _, Lexical, Question};
 use cupel_archive::{Archive, ArchiveMessage, ConversationHandle, Namespace};
 
-use crate::common::random::Random;
-use crate::common::{Effort, median};
 use crate::data;
 use crate::raw::Raw;
+use cupel_dev::random::Random;
+use cupel_dev::{Effort, median};
 
 /// A filled database, as the archive sees it and as raw statements do.
 pub(crate) struct Filled {

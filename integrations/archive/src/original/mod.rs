@@ -1,4 +1,4 @@
-//! Gives back what a turn replaced by an excerpt.
+//! Finds the whole text of an excerpt.
 //!
 //! Where a planned turn left out most of a large tool result, the mark can name the whole by a key: a
 //! hash of its text. [`Namespace::original`](crate::Namespace::original) finds the whole by it, and a model can ask for it

@@ -50,7 +50,7 @@ pub fn definition() -> Value {
     })
 }
 
-/// ReadArguments of a call: a key, and the part of the text to read.
+/// Arguments of a call: a key, and the part of the text to read.
 #[derive(Debug, Deserialize)]
 pub struct ReadArguments {
     key: String,
@@ -59,7 +59,7 @@ pub struct ReadArguments {
     length: Option<usize>,
 }
 
-/// Answers a call of the tool: a part of the text and a line that says which. ReadArguments that are
+/// Answers a call of the tool: a part of the text and a line that says which. Arguments that are
 /// wrong, and keys that are not known, are answered in words, for the model to try again.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! Reads the messages of Anthropic's Messages API.
 
+use cupel::ContextKind;
 use cupel::conversation::Role;
 use serde_json::Value;
 
@@ -42,6 +43,10 @@ fn message(value: &Value) -> Option<ArchiveMessage> {
     let results = list(content).filter(|block| is_result(block)).flat_map(results);
     let results: Vec<&str> = results.filter(|result| *result != text).collect();
     let mut message = ArchiveMessage::new(role, text.as_str()).wire(value.to_string());
+    if list(content).any(is_result) {
+        // Also beside the user's own words.
+        message = message.kind(ContextKind::tool_output());
+    }
     for result in results {
         message = message.original(result);
     }

@@ -1,4 +1,4 @@
-//! The texts of what OpenAI's APIs send and answer.
+//! Texts in requests and answers of OpenAI's APIs.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The layer and the service that archive what passes.
+//! Layer and service that archive requests and their answers.
 
 use std::fmt;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Archives what a service was asked and answered, after it has answered.
+//! Archives the requests and answers of a service, after each answer.
 //!
 //! [`RecordLayer`] stands outside of everything that changes a request, so that it sees what the
 //! client sent. When a call has succeeded, its new messages go into a bounded queue, and the

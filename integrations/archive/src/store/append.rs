@@ -45,11 +45,13 @@ impl Store {
         let mut rows =
             NewRows { namespace, conversation: id, now: append.now, bytes: 0, rows: Vec::new() };
         let mut number = next;
-        for (message, digest) in append.messages.iter().zip(&append.digests).skip(known) {
+        let indexed = append.indexed(known).await?;
+        let new = append.messages.iter().zip(&append.digests).skip(known);
+        for ((message, digest), indexed) in new.zip(indexed) {
             if rows.is_full(message) {
                 rows.insert(&mut transaction).await?;
             }
-            rows.push(number, message, digest, append.indexed(message))?;
+            rows.push(number, message, digest, indexed)?;
             number += 1;
         }
         rows.insert(&mut transaction).await?;
@@ -136,7 +138,7 @@ pub(super) struct NewRow<'a> {
     pub(super) metadata: Option<String>,
     /// Microseconds.
     pub(super) time: i64,
-    pub(super) indexed: IndexEntry<'a>,
+    pub(super) indexed: IndexEntry,
 }
 
 impl<'a> NewRows<'a> {
@@ -157,13 +159,13 @@ impl<'a> NewRows<'a> {
         number: i64,
         message: &'a ArchiveMessage,
         digest: &'a [u8],
-        indexed: IndexEntry<'a>,
+        indexed: IndexEntry,
     ) -> Result<()> {
         let metadata = (!message.metadata.is_empty())
             .then(|| serde_json::to_string(&message.metadata))
             .transpose()
             .map_err(|error| ArchiveError::argument("metadata", error.to_string()))?;
-        let originals = indexed.originals.iter().filter_map(|(_, text)| text.map(str::len));
+        let originals = indexed.originals(message).filter_map(|(_, text)| text.map(str::len));
         self.bytes += message.content.len() + message.wire.as_ref().map_or(0, String::len);
         self.bytes += metadata.as_ref().map_or(0, String::len);
         self.bytes += indexed.words.len() + originals.sum::<usize>();

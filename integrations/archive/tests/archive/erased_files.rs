@@ -6,7 +6,9 @@ use std::process::Command;
 use chrono::{TimeDelta, Utc};
 use cupel_archive::{Append, Archive, ArchiveMessage};
 
-use crate::support::{Database, postgres};
+use cupel_dev_servers::postgres;
+
+use crate::support::Database;
 
 /// Words that stand nowhere else. The index holds them folded, and they are their own stems.
 const WORDS: [&str; 4] = ["xyloqar", "vundrik", "key-of-zamboro", "thread-of-plimquat"];

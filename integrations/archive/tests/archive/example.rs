@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::in_both;
-use crate::support::postgres::skip;
+use cupel_dev_servers::postgres::skip;
 
 in_both! {
     async fn a_new_process_is_told_what_was_said_in_an_earlier_one(database) {

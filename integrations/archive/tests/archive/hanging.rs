@@ -6,9 +6,9 @@ use cupel_archive::record::{RecordedTurn, Recorder};
 use cupel_archive::{Archive, ArchiveMessage};
 
 use crate::sources::{ask, recall};
-use crate::support::hanging::HangingServer;
 use crate::support::logs::Warnings;
-use crate::support::postgres;
+use cupel_dev_servers::hanging::HangingServer;
+use cupel_dev_servers::postgres;
 
 /// Long enough for a server that answers; nobody waits for it in a test that passes.
 const FOREVER: Duration = Duration::from_secs(60);

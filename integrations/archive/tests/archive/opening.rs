@@ -3,7 +3,9 @@
 use cupel_archive::{Archive, ArchiveError, ArchiveMessage};
 
 use crate::in_both;
-use crate::support::{Database, postgres};
+use cupel_dev_servers::postgres;
+
+use crate::support::Database;
 
 #[cfg(unix)]
 #[tokio::test]

@@ -6,7 +6,7 @@ use cupel_archive::Archive;
 
 use super::writer::{Writer, check};
 use crate::support::Database;
-use crate::support::postgres::{Server, shared};
+use cupel_dev_servers::postgres::{Server, shared};
 
 /// Number of rounds, and their time limit; a few within some seconds by default.
 fn rounds() -> (usize, Duration) {

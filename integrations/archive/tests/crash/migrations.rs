@@ -4,7 +4,9 @@ use std::process::{Command, Stdio};
 
 use cupel_archive::{Archive, ArchiveMessage};
 
-use crate::support::{Database, postgres};
+use cupel_dev_servers::postgres;
+
+use crate::support::Database;
 
 const PROCESSES: usize = 8;
 

@@ -8,7 +8,7 @@ use cupel_archive::{Append, Archive, ArchiveError, ArchiveMessage, Failure};
 use sqlx::Connection as _;
 
 use crate::support::Database;
-use crate::support::postgres::{PASSWORD, Server, shared, skip};
+use cupel_dev_servers::postgres::{PASSWORD, Server, shared, skip};
 
 fn failure(error: &ArchiveError) -> Failure {
     match error {

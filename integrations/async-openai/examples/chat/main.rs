@@ -13,15 +13,6 @@
     reason = "only JSON values are indexed, and a field they do not have is null"
 )]
 
-#[path = "../../../local_server/mod.rs"]
-#[allow(
-    dead_code,
-    missing_debug_implementations,
-    unreachable_pub,
-    clippy::expect_used,
-    reason = "shared with the tests, which use other parts of it and may fail loudly"
-)]
-mod local_server;
 mod model;
 mod tools;
 mod view;
@@ -45,7 +36,7 @@ use cupel::tokens::Encoding;
 use cupel_async_openai::{ChatService, Model, Models, OpenAiAdapter};
 use tower::{Service, ServiceBuilder, ServiceExt};
 
-use local_server::LocalServer;
+use cupel_dev_servers::local_server::LocalServer;
 
 /// The window of this conversation: a real one would take an hour to fill.
 const WINDOW: i64 = 900;

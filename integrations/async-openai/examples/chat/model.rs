@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::local_server::Asked;
-use crate::local_server::answer::Reply;
+use cupel_dev_servers::local_server::Asked;
+use cupel_dev_servers::local_server::answer::Reply;
 
 const PARTS: [&str; 5] = ["bolt", "washer", "gear", "spring", "bearing"];
 

@@ -7,11 +7,6 @@
 //! here, and how many panicked, and fails unless all are 0. "No room": what is always sent does not fit, such as a result larger than the
 //! window; nothing is sent then.
 
-mod items;
-#[path = "../../../replay/mod.rs"]
-#[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared")]
-mod replay;
-
 use std::error::Error;
 use std::fmt::Display;
 use std::io::Write as _;
@@ -29,10 +24,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tower::{Layer as _, Service, ServiceExt as _};
 
-use replay::local_server::LocalServer;
-use replay::runs::Run;
-use replay::tally::{Outcome, Report, Tally};
-use replay::{ANSWER, Counted, WINDOWS, runs};
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::replay::runs::Run;
+use cupel_dev_servers::replay::tally::{Outcome, Report, Tally};
+use cupel_dev_servers::replay::{self, ANSWER, Counted, WINDOWS, items, runs};
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {

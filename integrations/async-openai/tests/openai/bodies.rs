@@ -9,11 +9,11 @@ use cupel_async_openai::{HttpLayer, JsonBody, OpenAiAdapter};
 use serde_json::json;
 use tower::{ServiceBuilder, ServiceExt};
 
-use crate::local_server::LocalServer;
 use crate::support::{
     adapter, assistant, builder, chat, client, contents, http_client, messages_of, ok_server,
     selecting_client, user, words,
 };
+use cupel_dev_servers::local_server::LocalServer;
 
 /// Posts a body through the layer, as the client would.
 pub(crate) async fn post(

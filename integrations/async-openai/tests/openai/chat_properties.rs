@@ -16,8 +16,9 @@ use tower::{ServiceBuilder, ServiceExt};
 
 use crate::arbitrary::{Case, cases, chat, chat_tool};
 use crate::oracle::{Oracle, tokens_of};
+use crate::support;
 use crate::support::{adapter, builder, client, messages_of, ok_server};
-use crate::{local_server, support};
+use cupel_dev_servers::local_server;
 
 /// The whole request of a case, as the caller would write it.
 fn request_of(case: &Case) -> Value {

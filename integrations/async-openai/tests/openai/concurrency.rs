@@ -4,11 +4,11 @@ use cupel_async_openai::ChatService;
 use serde_json::json;
 use tower::{ServiceBuilder, ServiceExt};
 
-use crate::local_server::LocalServer;
-use crate::local_server::answer::Reply;
 use crate::support::{
     adapter, assistant, builder, chat, client, selecting_client, system, text_of, user, words,
 };
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::Reply;
 
 /// Answers with the question.
 async fn echo() -> LocalServer {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::arbitrary::{chat_tool, png, response_tool};
-use crate::local_server::tokens;
 use crate::support::{adapter, assistant, builder, calling, system, tool, user, words};
+use cupel_dev_servers::local_server::tokens;
 
 /// Count of the layer for a whole request.
 async fn counted(endpoint: Endpoint, request: &Value) -> i64 {

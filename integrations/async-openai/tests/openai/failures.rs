@@ -16,12 +16,12 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tower::{ServiceBuilder, ServiceExt};
 
-use crate::local_server::LocalServer;
-use crate::local_server::answer::Reply;
 use crate::support::{
     adapter, assistant, builder, calling, chat, client, config, http_client, ok_server, status_of,
     system, text_of, tool, user, words,
 };
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::Reply;
 
 fn long_request() -> CreateChatCompletionRequest {
     let mut messages: Vec<_> = (0..20).map(|number| assistant(&words(number, 60))).collect();
@@ -260,7 +260,7 @@ async fn an_error_about_room_says_what_takes_it_and_whose_limits_they_are() {
         "the largest: the result of tool \"look_up\" called in message 2 (",
         "the system prompt in message 0 (",
         "message 1 of the user (",
-        "keep less for the answer, or use a larger window",
+        "reserve less for the answer, or use a larger window",
     ] {
         assert!(said.contains(part), "{part:?} is not in: {said}");
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::local_server::tokens;
+use cupel_dev_servers::local_server::tokens;
 
 /// A conversation in the units the API wants.
 #[derive(Debug)]

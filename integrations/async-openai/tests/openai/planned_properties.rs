@@ -11,9 +11,9 @@ use tower::{Service, ServiceBuilder, service_fn};
 
 use crate::arbitrary::{Case, cases, chat, chat_tool, response_tool, responses};
 use crate::chat_properties::{Outcome, documents, run, source_frame};
-use crate::local_server::{self, LocalServer};
 use crate::oracle::{Oracle, tokens_of};
 use crate::support::{self, adapter, builder, client};
+use cupel_dev_servers::local_server::{self, LocalServer};
 
 fn planned<R: Request + 'static>(case: &Case) -> CupelLayerBuilder<R, OpenAiAdapter> {
     let model = format!("test-{}", case.window);

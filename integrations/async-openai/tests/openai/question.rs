@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use tower::{ServiceBuilder, ServiceExt};
 
 use crate::bodies::post;
-use crate::questions::{ANSWER, Listener, QUESTION, talk};
 use crate::support::{
     adapter, assistant, builder, calling, chat, client, ok_server, response, tool, user,
 };
+use cupel_dev_servers::questions::{ANSWER, Listener, QUESTION, talk};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {

@@ -58,7 +58,7 @@ async fn a_call_after_an_output_is_sent_only_with_the_thoughts_that_led_to_it() 
         let request = json!({"model": format!("test-{window}"), "input": input});
         let (kept, _) = select(adapter(&format!("test-{window}")), &request).await;
         let kept = json!({"model": "gpt-4o", "input": kept}).to_string();
-        crate::local_server::strict::check("/responses", kept.as_bytes()).unwrap();
+        cupel_dev_servers::local_server::strict::check("/responses", kept.as_bytes()).unwrap();
     }
 }
 

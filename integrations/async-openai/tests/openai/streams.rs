@@ -14,9 +14,9 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tower::{ServiceBuilder, ServiceExt};
 
-use crate::local_server::LocalServer;
-use crate::local_server::answer::{Reply, chat_event, done, response_event};
 use crate::support::{adapter, builder, chat, client, response, selecting_client, user, words};
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::{Reply, chat_event, done, response_event};
 
 /// A server that sends what it is given, when it is given it.
 async fn gated() -> (LocalServer, mpsc::UnboundedSender<Bytes>) {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::local_server::strict::check;
 use crate::support::{assistant, calling, system, tool, user, words};
+use cupel_dev_servers::local_server::strict::check;
 
 fn chat(messages: &Value) -> Result<Value, String> {
     check(

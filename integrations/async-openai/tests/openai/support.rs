@@ -13,8 +13,8 @@ use cupel_async_openai::{Endpoint, HttpLayer, JsonBody, Model, Models, OpenAiAda
 use serde_json::{Value, json};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
-use crate::local_server::LocalServer;
-use crate::local_server::answer::Reply;
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::local_server::answer::Reply;
 
 pub(crate) fn http_client() -> reqwest::Client {
     // A proxy of the machine's has no business with 127.0.0.1.

@@ -19,12 +19,6 @@
     clippy::print_stdout
 )]
 
-#[path = "../../../local_server/mod.rs"]
-#[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared with tests")]
-mod local_server;
-#[path = "../../../replay/runs.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared")]
-mod runs;
 #[path = "../../tests/messages/support.rs"]
 #[allow(dead_code, reason = "shared with tests")]
 mod support;
@@ -32,9 +26,9 @@ mod support;
 use std::path::Path;
 use std::process::ExitCode;
 
-use local_server::messages::caches::Memory;
-use local_server::messages::{check, count};
-use runs::{Run, joined};
+use cupel_dev_servers::local_server::messages::caches::Memory;
+use cupel_dev_servers::local_server::messages::{self, check, count};
+use cupel_dev_servers::replay::runs::{Run, joined};
 use serde_json::{Value, json};
 use support::{Session, Thinking, layer, planned, scored, send};
 
@@ -151,7 +145,7 @@ fn follow(way: &str, recorded: &[Value], tools: &[Value], window: i64, thinking:
 fn rendered(json: &Value) -> String {
     let mut text = json["system"].to_string();
     for message in json["messages"].as_array().into_iter().flatten() {
-        for mut block in local_server::messages::blocks(message) {
+        for mut block in messages::blocks(message) {
             block.as_object_mut().map(|fields| fields.remove("cache_control"));
             text.push_str(&block.to_string());
         }

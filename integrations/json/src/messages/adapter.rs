@@ -16,7 +16,7 @@ use crate::draft::RequestDraft;
 use crate::models::{ClaudeModels, ClaudeWindow};
 use crate::object::{Object, place, text_of};
 use crate::read::Endpoint;
-use crate::request::JsonBody;
+use crate::request::{JsonBody, Parts as _};
 use crate::template::ContextTemplate;
 
 /// The adapter for bodies of Anthropic's Messages.
@@ -122,7 +122,7 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
             return Err("not an Anthropic Messages request; use OpenAiAdapter for OpenAI's".into());
         }
         let model = self.api.models.of_request(request.model())?;
-        let meter = ClaudeMeter::new(model, self.counter.as_ref());
+        let meter = ClaudeMeter::new(model, &self.counts);
         let head = read::head(&meter, &Object::parse(request.json()).unwrap_or_default());
         let texts: Vec<&str> = request.messages().collect();
         let mut entries = read::read(&meter, &texts);
@@ -190,6 +190,10 @@ impl<T: Send + 'static> ContextAdapter<JsonBody<T>> for MessagesAdapter {
                 mark_head(&mut request, control)?;
             }
         }
+        if let Some(kept) = &edits.tools {
+            request.keep_tools(kept)?;
+        }
+        let changed = changed || edits.tools.is_some();
         // With sources, what was sent before may have held more than it holds now.
         let has_sources = edits.plan.is_some() && edits.has_sources;
         if thinks && meter.model.binds_thinking && (changed || has_sources) {

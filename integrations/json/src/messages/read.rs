@@ -6,17 +6,15 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cupel::conversation::Role;
-use cupel::tokens::FormatOverhead;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::media::{image_size, pages};
 use crate::models::{ClaudeModel, Meter};
 use crate::object::{Object, elements, place, string};
-use crate::read::{Entry, Head};
+use crate::read::{Endpoint, Entry, Head};
+use crate::tools::candidates;
 
-/// Tokens that the format adds to a message, to a block in it, to tools, and before the answer.
-const FORMAT: FormatOverhead = FormatOverhead::CLAUDE;
 /// Pixels for each token of an image.
 const PIXELS: u64 = 750;
 
@@ -76,13 +74,19 @@ impl ClaudeMeter {
     }
 }
 
-const BLOCK: i64 = FORMAT.per_part;
-
 /// Counts everything of a request that is no message.
 pub(super) fn head(meter: &ClaudeMeter, request: &Object<'_>) -> Head {
-    let mut head = Head { tokens: FORMAT.answer, ..Head::default() };
+    let mut head = Head { tokens: meter.format.answer, ..Head::default() };
     head.identify(request, &["model", "system", "tools", "output_config"]);
-    let mut add_block = |text: &str| head.add(BLOCK.saturating_add(meter.text(text)));
+    // A local server writes instructions as a message of their own.
+    if meter.local.is_some() && request.has("system") {
+        head.add(meter.message("system"));
+    }
+    let block = meter.format.per_part;
+    let mut add_block = |text: &str| {
+        head.add(block.saturating_add(meter.text(text)));
+        head.instructions.push(text.to_owned());
+    };
     match request.text("system") {
         Some(text) => add_block(&text),
         None => {
@@ -93,9 +97,14 @@ pub(super) fn head(meter: &ClaudeMeter, request: &Object<'_>) -> Head {
         }
     }
     let tools = request.array("tools").unwrap_or_default();
-    tools.iter().for_each(|tool| add_block(tool.get()));
-    if !tools.is_empty() {
-        head.add(FORMAT.tools);
+    let size = |raw: &RawValue| block.saturating_add(meter.text(raw.get()));
+    let by_template = meter.local_tools(request, Endpoint::Messages);
+    let one_by_one = || tools.iter().map(|raw| size(raw)).fold(0, i64::saturating_add);
+    let tokens = by_template.unwrap_or_else(one_by_one);
+    head.add(tokens);
+    head.tools = candidates(Endpoint::Messages, request, tokens, &size);
+    if by_template.is_none() && !tools.is_empty() {
+        head.add(meter.format.tools);
     }
     for tool in tools.into_iter().filter_map(|tool| Object::parse(tool.get())) {
         let kind = tool.text("type").unwrap_or_default();
@@ -148,7 +157,7 @@ fn one(meter: &ClaudeMeter, json: &str) -> Entry {
     entry.message.required = !matches!(&*label, "user" | "assistant" | "system");
     let Some(content) = message.raw("content") else { return entry };
     if let Some(text) = string(content) {
-        entry.add_tokens(BLOCK);
+        entry.add_tokens(meter.format.per_part);
         entry.add_text(meter, &text);
         return entry;
     }
@@ -157,7 +166,7 @@ fn one(meter: &ClaudeMeter, json: &str) -> Entry {
         let block = Object::parse(raw.get()).unwrap_or_default();
         let is_thought = block.is("thinking") || block.is("redacted_thinking");
         entry.reasoning |= at == 0 && is_thought;
-        entry.add_tokens(BLOCK);
+        entry.add_tokens(meter.format.per_part);
         add(meter, &mut entry, &block, raw);
     }
     if role == Role::User && !entry.message.answers.is_empty() {
@@ -222,6 +231,10 @@ fn add(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, raw: &RawValu
                 Some(id) => entry.message.answers.push(id.into_owned()),
                 None => entry.refuse("a tool_result without tool_use_id"),
             }
+            // Of each result a local server makes a message.
+            if meter.local.is_some() {
+                entry.add_tokens(meter.message("tool"));
+            }
             nested(meter, entry, block, true);
         }
         "compaction" => {
@@ -259,7 +272,7 @@ fn nested(meter: &ClaudeMeter, entry: &mut Entry, block: &Object<'_>, of_tool: b
     }
     for raw in elements(content).unwrap_or_default() {
         let part = Object::parse(raw.get()).unwrap_or_default();
-        entry.add_tokens(BLOCK);
+        entry.add_tokens(meter.format.per_part);
         match part.text("text").filter(|_| part.is("text")) {
             Some(text) => add_text(entry, &text),
             // The API has no result inside a result.
@@ -329,6 +342,7 @@ pub(super) fn result_texts(json: &str) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models::CountRules;
 
     #[test]
     fn every_text_of_a_result_is_found_where_it_stands() {
@@ -344,15 +358,18 @@ mod tests {
     #[test]
     fn the_newer_tokenizer_counts_more() {
         let text = "The migration window opened at two in the morning."; // o200k: 10
-        let count = |model| ClaudeMeter::new(model, None).text(text);
+        let count = |model| ClaudeMeter::new(model, &CountRules::default()).text(text);
         assert_eq!(count(ClaudeModel::new(1_000)), 13);
         assert_eq!(count(ClaudeModel::new(1_000).newer_tokenizer()), 17);
-        assert_eq!(ClaudeMeter::new(ClaudeModel::new(1_000), None).text(""), 0);
+        assert_eq!(ClaudeMeter::new(ClaudeModel::new(1_000), &CountRules::default()).text(""), 0);
     }
 
     #[test]
     fn what_is_sealed_is_not_counted_as_text() {
-        let meter = ClaudeMeter::new(ClaudeModel::new(1_000).with_text_percent(100), None);
+        let meter = ClaudeMeter::new(
+            ClaudeModel::new(1_000).with_text_percent(100),
+            &CountRules::default(),
+        );
         assert_eq!(meter.sealed(&"A".repeat(1_600)), 300);
         let sealed = format!(r#"{{"title":"T","encrypted_content":"{}"}}"#, "Q9z".repeat(1_000));
         assert!(meter.json(&sealed) < 650, "{}", meter.json(&sealed));
@@ -360,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_page_and_an_image_have_their_price() {
-        let meter = ClaudeMeter::new(ClaudeModel::new(1_000), None);
+        let meter = ClaudeMeter::new(ClaudeModel::new(1_000), &CountRules::default());
         let pdf = STANDARD.encode(b"%PDF-1.7 /Type /Page /Type /Page>>");
         assert_eq!(meter.document(&pdf), 6_000);
         let unknown = Object::parse(r#"{"type":"url","url":"https://x"}"#).unwrap();

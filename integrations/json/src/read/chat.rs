@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use cupel::conversation::Role;
 
 use super::{Entry, Meter};
-use crate::models::{Model, ModelFacts as _};
 use crate::object::Object;
 
 /// Reads all messages of a conversation.
@@ -51,7 +50,7 @@ fn message(meter: &Meter, json: &str, functions: &mut Functions) -> Entry {
     };
     let mut entry = Entry::new(meter, role, &label);
     if let Some(name) = message.text("name") {
-        entry.add_tokens(Model::FORMAT.per_name.saturating_add(meter.text(&name)));
+        entry.add_tokens(meter.format.per_name.saturating_add(meter.text(&name)));
         entry.message.note_unseen(&name);
         entry.name = Some(name.into_owned());
     }

@@ -107,20 +107,13 @@ impl Entry {
 
     /// Adds a call: the tool's name and what it is called with.
     pub(crate) fn add_call<M: ModelFacts>(&mut self, meter: &AnyMeter<M>, name: &str, input: &str) {
-        self.add_tokens(M::FORMAT.per_call.saturating_add(meter.text(name)));
-        self.add_tokens(meter.text(input));
+        self.add_tokens(meter.format.per_call.saturating_add(meter.text(name)));
+        self.add_tokens(meter.input(input));
         self.add_shown(&format!("{name}({input})"));
-        // Errors about room name the tool.
-        if self.message.tool.is_none() && is_name(name) {
-            self.message.tool = Some(name.to_owned());
+        if !name.is_empty() {
+            self.message.tools.push(name.to_owned());
         }
     }
-}
-
-/// Returns whether it can be the name of a tool. Anything else is text, which an error must not show.
-fn is_name(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    (1..=64).contains(&text.len()) && text.bytes().all(is_part)
 }
 
 /// JSON without the contents of `data:` URLs, and how many there were.

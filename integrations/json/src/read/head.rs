@@ -3,11 +3,13 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use cupel::tokens::ToolPrices;
+use cupel::tool_choice::ToolCandidate;
 use serde_json::value::RawValue;
 
 use super::{Endpoint, Meter};
-use crate::models::{Model, ModelFacts as _, ToolRule};
+use crate::models::ToolRule;
 use crate::object::Object;
+use crate::tools::{candidate, candidates, keep_demanded};
 
 /// Fields of OpenAI's APIs that stand before the messages, or change all that follows.
 const PROMPT: [&str; 6] =
@@ -21,6 +23,10 @@ pub(crate) struct Head {
     pub(crate) uncounted: Vec<String>,
     /// Part of the conversation is on the server.
     pub(crate) remote: bool,
+    /// The tools, with the tokens of each.
+    pub(crate) tools: Vec<ToolCandidate>,
+    /// Instructions beside the messages.
+    pub(crate) instructions: Vec<String>,
     /// Hash of the fields that stand before the messages in the prompt.
     pub(crate) identity: u64,
 }
@@ -28,9 +34,15 @@ pub(crate) struct Head {
 impl Head {
     /// Counts tools, formats, instructions and priming.
     pub(crate) fn read(meter: &Meter, endpoint: Endpoint, request: &Object<'_>) -> Self {
-        let mut head = Self { tokens: Model::FORMAT.answer, ..Self::default() };
+        let mut head = Self { tokens: meter.format.answer, ..Self::default() };
         head.identify(request, &PROMPT);
-        meter.tools(request, &mut head);
+        match meter.local_tools(request, endpoint) {
+            Some(tokens) => {
+                head.add(tokens);
+                head.tools = candidates(endpoint, request, tokens, &|raw| meter.text(raw.get()));
+            }
+            None => meter.tools(endpoint, request, &mut head),
+        }
         let format = match endpoint {
             Endpoint::Chat | Endpoint::Messages => {
                 head.note(request, &["prediction", "web_search_options"]);
@@ -40,6 +52,7 @@ impl Head {
                 if let Some(instructions) = request.text("instructions") {
                     head.add(meter.message("system"));
                     head.add(meter.text(&instructions));
+                    head.instructions.push(instructions.into_owned());
                 }
                 let stored = ["previous_response_id", "conversation", "prompt"];
                 head.remote = head.note(request, &stored);
@@ -81,23 +94,30 @@ impl Head {
 impl Meter {
     /// Adds `tools` and the older `functions` of a request; those that the provider runs itself are
     /// named.
-    pub(crate) fn tools(&self, request: &Object<'_>, head: &mut Head) {
+    pub(crate) fn tools(&self, endpoint: Endpoint, request: &Object<'_>, head: &mut Head) {
+        let list: Vec<&RawValue> = request.array("tools").unwrap_or_default();
         let prices = match self.model.tools {
             ToolRule::Cookbook(prices) => prices,
             ToolRule::Json => {
                 let sent = ["tools", "functions"].into_iter().filter_map(|name| request.raw(name));
-                return sent.for_each(|json| head.add(self.text(json.get())));
+                sent.for_each(|json| head.add(self.text(json.get())));
+                let tokens = request.raw("tools").map_or(0, |json| self.text(json.get()));
+                head.tools = candidates(endpoint, request, tokens, &|raw| self.text(raw.get()));
+                return;
             }
         };
-        let objects = |field| {
-            let list: Vec<&RawValue> = request.array(field).unwrap_or_default();
-            list.into_iter().filter_map(|tool| Object::parse(tool.get()))
-        };
         let mut any = false;
-        for tool in objects("tools") {
-            any |= self.tool(&tool, head, &prices, true);
+        let mut tools = Vec::with_capacity(list.len());
+        for raw in list {
+            let before = head.tokens;
+            if let Some(tool) = Object::parse(raw.get()) {
+                any |= self.tool(&tool, head, &prices, true);
+            }
+            tools.push(candidate(endpoint, raw, head.tokens.saturating_sub(before)));
         }
-        for function in objects("functions") {
+        head.tools = keep_demanded(tools, request);
+        let functions: Vec<&RawValue> = request.array("functions").unwrap_or_default();
+        for function in functions.into_iter().filter_map(|raw| Object::parse(raw.get())) {
             head.add(self.function(&function, &prices));
             any = true;
         }
@@ -164,15 +184,15 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::Models;
+    use crate::models::{CountRules, Models};
 
     fn count(model: &str, request: &str) -> Head {
-        count_by(&Meter::new(Models::new().get(model).unwrap(), None), request)
+        count_by(&Meter::new(Models::new().get(model).unwrap(), &CountRules::default()), request)
     }
 
     fn count_by(meter: &Meter, request: &str) -> Head {
         let mut head = Head::default();
-        meter.tools(&Object::parse(request).unwrap(), &mut head);
+        meter.tools(Endpoint::Chat, &Object::parse(request).unwrap(), &mut head);
         head
     }
 
@@ -193,7 +213,7 @@ mod tests {
     #[test]
     fn the_cookbooks_own_numbers() {
         let messages = |model: &str| {
-            let meter = Meter::new(Models::new().get(model).unwrap(), None);
+            let meter = Meter::new(Models::new().get(model).unwrap(), &CountRules::default());
             let text = |text: &str| meter.text(text);
             3 + 3
                 + text("system")
@@ -224,7 +244,7 @@ mod tests {
     #[test]
     fn a_server_that_counts_json_can_be_described() {
         let model = Models::new().get("gpt-4o").unwrap().tools(ToolRule::Json);
-        let meter = Meter::new(model, None);
+        let meter = Meter::new(model, &CountRules::default());
         let json = r#"[{"type":"function","function":{"name":"f","description":"Do it."}}]"#;
         let request = format!(r#"{{"model":"m","tools":{json},"functions":null}}"#);
         let tools = count_by(&meter, &request);

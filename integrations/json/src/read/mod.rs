@@ -6,6 +6,7 @@ pub(crate) mod chat;
 mod entry;
 mod head;
 pub(crate) mod responses;
+mod tools;
 
 pub use entry::{Endpoint, MessageView};
 pub(crate) use entry::{Entry, user_text};

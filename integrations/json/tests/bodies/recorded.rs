@@ -16,7 +16,7 @@ const SHORT: usize = 160;
 pub(crate) fn requests() -> Vec<(Endpoint, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/turns/data");
     let mut all = Vec::new();
-    for run in crate::runs::read(folder).unwrap() {
+    for run in cupel_dev_servers::replay::runs::read(folder).unwrap() {
         for piece in run.messages[1..].chunks(LENGTH) {
             let last = piece.iter().rposition(|message| message["role"] != "assistant");
             let start = piece.iter().position(|message| message["role"] == "user");

@@ -128,7 +128,8 @@ fn instructions_in_the_middle_come_and_go_with_the_turn_they_follow() {
     let body = json!({"model": "test-3000", "max_tokens": 9, "messages": turns(20)});
     for policy in [planned(), scored()] {
         let (sent, _) = send(&layer(3_000, policy), &body.to_string()).unwrap();
-        let sent = crate::local_server::messages::check(sent.json().as_bytes(), "").unwrap();
+        let sent =
+            cupel_dev_servers::local_server::messages::check(sent.json().as_bytes(), "").unwrap();
         let kept = sent["messages"].as_array().unwrap();
         assert!(kept.len() < 40 && kept.iter().any(|message| message["role"] == "system"));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::local_server::messages::caches::{Memory, Usage};
+use cupel_dev_servers::local_server::messages::caches::{Memory, Usage};
 
 fn request(messages: &[Value]) -> Value {
     json!({"model": "test-100000", "max_tokens": 9, "messages": messages})

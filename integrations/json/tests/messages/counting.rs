@@ -5,9 +5,9 @@ use cupel_json::{Endpoint, JsonBody};
 use futures::FutureExt as _;
 use serde_json::{Value, json};
 
-use crate::local_server::messages;
-use crate::runs;
 use crate::support::{Session, Thinking, layer, send};
+use cupel_dev_servers::local_server::messages;
+use cupel_dev_servers::replay::runs;
 
 #[test]
 fn estimates_with_the_margin_cover_the_count_of_every_recorded_request() {

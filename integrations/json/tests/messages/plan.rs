@@ -6,8 +6,8 @@ use cupel::layer::{ContextAdapter, Selection, Strategy};
 use cupel_json::{Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 
-use crate::local_server::messages::{self, caches::Memory};
 use crate::support::{layer, models, planned, send};
+use cupel_dev_servers::local_server::messages::{self, caches::Memory};
 
 const WINDOW: i64 = 12_000;
 

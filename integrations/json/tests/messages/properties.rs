@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::local_server::messages::{self, thoughts};
 use crate::support::{Fitting, layer, planned, scored, send};
+use cupel_dev_servers::local_server::messages::{self, thoughts};
 
 /// One exchange: what the user says, the steps, and whether the model thinks, and has answered.
 #[derive(Debug, Clone)]

@@ -3,8 +3,8 @@
 use cupel::Policy;
 use serde_json::{Value, json};
 
-use crate::questions::{ANSWER, Listener, QUESTION, talk};
 use crate::support::{layer, planned, scored, send};
+use cupel_dev_servers::questions::{ANSWER, Listener, QUESTION, talk};
 
 fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})

@@ -3,9 +3,9 @@
 use cupel::Policy;
 use serde_json::Value;
 
-use crate::local_server::messages;
-use crate::runs;
 use crate::support::{Session, Thinking, layer, planned, scored, send};
+use cupel_dev_servers::local_server::messages;
+use cupel_dev_servers::replay::runs;
 
 const WINDOWS: [i64; 3] = [6_000, 9_000, 16_000];
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::local_server::messages::{LARGEST, check, check_count, thoughts};
+use cupel_dev_servers::local_server::messages::{LARGEST, check, check_count, thoughts};
 
 /// A request that is taken.
 fn sound() -> Value {

@@ -7,7 +7,7 @@ use cupel::layer::{CupelLayer, SelectedRequest, Selection, Selector};
 use cupel_json::{ClaudeModel, ClaudeModels, Endpoint, JsonBody, MessagesAdapter};
 use serde_json::{Value, json};
 
-use crate::local_server::messages::thoughts;
+use cupel_dev_servers::local_server::messages::thoughts;
 
 pub(crate) type Fitting = Selector<JsonBody, MessagesAdapter>;
 

@@ -26,7 +26,8 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::otel::common::{VERBOSITIES, budget, ms, pipeline};
-use crate::otel::stub::Stub;
+use crate::otel::exporters::Exporters as _;
+use cupel_dev_servers::collector::Collector;
 
 const MARKER: &str = "xyzzy";
 
@@ -142,7 +143,7 @@ fn with_sources() -> Builder {
 
 /// Makes one call, and answers with every byte that was exported and how the call went.
 async fn exported(verbosity: CupelVerbosity, builder: Builder) -> (Vec<Vec<u8>>, bool) {
-    let stub = Stub::start();
+    let stub = Collector::start();
     let tracers = SdkTracerProvider::builder().with_batch_exporter(stub.span_exporter()).build();
     let reader = PeriodicReader::builder(stub.metric_exporter()).build();
     let meters = SdkMeterProvider::builder().with_reader(reader).build();

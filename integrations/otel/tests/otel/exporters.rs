@@ -7,15 +7,21 @@ use async_trait::async_trait;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{MetricExporter, SpanExporter, WithExportConfig, WithHttpConfig};
 
-use crate::otel::stub::Stub;
+use cupel_dev_servers::collector::Collector;
 
-impl Stub {
-    pub(crate) fn span_exporter(&self) -> SpanExporter {
+/// The OTLP exporters that send to a collector.
+pub(crate) trait Exporters {
+    fn span_exporter(&self) -> SpanExporter;
+    fn metric_exporter(&self) -> MetricExporter;
+}
+
+impl Exporters for Collector {
+    fn span_exporter(&self) -> SpanExporter {
         let builder = SpanExporter::builder().with_http().with_http_client(PlainClient);
         builder.with_endpoint(format!("{}/v1/traces", self.url())).build().unwrap()
     }
 
-    pub(crate) fn metric_exporter(&self) -> MetricExporter {
+    fn metric_exporter(&self) -> MetricExporter {
         let builder = MetricExporter::builder().with_http().with_http_client(PlainClient);
         builder.with_endpoint(format!("{}/v1/metrics", self.url())).build().unwrap()
     }

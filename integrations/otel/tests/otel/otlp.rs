@@ -13,9 +13,10 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::otel::common::{Request, STAGES, candidates, layer, ms, request, slow};
-use crate::otel::stub::Stub;
+use crate::otel::exporters::Exporters as _;
+use cupel_dev_servers::collector::Collector;
 
-async fn export_one_call(stub: &Stub) {
+async fn export_one_call(stub: &Collector) {
     let tracers = SdkTracerProvider::builder().with_batch_exporter(stub.span_exporter()).build();
     let reader = PeriodicReader::builder(stub.metric_exporter()).build();
     let meters = SdkMeterProvider::builder().with_reader(reader).build();
@@ -43,7 +44,7 @@ fn text<'a>(attributes: &'a [KeyValue], key: &str) -> Option<&'a str> {
 
 #[tokio::test]
 async fn spans_arrive_as_a_tree_with_times() {
-    let stub = Stub::start();
+    let stub = Collector::start();
     export_one_call(&stub).await;
     let traces = stub.traces();
     let scopes = traces.iter().flat_map(|t| &t.resource_spans).flat_map(|r| &r.scope_spans);
@@ -82,7 +83,7 @@ async fn spans_arrive_as_a_tree_with_times() {
 
 #[tokio::test]
 async fn metrics_arrive_with_units_and_labels() {
-    let stub = Stub::start();
+    let stub = Collector::start();
     export_one_call(&stub).await;
     let sent = stub.metrics();
     let scopes = sent.iter().flat_map(|m| &m.resource_metrics).flat_map(|r| &r.scope_metrics);

@@ -15,10 +15,10 @@ use rig_core::transcript::validate_canonical;
 use rig_memory::{MemoryPolicy as _, TokenWindowMemory};
 use tower::{Layer as _, Service as _, service_fn};
 
-use crate::common::Effort;
 use crate::history::Shape;
 use crate::measure::{medians, timed};
 use crate::table::{Outcome, Row};
+use cupel_dev::Effort;
 
 /// Counter of both.
 #[derive(Debug, Clone, Copy)]

@@ -21,16 +21,13 @@
     missing_docs
 )]
 
-#[allow(clippy::manual_is_multiple_of)] // shared with a crate for older compilers
-#[path = "../../../../benches/common/mod.rs"]
-mod common;
 mod contestants;
 mod history;
 mod measure;
 mod table;
 
-use common::Effort;
 use contestants::Counting;
+use cupel_dev::Effort;
 use history::Shape;
 
 fn main() {

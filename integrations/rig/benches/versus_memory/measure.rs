@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use crate::common::{Effort, median};
+use cupel_dev::{Effort, median};
 
 /// Something to time: does its work once, and says how long that took.
 pub(crate) type Contestant<'a> = Box<dyn FnMut() -> Duration + 'a>;

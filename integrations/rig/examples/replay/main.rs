@@ -18,9 +18,6 @@
 mod args;
 mod fill;
 mod messages;
-#[path = "../../../replay/mod.rs"]
-#[allow(dead_code, missing_debug_implementations, unreachable_pub, reason = "shared")]
-mod replay;
 
 use std::error::Error;
 use std::future::ready;
@@ -42,10 +39,10 @@ use rig_reqwest::{ReqwestClient, reqwest};
 use tower::{BoxError, Layer as _, Service, ServiceExt as _};
 
 use args::Args;
+use cupel_dev_servers::local_server::LocalServer;
+use cupel_dev_servers::replay::tally::{self, Outcome, Report, Tally};
+use cupel_dev_servers::replay::{self, ANSWER, Counted, runs};
 use fill::{Filled, HEAD};
-use replay::local_server::LocalServer;
-use replay::tally::{self, Outcome, Report, Tally};
-use replay::{ANSWER, Counted, runs};
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {

@@ -20,7 +20,7 @@ async fn a_window_too_small_for_the_tools_is_an_error_that_says_so() {
         let agent = agent(way, never_called(), layer(budget(3), &seen), &seen);
         let error = finish(agent.prompt(QUESTION).max_turns(2), mode).await.unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("tokens are sent whatever is selected"), "{way:?} {mode:?}: {text}");
+        assert!(text.contains("instructions, tools and formats take"), "{way:?} {mode:?}: {text}");
         assert!(seen.sent.all().is_empty());
     }
 }

@@ -6,10 +6,10 @@ use cupel_rig::{AgentCall, RigAdapter};
 use rig_core::message::{AssistantContent, Message};
 use serde_json::json;
 
-use crate::questions::{ANSWER, Listener, QUESTION, talk};
 use crate::run::{ALL, Mode, Seen, Way, agent, budget, finish, results};
 use crate::support::model::{LocalModel, call, local};
 use crate::support::words;
+use cupel_dev_servers::questions::{ANSWER, Listener, QUESTION, talk};
 
 fn layer(policy: Policy) -> CupelLayer<AgentCall, RigAdapter> {
     CupelLayer::builder()

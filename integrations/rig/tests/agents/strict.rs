@@ -17,9 +17,9 @@ use rig_reqwest::{ReqwestClient, reqwest};
 use serde_json::{Value, json};
 use tower::{Layer as _, ServiceExt as _};
 
-use crate::local_server::answer::Reply;
-use crate::local_server::{LocalServer, messages, tokens};
 use crate::support::record::Record;
+use cupel_dev_servers::local_server::answer::Reply;
+use cupel_dev_servers::local_server::{LocalServer, messages, tokens};
 
 /// Tokens that each request reserves for the answer.
 const ANSWER: u64 = 200;

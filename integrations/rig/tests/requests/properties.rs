@@ -202,7 +202,7 @@ proptest! {
             // Then what must be sent does not fit.
             Err(error) => {
                 let text = error.to_string();
-                let expected = text.contains("inned") || text.contains("whatever is selected");
+                let expected = text.contains("inned") || text.contains("tools and formats take");
                 prop_assert!(expected, "{}", text);
             }
         }

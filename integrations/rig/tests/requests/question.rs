@@ -5,8 +5,8 @@ use cupel::layer::CupelLayer;
 use rig_core::completion::CompletionRequest;
 use rig_core::message::Message;
 
-use crate::questions::{ANSWER, Listener, QUESTION, talk};
 use crate::select::{adapter, answers, calls, request, room};
+use cupel_dev_servers::questions::{ANSWER, Listener, QUESTION, talk};
 
 /// Sends a request, and returns the one that arrives.
 async fn send(request: CompletionRequest, policy: Policy, tokens: i64) -> Vec<Message> {

@@ -41,7 +41,8 @@ pub(crate) async fn insert(transaction: &mut Transaction, new: &NewRows<'_>) -> 
     ];
     transaction.run(MESSAGES, arguments).await?;
     let originals = new.rows.iter().flat_map(|row| {
-        row.indexed.originals.iter().map(|(digest, text)| (row.number, digest.as_slice(), *text))
+        let originals = row.indexed.originals(row.message);
+        originals.map(|(digest, text)| (row.number, digest, text))
     });
     let originals: Vec<(i64, &[u8], Option<&str>)> = originals.collect();
     if originals.is_empty() {

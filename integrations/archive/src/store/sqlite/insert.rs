@@ -25,11 +25,11 @@ pub(crate) async fn insert(transaction: &mut Transaction, new: &NewRows<'_>) -> 
             let words = format!("{} {}", namespace_word(new.namespace), row.indexed.words);
             transaction.run(WORDS, &[&id, &words]).await?;
         }
-        for (digest, text) in &row.indexed.originals {
+        for (digest, text) in row.indexed.originals(message) {
             const ORIGINAL: &str =
                 "INSERT INTO cupel_originals (message, digest, content) VALUES ($1, $2, $3)";
             let text = text.map(str::as_bytes);
-            transaction.run(ORIGINAL, &[&id, &digest.as_slice(), &text]).await?;
+            transaction.run(ORIGINAL, &[&id, &digest, &text]).await?;
         }
     }
     let (count, oldest, size) = new.totals();
