@@ -33,6 +33,7 @@
 //! ```
 
 pub(crate) mod edits;
+mod held_texts;
 mod message;
 mod pairing;
 pub mod plan;

@@ -4,31 +4,17 @@ use std::borrow::Cow;
 
 use foldhash::HashMap;
 
+use super::held_texts::HeldTexts;
 use super::message::{Message, Texts};
 use super::plan::{Part, PlanOutcome};
 use super::units::Conversation;
 use crate::model::{ContextItem, Hint, Origin, PlacedItem};
 
-/// Bytes of the shortest text that is a repeat inside another one. A shorter one has to be all of it: "yes"
-/// stands in many messages.
-const SHORTEST: usize = 24;
 /// Least hint of an earlier message that is recalled by itself.
 const LEAST: f64 = 0.01;
 
 /// Reason in reports.
 const IN_REQUEST: &str = "the request holds the same text";
-
-/// Texts of a request, to look for others in.
-struct HeldTexts<'a>(Vec<Cow<'a, str>>);
-
-impl HeldTexts<'_> {
-    fn hold(&self, text: &str) -> bool {
-        let text = text.trim();
-        let is_long = text.len() >= SHORTEST;
-        let is_held = |held: &Cow<'_, str>| held.trim() == text || is_long && held.contains(text);
-        !text.is_empty() && self.0.iter().any(is_held)
-    }
-}
 
 impl Conversation {
     /// Takes out of the lists of sources what the plan sends anyway, or has compete as a message of the
@@ -43,7 +29,7 @@ impl Conversation {
         if lists.iter().all(Vec::is_empty) {
             return Vec::new();
         }
-        let mut sent = HeldTexts(Vec::new());
+        let mut sent = HeldTexts::default();
         let mut earlier: HashMap<String, usize> = HashMap::default();
         for (unit, members) in self.all_members().enumerate() {
             if planned.parts.get(unit) == Some(&Part::Exchange) {
@@ -65,10 +51,11 @@ impl Conversation {
         sent.0.extend(staying.map(|(document, _)| Cow::Borrowed(&*document.text)));
         let mut taken = Vec::new();
         for list in lists {
+            let contents: Vec<&str> = list.iter().map(ContextItem::content).collect();
+            let mut held = sent.hold(&contents).into_iter();
             list.retain(|item| {
-                let text = item.content().trim();
-                let is_held = sent.hold(text);
-                if let Some(unit) = earlier.get(text).filter(|_| !is_held) {
+                let is_held = held.next() == Some(true);
+                if let Some(unit) = earlier.get(item.content().trim()).filter(|_| !is_held) {
                     raise(own.get_mut(*unit), item);
                 } else if !is_held {
                     return true;
@@ -95,7 +82,7 @@ impl Conversation {
         if !placed.iter().any(is_source) {
             return Vec::new();
         }
-        let mut held = HeldTexts(Vec::new());
+        let mut held = HeldTexts::default();
         for placed in placed {
             let Origin::Request(unit) = placed.origin else { continue };
             if planned.is_some_and(|it| it.parts.get(unit) == Some(&Part::Exchange)) {
@@ -116,8 +103,11 @@ impl Conversation {
                 }
             }));
         }
-        let placed = placed.iter().enumerate().filter(|(_, placed)| is_source(placed));
-        let repeated = placed.filter(|(_, placed)| held.hold(placed.item.content()));
+        let from_sources = placed.iter().enumerate().filter(|(_, placed)| is_source(placed));
+        let (positions, contents): (Vec<usize>, Vec<&str>) =
+            from_sources.map(|(position, placed)| (position, placed.item.content())).unzip();
+        let repeated = positions.into_iter().zip(held.hold(&contents));
+        let repeated = repeated.filter(|(_, is_held)| *is_held);
         repeated.map(|(position, _)| (position, IN_REQUEST.to_owned())).collect()
     }
 
