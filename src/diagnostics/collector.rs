@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{ExcludedItem, IncludedItem, PipelineStage, SelectionReport, TraceEvent};
-use crate::caught::caught;
+use crate::caught::{caught, discard};
 use crate::error::CupelError;
 use crate::model::{ContextBudget, CountRequirementShortfall};
 
@@ -227,12 +227,24 @@ pub(crate) fn tell<T>(hook: impl FnOnce() -> T) -> Option<T> {
 #[derive(Default)]
 pub(crate) struct Watchers {
     pub(crate) report: Option<DiagnosticTraceCollector>,
-    pub(crate) others: Vec<Box<dyn TraceCollector + Send>>,
+    /// Empty where one has panicked.
+    others: Vec<Option<Box<dyn TraceCollector + Send>>>,
 }
 
 impl Watchers {
+    pub(crate) fn new(
+        report: Option<DiagnosticTraceCollector>,
+        others: impl Iterator<Item = Box<dyn TraceCollector + Send>>,
+    ) -> Self {
+        Self { report, others: others.map(Some).collect() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.report.is_none() && self.others.is_empty()
+    }
+
+    pub(crate) fn has_others(&self) -> bool {
+        !self.others.is_empty()
     }
 
     pub(crate) fn want_report(&self) -> bool {
@@ -240,28 +252,34 @@ impl Watchers {
     }
 
     /// An empty one when nobody wants it.
-    pub(crate) fn into_report(self) -> SelectionReport {
-        self.report.map(DiagnosticTraceCollector::into_report).unwrap_or_default()
+    pub(crate) fn into_report(mut self) -> SelectionReport {
+        self.report.take().map(DiagnosticTraceCollector::into_report).unwrap_or_default()
     }
 
     /// Passes a value on to everybody. Whoever panics hears nothing more of the run.
     fn tell<T: Clone>(&mut self, value: T, pass_on: impl Fn(&mut dyn TraceCollector, T)) {
-        self.others.retain_mut(|other| {
-            let told = tell(|| {
-                if other.is_enabled() {
-                    pass_on(&mut **other, value.clone());
-                }
-            });
-            told.is_some()
+        self.tell_others(|other| {
+            if other.is_enabled() {
+                pass_on(other, value.clone());
+            }
         });
         if let Some(report) = &mut self.report {
             pass_on(report, value);
         }
     }
 
+    fn tell_others(&mut self, pass_on: impl Fn(&mut dyn TraceCollector)) {
+        for slot in &mut self.others {
+            let told = slot.as_mut().map(|other| tell(|| pass_on(&mut **other)).is_some());
+            if told == Some(false) {
+                discard(slot.take());
+            }
+        }
+    }
+
     fn any(&self, ask: impl Fn(&dyn TraceCollector) -> bool) -> bool {
         let ask = |other: &dyn TraceCollector| tell(|| other.is_enabled() && ask(other));
-        self.others.iter().any(|other| ask(&**other) == Some(true))
+        self.others.iter().flatten().any(|other| ask(&**other) == Some(true))
     }
 }
 
@@ -321,6 +339,13 @@ impl TraceCollector for Watchers {
 
     /// Told to everybody who was there when the run began.
     fn end_run(&mut self, outcome: Result<(), &CupelError>) {
-        self.others.retain_mut(|other| tell(|| other.end_run(outcome)).is_some());
+        self.tell_others(|other| other.end_run(outcome));
+    }
+}
+
+/// A collector may panic when it is dropped, too.
+impl Drop for Watchers {
+    fn drop(&mut self) {
+        self.others.drain(..).for_each(discard);
     }
 }

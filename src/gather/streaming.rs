@@ -349,7 +349,7 @@ impl StreamingSelection {
         mut watchers: Watchers,
     ) -> Result<SelectionOutcome, SelectionFailure> {
         // An observer would hear of stages that a selection made while items arrive does not have.
-        if self.defers && watchers.others.is_empty() {
+        if self.defers && !watchers.has_others() {
             return self.finish_at_once(watchers);
         }
         while let Some((sequence, item)) = self.waiting.pop_front() {

@@ -1,5 +1,6 @@
 //! Work that would hold up the executor, on Tokio's blocking pool.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ pub(super) const DEFAULT_THRESHOLD: u64 = 2_000_000;
 /// Work that is taken back runs here below this many steps: 10 ms.
 const MOST_HERE: u64 = 10_000_000;
 
+/// Work that gets no spare thread for this long runs here: other work on them may hang for ever.
+const SPARE_WITHIN: Duration = Duration::from_secs(1);
+
 /// Threads of our own in this process, for longer work that is taken back.
 static SPARE_THREADS: Semaphore = Semaphore::const_new(8);
 
@@ -44,7 +48,7 @@ pub(super) enum WorkNeed {
 /// Unlike `spawn_blocking`, it also ends if something else has exhausted the pool. Work that the pool does
 /// not start within 100 ms runs here if it takes less than 10 ms, and otherwise on one of 8 spare threads.
 /// All callers in the process share these threads, so the work must end by itself: give it computations,
-/// not waits for others. Outside of a Tokio runtime all work runs here. In a runtime without timers long
+/// not waits for others. If none of them is free for a second, the work runs here. Outside of a Tokio runtime all work runs here. In a runtime without timers long
 /// work waits for the pool.
 ///
 /// If the future is dropped, work that has not started never does.
@@ -137,7 +141,15 @@ async fn on_spare_thread<T: Send + 'static>(
     runtime: Handle,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
-    let turn = SPARE_THREADS.acquire().await;
+    let timer = Instant::now().checked_add(SPARE_WITHIN).and_then(new_timer);
+    let free = pin!(SPARE_THREADS.acquire());
+    let turn = match timer {
+        None => free.await,
+        Some(timer) => match select(free, timer).await {
+            Either::Left((turn, _)) => turn,
+            Either::Right(_) => return caught(work).map_err(NotRun::Panicked),
+        },
+    };
     let (span, slot) = (Span::current(), Arc::new(Mutex::new(Some(work))));
     let shared = Arc::clone(&slot);
     let (done, outcome) = oneshot::channel();

@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 use tracing::Span;
 
 use super::{CallObserver, CallStart, ContextError, Selection, SelectionHook, spans};
+use crate::caught;
 use crate::diagnostics::{
     DiagnosticTraceCollector, SelectionReport, TraceDetailLevel, Watchers, tell,
 };
@@ -69,9 +70,13 @@ impl CallLog {
         let report = self.wants_report.then(collector);
         let others = self.observers.iter_mut().filter_map(|observer| {
             let collector = tell(|| observer.collector())??;
-            tell(|| collector.is_enabled())?.then_some(collector)
+            if tell(|| collector.is_enabled()) == Some(true) {
+                return Some(collector);
+            }
+            caught::discard(collector);
+            None
         });
-        Watchers { report, others: others.collect() }
+        Watchers::new(report, others)
     }
 
     /// Tells everybody about a selection that is in the request.
@@ -115,6 +120,7 @@ impl Drop for CallLog {
     fn drop(&mut self) {
         let cut_off = if std::thread::panicking() { "Panicked" } else { "Cancelled" };
         record_failure(&self.span, cut_off);
+        self.observers.drain(..).for_each(caught::discard);
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use auto_impl::auto_impl;
 
 use super::Hint;
-use crate::caught::caught;
+use crate::caught::{caught, discard};
 use crate::model::{ContextItem, ContextKind};
 
 /// One text to judge.
@@ -45,7 +45,17 @@ type Further = dyn Fn(&Candidate<'_>) -> Hint + Send + Sync;
 pub struct Verdict {
     /// One for each candidate, in their order.
     pub hints: Vec<Hint>,
-    further: Arc<Further>,
+    further: SharedFurther,
+}
+
+/// A user's function. A panic when it is dropped is ignored.
+#[derive(Clone)]
+struct SharedFurther(Option<Arc<Further>>);
+
+impl Drop for SharedFurther {
+    fn drop(&mut self) {
+        discard(self.0.take());
+    }
 }
 
 impl Verdict {
@@ -54,14 +64,14 @@ impl Verdict {
         hints: Vec<Hint>,
         further: impl Fn(&Candidate<'_>) -> Hint + Send + Sync + 'static,
     ) -> Self {
-        Self { hints, further: Arc::new(further) }
+        Self { hints, further: SharedFurther(Some(Arc::new(further))) }
     }
 
     /// Judges a text that was not among the candidates, by what is known from them.
     ///
     /// The answer depends on that text alone, and has nothing of its neighbours'.
     pub fn further(&self, candidate: &Candidate<'_>) -> Hint {
-        (self.further)(candidate)
+        self.further.0.as_ref().map_or_else(|| Hint::new(0.0), |further| further(candidate))
     }
 }
 

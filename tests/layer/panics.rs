@@ -3,6 +3,7 @@
 use std::panic::panic_any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
 use cupel::conversation::{MessageTexts, Texts};
 use cupel::diagnostics::{PipelineStage, TraceCollector, TraceEvent};
@@ -11,10 +12,13 @@ use cupel::layer::{
     CallObserver, CallStart, ContextAdapter, ContextError, ContextRequestAdapter, CupelLayer,
     Edits, Error, RequestFacts, Selection, SelectionHook, Split, Strategy,
 };
+use cupel::model::Hint;
+use cupel::policy::Relevance;
+use cupel::relevance::{Candidate, Judge, Question, Verdict};
 use cupel::slicer::SliceResult;
 use cupel::{
     ChronologicalPlacer, ContextBudget, ContextItem, CupelError, GreedySlice, Pipeline, Placer,
-    ReflexiveScorer, ScoredItem, Scorer, Slicer,
+    Policy, ReflexiveScorer, ScoredItem, Scorer, Slicer,
 };
 use tower::buffer::Buffer;
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -287,4 +291,106 @@ async fn a_panic_of_the_wrapped_service_is_its_own() {
     assert!(panicked.unwrap_err().is_panic());
     let panicked = tokio::spawn(layer().build().unwrap().layer(in_future).oneshot(request())).await;
     assert!(panicked.unwrap_err().is_panic());
+}
+
+/// Panics when it is dropped, but not when it is used.
+#[derive(Clone)]
+struct Fuse(Arc<AtomicUsize>);
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("dropped");
+    }
+}
+
+/// An observer, and a collector, whose `Drop` panics.
+struct Fused {
+    fuse: Fuse,
+    is_enabled: bool,
+}
+
+impl SelectionHook for Fused {
+    fn observe(&self, _: &CallStart) -> Option<Box<dyn CallObserver>> {
+        Some(Box::new(Self { fuse: self.fuse.clone(), is_enabled: self.is_enabled }))
+    }
+}
+
+impl CallObserver for Fused {
+    fn collector(&mut self) -> Option<Box<dyn TraceCollector + Send>> {
+        Some(Box::new(Self { fuse: self.fuse.clone(), is_enabled: self.is_enabled }))
+    }
+
+    fn on_selection(self: Box<Self>, _: &Selection) {}
+
+    fn on_failure(self: Box<Self>, _: &ContextError, _: &GatherReport) {}
+}
+
+impl TraceCollector for Fused {
+    fn is_enabled(&self) -> bool {
+        self.is_enabled
+    }
+
+    fn record_stage_event(&mut self, _: TraceEvent) {}
+
+    fn record_item_event(&mut self, _: TraceEvent) {}
+}
+
+#[tokio::test]
+async fn observers_and_collectors_whose_drop_panics_change_nothing() {
+    for is_enabled in [false, true] {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let hook = Fused { fuse: Fuse(drops.clone()), is_enabled };
+        let layer = layer().hook(hook).build().unwrap();
+        let mut service = layer.layer(Echo::default());
+        let sent = call(&mut service, request().item(item("a", 1))).await.unwrap();
+        assert_eq!(sent, ["a"], "{is_enabled}");
+        assert_eq!(drops.load(Ordering::SeqCst), 2, "{is_enabled}");
+        let failed = call(&mut service, request().item(item("drop", -1)).fixed_tokens(i64::MAX));
+        assert!(matches!(context_error(failed.await), ContextError::FixedTokens { .. }));
+        std::mem::forget((service, layer)); // the hook itself is the user's to drop
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_with_an_observer_whose_drop_panics_takes_nobody_along() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let source = Source::list("slow", |_: &Request| {
+        std::future::pending::<Result<Vec<ContextItem>, BoxError>>()
+    });
+    let layer = layer().hook(Fused { fuse: Fuse(drops.clone()), is_enabled: true });
+    let layer = layer.source(source).build().unwrap();
+    let mut service = layer.layer(Echo::default());
+    let mut started = Box::pin(call(&mut service, request().item(item("a", 1))));
+    let waiting = std::future::poll_fn(|cx| Poll::Ready(started.as_mut().poll(cx).is_pending()));
+    assert!(waiting.await);
+    drop(started);
+    assert_eq!(drops.load(Ordering::SeqCst), 1);
+    std::mem::forget((service, layer));
+}
+
+/// Judges by nothing, with a function whose `Drop` panics.
+struct FusedJudge(Arc<AtomicUsize>);
+
+impl Judge for FusedJudge {
+    fn judge(&self, _: &Question, candidates: &[Candidate<'_>]) -> Option<Verdict> {
+        let fuse = Fuse(self.0.clone());
+        let hints = candidates.iter().map(|_| Hint::new(0.5)).collect();
+        Some(Verdict::new(hints, move |_| {
+            Hint::new(if fuse.0.load(Ordering::SeqCst) > 0 { 0.1 } else { 0.2 })
+        }))
+    }
+}
+
+#[tokio::test]
+async fn a_verdict_whose_drop_panics_fails_no_call() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let policy = Policy::rag().with_relevance(Relevance::new(FusedJudge(drops.clone())));
+    let source = Source::items("notes", [item("note", 1)]);
+    let layer = CupelLayer::builder().adapter(ContextRequestAdapter).policy(policy);
+    let layer = layer.budget(budget(100)).source(source).build().unwrap();
+    let mut service = layer.layer(Echo::default());
+    let asked = request().question("why?").item(item("a", 1));
+    assert_eq!(call(&mut service, asked).await.unwrap().len(), 2);
+    assert!(drops.load(Ordering::SeqCst) > 0);
 }
