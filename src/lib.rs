@@ -81,6 +81,7 @@
 //! | [`tower-cupel-async-openai`](https://docs.rs/tower-cupel-async-openai) | the client `async-openai` |
 //! | [`tower-cupel-rig`](https://docs.rs/tower-cupel-rig) | rig agents, with vector indexes, memories and embedding models |
 //! | [`tower-cupel-gateway`](https://docs.rs/tower-cupel-gateway) | an HTTP gateway for clients in any language |
+//! | [`tower-cupel-audit`](https://docs.rs/tower-cupel-audit) | replays recorded conversations: cost, cache, and what a model would miss |
 //! | [`tower-cupel-archive`](https://docs.rs/tower-cupel-archive) | conversations in SQLite or PostgreSQL |
 //! | [`tower-cupel-model2vec`](https://docs.rs/tower-cupel-model2vec) | a judge that compares meanings |
 //! | [`tower-cupel-otel`](https://docs.rs/tower-cupel-otel) | OpenTelemetry spans and metrics |
@@ -93,9 +94,10 @@
 //! | `serde` | serde for items, budgets, reports and policies; the HTML page of [`explain`] |
 //! | `config` | policies in JSON, TOML and YAML files, and contracts in folders |
 //! | `tiktoken` | exact token counts for OpenAI's encodings; 47 MB in the binary |
+//! | `tokenizers` | exact token counts for any model with a `tokenizer.json`, and its chat template |
 //! | `tools` | token counts of tool definitions, by OpenAI's published rule |
 //! | `testing` | assertions over a report |
-//! | `full` | all of these |
+//! | `full` | all of these but `tokenizers` |
 
 // The published pages say which feature brings an item.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -276,6 +276,45 @@ fn the_front_page_lists_every_module() {
 }
 
 #[test]
+fn the_front_page_lists_every_package_and_feature() {
+    let (lib, manifest) = (read("src/lib.rs"), read("Cargo.toml"));
+    let is_listed = |name: &str| {
+        lib.lines().any(|line| line.starts_with("//! |") && line.contains(&format!("`{name}`")))
+    };
+    for entry in fs::read_dir(Path::new(ROOT).join("integrations")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let name = format!("tower-cupel-{name}");
+        assert!(is_listed(&name), "{name} is not in the table of src/lib.rs");
+    }
+    let features = manifest.split("[features]\n").nth(1).unwrap().split("\n[").next().unwrap();
+    let names = features.lines().filter_map(|line| line.split_once(" = ["));
+    for (name, _) in names.filter(|(name, _)| *name != "default" && !name.starts_with([' ', '#'])) {
+        assert!(is_listed(name), "the feature {name} is not in the table of src/lib.rs");
+    }
+}
+
+#[test]
+fn a_public_type_has_a_name_of_its_own_in_the_workspace() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let is_published = |path: &String| {
+        path.starts_with("src/") || path.starts_with("integrations/") && path.contains("/src/")
+    };
+    for path in sources().into_iter().filter(is_published) {
+        for line in read(&path).lines() {
+            let words: Vec<&str> = line.split_whitespace().take(3).collect();
+            let ["pub", "struct" | "enum" | "trait" | "type", name] = words[..] else { continue };
+            let end = name.find(|sign: char| !sign.is_alphanumeric()).unwrap_or(name.len());
+            // A macro writes the others.
+            if end > 0 {
+                places.entry(name[..end].to_owned()).or_default().push(path.clone());
+            }
+        }
+    }
+    let shared: Vec<_> = places.iter().filter(|(_, paths)| paths.len() > 1).collect();
+    assert!(places.len() > 300 && shared.is_empty(), "{} types, {shared:#?}", places.len());
+}
+
+#[test]
 fn the_readme_is_short() {
     let lines = read("README.md").lines().count();
     assert!(lines <= README_LINES, "{lines} lines");

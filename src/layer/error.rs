@@ -98,7 +98,7 @@ pub enum ContextError {
         /// `maxTokens - outputReserve`.
         available_tokens: i64,
         /// Origin of the budget.
-        limits: Box<Limits>,
+        limits: Box<BudgetLimits>,
     },
 
     /// Messages that are always sent do not fit the budget: instructions, the last question, the newest
@@ -115,7 +115,7 @@ pub enum ContextError {
         /// Tokens that are not up for selection and came off the budget before.
         fixed_tokens: i64,
         /// Origin of the budget.
-        limits: Box<Limits>,
+        limits: Box<BudgetLimits>,
     },
 
     /// The adapter could not take the request apart or put it together.
@@ -186,7 +186,7 @@ impl From<GatherError> for ContextError {
 /// A budget and the labels of its limits, for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct BudgetLimits {
     /// Tokens for the whole request and the answer.
     pub max_tokens: i64,
     /// Tokens of them that are kept for the answer.
@@ -195,14 +195,14 @@ pub struct Limits {
     pub origin: BudgetOrigin,
 }
 
-impl Limits {
+impl BudgetLimits {
     pub(super) fn of(budget: &ContextBudget, origin: BudgetOrigin) -> Self {
         let (max_tokens, answer_tokens) = (budget.max_tokens(), budget.output_reserve());
         Self { max_tokens, answer_tokens, origin }
     }
 }
 
-impl fmt::Display for Limits {
+impl fmt::Display for BudgetLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { max_tokens, answer_tokens, origin } = self;
         let BudgetOrigin { window, answer } = origin;

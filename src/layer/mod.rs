@@ -62,7 +62,7 @@ pub use adapter::{ContextAdapter, RequestFacts, Split};
 pub use blocking::{WorkError, off_executor};
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{CupelLayerBuilder, NoAdapter};
-pub use error::{BuildError, ContextError, Error, Limits};
+pub use error::{BudgetLimits, BuildError, ContextError, Error};
 pub use hooks::{CallObserver, CallStart, SelectionHook};
 pub use policy_handle::PolicyHandle;
 pub use request::{ContextRequest, ContextRequestAdapter};

@@ -1,6 +1,6 @@
 //! The room of one call: its budget less what is sent anyway, and errors about it.
 
-use super::{BudgetOrigin, ContextError, Limits};
+use super::{BudgetLimits, BudgetOrigin, ContextError};
 use crate::conversation::Conversation;
 use crate::conversation::tools::ToolRoom;
 use crate::error::CupelError;
@@ -10,13 +10,13 @@ use crate::model::{ContextBudget, ContextItem};
 /// The whole budget of a call, and the fixed tokens that came off it.
 pub(super) struct CallRoom {
     whole: ContextBudget,
-    limits: Limits,
+    limits: BudgetLimits,
     fixed_tokens: i64,
 }
 
 impl CallRoom {
     pub(super) fn new(whole: ContextBudget, origin: BudgetOrigin) -> Self {
-        Self { limits: Limits::of(&whole, origin), whole, fixed_tokens: 0 }
+        Self { limits: BudgetLimits::of(&whole, origin), whole, fixed_tokens: 0 }
     }
 
     /// The model's window.
