@@ -13,9 +13,7 @@ use crate::in_both;
 use crate::support::Database;
 
 async fn conversation(database: &Database) -> ConversationHandle {
-    let wait = Duration::from_millis(100);
-    let archive = database.builder().lock_timeout(wait).open().await.unwrap();
-    archive.namespace("t").unwrap().conversation("c").unwrap()
+    database.open().await.namespace("t").unwrap().conversation("c").unwrap()
 }
 
 async fn contents(conversation: &ConversationHandle) -> Vec<String> {
@@ -161,7 +159,9 @@ async fn a_database_that_takes_nothing_delays_no_response_and_drops_are_counted(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_that_had_to_wait_is_archived_though_it_says_the_same_again() {
     let database = Database::sqlite();
-    let conversation = conversation(&database).await;
+    let wait = Duration::from_millis(500);
+    let archive = database.builder().lock_timeout(wait).open().await.unwrap();
+    let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let recorder = Recorder::new();
     let turn = || RecordedTurn::following(conversation.clone(), [ArchiveMessage::user("go on")]);
     recorder.open(turn()).answered([ArchiveMessage::assistant("Done.")]);
@@ -171,7 +171,7 @@ async fn a_turn_that_had_to_wait_is_archived_though_it_says_the_same_again() {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut holder).await.unwrap();
     recorder.open(turn()).answered([ArchiveMessage::assistant("Done.")]);
     // Longer than an append waits for the lock.
-    tokio::time::sleep(Duration::from_millis(250)).await;
+    tokio::time::sleep(2 * wait).await;
     sqlx::query("ROLLBACK").execute(&mut holder).await.unwrap();
     recorder.flush().await;
     assert_eq!(contents(&conversation).await, ["go on", "Done.", "go on", "Done."]);

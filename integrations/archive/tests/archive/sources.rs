@@ -51,7 +51,7 @@ pub(crate) async fn ask(
 }
 
 async fn filled(database: &Database) -> ConversationHandle {
-    let archive = database.builder().lock_timeout(Duration::from_millis(300)).open().await.unwrap();
+    let archive = database.open().await;
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let said = (0..100).map(|n| match n {
         12 => ArchiveMessage::user("My locker number is 4711.").tokens(8),

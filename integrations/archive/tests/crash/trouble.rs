@@ -32,7 +32,7 @@ fn big() -> ArchiveMessage {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_somebody_holds_is_an_error_in_time_and_the_next_call_works() {
     let database = Database::sqlite();
-    let wait = Duration::from_millis(200);
+    let wait = Duration::from_secs(1);
     let archive = database.builder().lock_timeout(wait).open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     let path = database.folder().unwrap().join("archive.db").display().to_string();
@@ -52,7 +52,7 @@ async fn a_file_that_somebody_holds_is_an_error_in_time_and_the_next_call_works(
 async fn a_conversation_that_somebody_holds_is_an_error_in_time_and_others_go_on() {
     let Some(server) = shared() else { return };
     let address = server.address(&server.database());
-    let wait = Duration::from_millis(300);
+    let wait = Duration::from_secs(1);
     let archive = Archive::builder(&address).lock_timeout(wait).open().await.unwrap();
     let tenant = archive.namespace("t").unwrap();
     let (held, free) = (tenant.conversation("held").unwrap(), tenant.conversation("free").unwrap());
