@@ -88,7 +88,7 @@ pub(super) struct ReadRequest<Rest> {
 }
 
 /// A request that was judged, the question, and the judge's report.
-type JudgedRequest<Rest> = (ReadRequest<Rest>, Option<Question>, Option<Box<JudgeOutcome>>);
+type JudgedRequest<Rest> = (Box<ReadRequest<Rest>>, Option<Question>, Option<Box<JudgeOutcome>>);
 
 /// Plan of one turn.
 pub(super) struct PlannedTurn {
@@ -155,9 +155,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     /// Works through the texts of a request, on the blocking pool if that takes long.
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
-        mut read: ReadRequest<A::Rest>,
+        mut read: Box<ReadRequest<A::Rest>>,
         work: impl FnOnce(&Self, &mut ReadRequest<A::Rest>) -> T + Send + 'static,
-    ) -> Result<(ReadRequest<A::Rest>, T), ContextError> {
+    ) -> Result<(Box<ReadRequest<A::Rest>>, T), ContextError> {
         let shared = Arc::clone(self);
         let (steps, threshold) = (read.steps, self.blocking_threshold);
         let work = move || {
@@ -167,16 +167,23 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         Ok(blocking::run(steps, threshold, WorkNeed::Required, work).await?)
     }
 
+    /// Returns true if the request does not fit with all its tools, and some may be left out.
+    pub(super) fn lacks_room_for_tools(
+        &self,
+        read: &ReadRequest<A::Rest>,
+        tools: &ToolOffer,
+        room: ToolRoom,
+    ) -> bool {
+        read.talk.is_some() && room.limit(tools, &self.tools).is_some()
+    }
+
     /// Chooses tools for a request that does not fit. None if all are sent.
     pub(super) async fn fit_tools(
         self: &Arc<Self>,
-        read: ReadRequest<A::Rest>,
+        read: Box<ReadRequest<A::Rest>>,
         tools: ToolOffer,
         room: ToolRoom,
-    ) -> Result<(ReadRequest<A::Rest>, Option<Box<FittedTools>>), ContextError> {
-        if read.talk.is_none() || room.limit(&tools, &self.tools).is_none() {
-            return Ok((read, None));
-        }
+    ) -> Result<(Box<ReadRequest<A::Rest>>, Option<Box<FittedTools>>), ContextError> {
         let fit = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
             let texts = shared.adapter.texts(rest);
             talk.as_mut()?.fit_tools(tools, &shared.tools, room, &*texts)
@@ -193,11 +200,11 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     /// this turn cannot be planned.
     pub(super) async fn plan(
         self: &Arc<Self>,
-        read: ReadRequest<A::Rest>,
+        read: Box<ReadRequest<A::Rest>>,
         facts: TurnFacts,
         budget: &ContextBudget,
         wants_report: bool,
-    ) -> Result<(ReadRequest<A::Rest>, Option<Box<PlannedTurn>>), ContextError> {
+    ) -> Result<(Box<ReadRequest<A::Rest>>, Option<Box<PlannedTurn>>), ContextError> {
         let decide = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
             let (planning, talk) = shared.planning.as_ref().zip(talk.as_deref())?;
             let texts = shared.adapter.texts(rest);
@@ -236,7 +243,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     /// Has the candidates judged by the question, which a conversation knows itself.
     pub(super) async fn judge_own(
         self: &Arc<Self>,
-        read: ReadRequest<A::Rest>,
+        read: Box<ReadRequest<A::Rest>>,
         question: Option<Question>,
         judging: &JudgeRules,
     ) -> Result<JudgedRequest<A::Rest>, ContextError> {
@@ -263,10 +270,10 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     /// Takes out of what sources brought what the plan sends anyway. Returns it, for the report.
     pub(super) async fn take_repeats(
         self: &Arc<Self>,
-        read: ReadRequest<A::Rest>,
+        read: Box<ReadRequest<A::Rest>>,
         planned: Box<PlannedTurn>,
         arrivals: &mut Arrivals,
-    ) -> Result<(ReadRequest<A::Rest>, Box<PlannedTurn>, Vec<RefusedItem>), ContextError> {
+    ) -> Result<(Box<ReadRequest<A::Rest>>, Box<PlannedTurn>, Vec<RefusedItem>), ContextError> {
         let (mut own, mut lists) =
             (std::mem::take(&mut arrivals.own), std::mem::take(&mut arrivals.sources));
         let take = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
@@ -285,7 +292,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     /// Writes a selection back into its request.
     pub(super) async fn write(
         self: &Arc<Self>,
-        read: ReadRequest<A::Rest>,
+        read: Box<ReadRequest<A::Rest>>,
         task: WriteTask,
         selection: &mut Selection,
     ) -> Result<Req, ContextError> {
@@ -294,7 +301,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         let (mut report, budget) =
             (std::mem::take(&mut selection.report), selection.budget.clone());
         let write = move || {
-            let ReadRequest { rest, talk, .. } = read;
+            let ReadRequest { rest, talk, .. } = *read;
             let WriteTask { placed, turn, candidates, window, tools } = task;
             let (planned, reported) = turn.map(|turn| (turn.planned, turn.reported)).unzip();
             let talk = talk.map(|talk| *talk);

@@ -152,12 +152,18 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let mut room = CallRoom::new(budget, origin);
     let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
     CallRoom::check([("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)])?;
-    let read = ReadRequest { rest, talk: conversation, own: candidates, steps: reading };
+    // A call waits with all of this, so it is behind one pointer.
+    let mut read =
+        Box::new(ReadRequest { rest, talk: conversation, own: candidates, steps: reading });
 
     // Tools: of a request that does not fit, those that its questions need.
     let offered = tools.tokens();
     let tool_room = room.for_tools(fixed_tokens, &read.own);
-    let (read, tools) = Box::pin(shared.fit_tools(read, tools, tool_room)).await?;
+    let mut fitted = None;
+    if shared.lacks_room_for_tools(&read, &tools, tool_room) {
+        (read, fitted) = Box::pin(shared.fit_tools(read, tools, tool_room)).await?;
+    }
+    let tools = fitted;
     let saved = tools.as_ref().map_or(0, |tools| tools.report.saved_tokens());
     let fixed_tokens = fixed_tokens.saturating_sub(saved);
     selection.tool_tokens = offered.saturating_sub(saved);
@@ -174,10 +180,11 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     facts.has_sources = !shared.sources.is_empty();
     facts.remote = !selection.uncounted.is_empty();
     facts.tools_changed = tools.as_ref().is_some_and(|tools| tools.report.changed);
-    let (mut read, turn) = match shared.plans(&read) {
-        false => (read, None),
-        true => Box::pin(shared.plan(read, facts, &selection.budget, log.wants_report())).await?,
-    };
+    let mut turn = None;
+    if shared.plans(&read) {
+        let plan = Box::pin(shared.plan(read, facts, &selection.budget, log.wants_report()));
+        (read, turn) = plan.await?;
+    }
 
     // Judge: without a plan, how close the candidates are to the question.
     let mut question = question;
@@ -231,7 +238,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     shared.gather(gather, &mut arrivals, intake, &mut selection.gather).await?;
 
     // What the request holds anyway is not quoted again.
-    let (mut turn, mut repeats) = (turn, Vec::new());
+    let mut repeats = Vec::new();
     let has_brought = arrivals.sources.iter().any(|items| !items.is_empty());
     if let Some(planned) = turn.take_if(|_| has_brought && arrivals.streaming.is_none()) {
         let taking = Box::pin(shared.take_repeats(read, planned, &mut arrivals));
