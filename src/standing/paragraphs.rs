@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::forms::line_words::{
-    FRAME_WORDS, GREETINGS, LABELS, MAIL_HEADERS, NAMES, RULE_WORDS, SIGN_OFFS, VOID_TAGS,
+    DEMONSTRATIVES, FRAME_WORDS, GREETINGS, LABELS, MAIL_HEADERS, NAMES, PASTED_TEXTS, RULE_WORDS,
+    SIGN_OFFS, VOID_TAGS,
 };
 
 /// Longer paragraphs are prose that somebody pasted.
@@ -65,6 +66,8 @@ struct ParagraphReader<'a> {
     is_apart: bool,
     /// The rest of the text is somebody else's.
     is_pasted: bool,
+    /// The line before speaks of a text, which follows.
+    is_announced: bool,
 }
 
 impl<'a> ParagraphReader<'a> {
@@ -74,7 +77,8 @@ impl<'a> ParagraphReader<'a> {
             closings.insert(tag.name, tag.at);
         }
         let (tags, fence) = (Vec::new(), None);
-        Self { text, closings, tags, fence, in_comment: false, is_apart: false, is_pasted: false }
+        let (in_comment, is_apart, is_pasted, is_announced) = (false, false, false, false);
+        Self { text, closings, tags, fence, in_comment, is_apart, is_pasted, is_announced }
     }
 
     fn own_lines(mut self) -> Vec<Line> {
@@ -122,13 +126,18 @@ impl<'a> ParagraphReader<'a> {
             return false;
         }
         if self.passes_tags(line, at) || is_mark(line) {
+            self.is_pasted |= begins_document(line);
             return false;
         }
         if is_separator(line) {
             self.is_apart = !self.is_apart;
             return false;
         }
-        self.is_pasted |= begins_paste(line);
+        self.is_pasted |= begins_paste(line) || begins_document(line);
+        if self.is_announced {
+            self.is_pasted = true;
+        }
+        self.is_announced = announces(line);
         let item = item_text(line);
         let is_code = indented && item.len() == line.len()
             || [" # ", " // "].iter().any(|comment| line.contains(comment));
@@ -190,7 +199,7 @@ fn tags(text: &str) -> impl Iterator<Item = Tag> {
 
 /// Tests if a line begins with the mark of a quote, a heading, a table or a comment.
 fn is_mark(line: &str) -> bool {
-    ["> ", "#", "|", "//", "--", ";;", "* @", "%", "$ ", "@", "+++"]
+    ["> ", "#", "|", "//", "--", ";;", "* @", "%", "$ ", "@", "+++", "["]
         .iter()
         .any(|mark| line.starts_with(mark) && !is_separator(line))
         || line.starts_with('>')
@@ -246,6 +255,50 @@ fn begins_paste(line: &str) -> bool {
         // `This is what my boss wrote:`, and whatever is not clearly an announcement of rules.
         true => framed || !is_in(RULE_WORDS),
     }
+}
+
+/// Tests if a line is the first one of a document, of a change to files, of a page or of a chat: a heading that
+/// announces no rules, an address, a name with a time.
+fn begins_document(line: &str) -> bool {
+    let is_change = ["diff --git", "@@ ", "+++ ", "Traceback", "Index: "];
+    if is_change.iter().any(|start| line.starts_with(start)) {
+        return true;
+    }
+    if let Some(heading) = line.strip_prefix('#') {
+        return !is_any_in(heading, RULE_WORDS);
+    }
+    let words = line.split_whitespace().count();
+    let is_address = ["http://", "https://", "www."].iter().any(|start| line.starts_with(start));
+    is_address && words == 1 || words <= 6 && ends_with_time(line)
+}
+
+/// Tests if a line ends with a time of day, as a message copied from a chat begins.
+fn ends_with_time(line: &str) -> bool {
+    let line = line.trim_end_matches([']', ')']);
+    let line =
+        ["AM", "PM", "am", "pm"].iter().find_map(|half| line.strip_suffix(half)).unwrap_or(line);
+    let time = line.split_whitespace().next_back().unwrap_or_default();
+    let is_number =
+        |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|it| it.is_ascii_digit());
+    let mut parts = time.trim_start_matches(['[', '(']).split(':');
+    let count = parts.clone().count();
+    (2..=3).contains(&count) && parts.all(is_number) && line.len() > time.len()
+}
+
+/// Tests if a line speaks of a text that somebody else wrote: `What does this mail want?`
+fn announces(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let mut before = "";
+    line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).any(|word| {
+        let found = DEMONSTRATIVES.contains(&before) && PASTED_TEXTS.contains(&word);
+        before = word;
+        found
+    })
+}
+
+fn is_any_in(line: &str, list: &[&str]) -> bool {
+    let line = line.to_lowercase();
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| list.contains(&word))
 }
 
 /// Tests if a line ends a letter.

@@ -22,6 +22,9 @@ pub(super) enum List {
     Retractions = 1 << 9,
     Permissions = 1 << 10,
     Again = 1 << 11,
+    Scopes = 1 << 12,
+    Requests = 1 << 13,
+    Asides = 1 << 14,
 }
 
 /// One language.
@@ -71,6 +74,9 @@ impl Language {
             (List::Retractions, forms.retractions),
             (List::Permissions, forms.permissions),
             (List::Again, forms.again),
+            (List::Scopes, forms.scopes),
+            (List::Requests, forms.requests),
+            (List::Asides, forms.asides),
         ];
         let mut phrases: HashMap<&str, Vec<(List, Vec<&str>)>> = HashMap::new();
         for (list, all) in lists {

@@ -75,11 +75,11 @@ fn read(text: &str) -> Vec<StandingSentence> {
     for paragraph in own_paragraphs(text) {
         for range in sentences(text, &paragraph) {
             let starts_quoted = paragraph.quoted.iter().any(|quote| quote.contains(&range.start));
-            let sentence = text.get(range.clone()).unwrap_or_default();
-            if starts_quoted || asks(sentence) {
+            if starts_quoted {
                 continue;
             }
-            if let Some(kind) = kind_of(&folded(text, range.clone(), &paragraph.quoted)) {
+            let asks = asks(text.get(range.clone()).unwrap_or_default());
+            if let Some(kind) = kind_of(&folded(text, range.clone(), &paragraph.quoted), asks) {
                 found.push(StandingSentence { range, kind });
             }
         }
@@ -93,11 +93,12 @@ fn asks(sentence: &str) -> bool {
 }
 
 /// Kind of a sentence, by its folded words.
-fn kind_of(sentence: &str) -> Option<SentenceKind> {
+fn kind_of(sentence: &str, asks: bool) -> Option<SentenceKind> {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     languages_of(&words).find_map(|language| {
         let lists = language.lists_in(&words);
-        Matcher { words: &words, language, lists }.kind()
+        let matcher = Matcher { words: &words, language, lists };
+        if asks { matcher.kind_of_question() } else { matcher.kind() }
     })
 }
 
@@ -116,14 +117,45 @@ impl Matcher<'_> {
         if self.retracts() {
             return Some(SentenceKind::Retraction);
         }
-        if self.has(List::Preferences) && !self.has(List::NoPreferences) {
+        let prefers = |clause: Clause<'_>| (self.language.forms.prefers)(clause.words);
+        if !self.has(List::NoPreferences)
+            && (self.has(List::Preferences) || self.clauses().any(prefers))
+        {
             return Some(SentenceKind::Preference);
         }
         let general = [List::Henceforth, List::General, List::Asked];
-        let is_general = general.into_iter().any(|list| self.has(list));
+        let is_general = general.into_iter().any(|list| self.has(list)) || self.has_scope();
         let is_directive = (is_general || !self.has(List::Once))
             && self.clauses().any(|clause| self.directs(&clause, is_general));
         is_directive.then_some(SentenceKind::Directive)
+    }
+
+    /// Kind of a question. `I prefer trains, can you change the plan?` states a preference, and `can you
+    /// always use trains?` gives an instruction.
+    fn kind_of_question(&self) -> Option<SentenceKind> {
+        let forms = self.language.forms;
+        let prefers = |clause: &Clause<'_>| {
+            self.opens_with(clause, List::Preferences) || (forms.prefers)(clause.words)
+        };
+        if !self.has(List::NoPreferences) && self.clauses().any(|clause| prefers(&clause)) {
+            return Some(SentenceKind::Preference);
+        }
+        let requests = |clause: Clause<'_>| {
+            let rest = self.behind(&clause, List::Requests).map(|words| clause.own(words));
+            rest.is_some_and(|rest| {
+                let begins = rest.iter().position(|word| !forms.lead.contains(word));
+                let rest = rest.get(begins.unwrap_or_default()..).unwrap_or_default();
+                let lasts = |word: &&str| forms.adverbs.contains(word);
+                self.has(List::Henceforth) || rest.iter().take(2).any(lasts)
+            })
+        };
+        self.clauses().any(requests).then_some(SentenceKind::Directive)
+    }
+
+    /// Tests if the sentence begins with the cases for which it holds.
+    fn has_scope(&self) -> bool {
+        self.has(List::Scopes)
+            && self.clauses().any(|it| it.is_first && self.opens_with(&it, List::Scopes))
     }
 
     fn retracts(&self) -> bool {
@@ -149,13 +181,29 @@ impl Matcher<'_> {
             false => self.behind(clause, List::Addresses),
         };
         let is_lasting = |from: usize| {
-            is_general || clause.own(from).iter().any(|word| forms.adverbs.contains(word))
+            let mut words = clause.own(from).iter().enumerate();
+            let end = words.find(|(at, word)| {
+                forms.adverbs.contains(word) || *at > 1 && forms.relatives.contains(word)
+            });
+            is_general || end.is_some_and(|(_, word)| forms.adverbs.contains(word))
         };
         opens
             || (clause.is_first || is_general) && (forms.forbids)(own)
             || clause.is_first && self.opens_with(clause, List::Openings)
             || addressed.is_some_and(is_lasting)
+            || clause.is_first && (forms.instructs)(clause.words)
             || self.has(List::Asked) && self.opens_with(clause, List::Wishes)
+            || self.has(List::Henceforth) && self.wishes_something(clause)
+    }
+
+    /// Tests if a clause says what the user wants to get. Infinitives say what he wants to do.
+    fn wishes_something(&self, clause: &Clause<'_>) -> bool {
+        let does = |word: &&&str| {
+            **word == "to"
+                || word.len() > 3 && ["ar", "er", "ir", "re"].iter().any(|end| word.ends_with(end))
+        };
+        let wished = self.behind(clause, List::Wishes).map(|words| clause.own(words));
+        wished.is_some_and(|rest| rest.first().filter(|word| !does(word)).is_some())
     }
 
     /// Clauses of the sentence. A clause with words at its beginning that change nothing is there with
@@ -169,6 +217,7 @@ impl Matcher<'_> {
             let clause = Clause { is_first, words };
             if begins {
                 let skipped = self.behind(&clause, List::Henceforth);
+                let skipped = skipped.or_else(|| self.behind(&clause, List::Asides));
                 open_at =
                     skipped.or(forms.lead.contains(word).then_some(1)).map(|words| at + words);
                 is_first &= open_at.is_some();

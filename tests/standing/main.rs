@@ -6,6 +6,7 @@ mod development;
 mod injections;
 mod labels;
 mod orders;
+mod phrasing;
 
 use cupel::standing::{SentenceKind, standing_sentences};
 

@@ -14,4 +14,5 @@
 pub mod planned;
 pub mod planted;
 pub mod sets;
+pub mod talks;
 pub mod ways;

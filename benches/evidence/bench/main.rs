@@ -14,7 +14,8 @@
 //! The way `planned` sends each conversation through a layer with `Policy::chat` and looks into the body:
 //! `evidence <file> <window> planned <share>` is the share of the evidence's sentences that it contains, and
 //! `recalled` the mean of the tokens that were quoted. `planted` are written conversations in which one
-//! sentence is the answer. `CUPEL_WAYS=planned` measures this way alone.
+//! sentence is the answer. `talk-<kind>` are written conversations of 100,000 tokens with instructions and
+//! preferences that a user says once. `CUPEL_WAYS=planned` measures this way alone.
 //!
 //! The share of the other ways is that of the evidence's tokens, of what could fit in the budget, as the mean over the
 //! questions that have evidence. A token is four characters, and an item has four more.
@@ -28,9 +29,10 @@
     missing_docs
 )]
 
-use cupel_bench_evidence::planned::{PlannedEvidence, PlannedWay, WINDOWS};
+use cupel_bench_evidence::planned::{PlannedEvidence, PlannedWay, WINDOWS, sentences};
 use cupel_bench_evidence::planted::{self, PlantedFacts, Replies};
 use cupel_bench_evidence::sets::{Asked, Set, sets};
+use cupel_bench_evidence::talks::{Needed, Talk, talks};
 use cupel_bench_evidence::ways::Way;
 
 const BUDGETS: [i64; 4] = [500, 1_000, 2_000, 4_000];
@@ -85,6 +87,19 @@ fn planned(sets: &[Set], smoke: bool) {
             facts.extend(questions.iter().filter_map(send));
         }
         print(name, window, facts);
+    }
+    let talks = talks(if smoke { 1 } else { 10 });
+    for window in WINDOWS {
+        let way = PlannedWay::new(window);
+        for (kind, name) in Needed::ALL {
+            let mut all = Vec::new();
+            for Talk { items, questions } in &talks {
+                for (_, question, said) in questions.iter().filter(|asked| asked.0 == kind) {
+                    all.extend(way.send(items, question, &sentences(said)));
+                }
+            }
+            print(&format!("talk-{name}"), window, all);
+        }
     }
 }
 

@@ -129,7 +129,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Sentences of a text: they end with a line, or with a sign and a space.
-fn sentences(text: &str) -> Vec<String> {
+pub fn sentences(text: &str) -> Vec<String> {
     let ends = |window: &[char]| matches!(window, ['.' | '!' | '?', ' ']);
     let mut sentences = Vec::new();
     for line in text.lines() {

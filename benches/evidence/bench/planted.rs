@@ -16,9 +16,9 @@ pub struct PlantedFacts {
 }
 
 /// Thing, question, sentence with `{}` for the value, and the values.
-type Fact = (&'static str, &'static str, &'static str, [&'static str; 2]);
+pub(crate) type Fact = (&'static str, &'static str, &'static str, [&'static str; 2]);
 
-const FACTS: [Fact; 24] = [
+pub(crate) const FACTS: [Fact; 24] = [
     (
         "garden",
         "What colour is our garden gate?",
@@ -190,16 +190,22 @@ const CHAT: [&str; 8] = [
 ];
 
 /// Numbers that look random and are always the same.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
 
-    fn sentences(&mut self, of: &[&str], count: usize, topic: &str, between: &str) -> Vec<String> {
+    pub(crate) fn sentences(
+        &mut self,
+        of: &[&str],
+        count: usize,
+        topic: &str,
+        between: &str,
+    ) -> Vec<String> {
         let mut sentence = || of[self.below(of.len())].replace("{}", topic) + between;
         (0..count).map(|_| sentence()).collect()
     }

@@ -6,6 +6,11 @@ pub(in crate::standing) struct Forms {
     pub(in crate::standing) function_words: &'static [&'static str],
     /// Words at the beginning of a clause that change nothing.
     pub(in crate::standing) lead: &'static [&'static str],
+    /// Phrases at the beginning of a clause that change nothing: by the way.
+    pub(in crate::standing) asides: &'static [&'static str],
+    /// Words behind which something else is described, so that `always` says nothing of the instruction:
+    /// a function that never fails.
+    pub(in crate::standing) relatives: &'static [&'static str],
     /// Words behind which a new clause begins.
     pub(in crate::standing) conjunctions: &'static [&'static str],
     /// Words that open a directive: always, never.
@@ -30,6 +35,14 @@ pub(in crate::standing) struct Forms {
     pub(in crate::standing) general: &'static [&'static str],
     /// Phrases that say that it holds once.
     pub(in crate::standing) once: &'static [&'static str],
+    /// Phrases at the beginning of a sentence that say for which cases it holds: for any code you write.
+    pub(in crate::standing) scopes: &'static [&'static str],
+    /// Phrases with which a user asks for something: can you.
+    pub(in crate::standing) requests: &'static [&'static str],
+    /// Tests if a sentence that begins with these words is an instruction that no list has.
+    pub(in crate::standing) instructs: fn(&[&str]) -> bool,
+    /// Tests if a clause of these words states a preference that no list has.
+    pub(in crate::standing) prefers: fn(&[&str]) -> bool,
     /// Phrases that make a directive of a sentence that they open.
     pub(in crate::standing) openings: &'static [&'static str],
     /// Phrases that state a preference.

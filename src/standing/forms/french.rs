@@ -12,10 +12,12 @@ pub(super) static FORMS: Forms = Forms {
     lead: &[
         ",", ":", "s'il", "s'", "te", "plait", "vous", "stp", "svp", "et", "mais", "alors", "ok",
         "d'accord", "bon", "aussi", "important", "note", "remarque", "oui", "non", "merci", "au",
-        "fait", "sinon", "enfin", "puis", "rappel", "regle", "regles", "donc", "salut", "bonjour",
+        "fait", "sinon", "enfin", "puis", "rappel", "regle", "regles", "donc", "comme", "salut", "bonjour",
         "il",
     ],
-    conjunctions: &["et", "mais", "alors", "puis", "donc", "car", "parce"],
+    conjunctions: &["et", "mais", "alors", "puis", "donc", "car", "parce", "comme"],
+    asides: &["au passage", "en passant", "une chose", "autre chose", "petite chose", "pour info"],
+    relatives: &["qui", "que", "dont", "si", "pourquoi", "comment"],
     always: &["toujours", "systematiquement"],
     goes_on: |rest| {
         let Some(next) = rest.first() else { return false };
@@ -30,14 +32,14 @@ pub(super) static FORMS: Forms = Forms {
         "veille a", "veillez a", "pense a", "pensez a", "merci de", "tes reponses", "vos reponses",
         "toutes les reponses", "veuillez",
     ],
-    wishes: &["je veux", "je souhaite", "je voudrais"],
+    wishes: &["je veux", "je souhaite", "je voudrais", "j' aimerais", "il me faut"],
     asked: &[
         "quand je te demande", "quand je vous demande", "quand je demande", "lorsque je te demande",
         "lorsque je demande", "chaque fois que je te", "chaque fois que je vous",
     ],
     adverbs: &["toujours", "jamais", "systematiquement"],
     henceforth: &[
-        "desormais", "dorenavant", "a partir de maintenant", "a l' avenir", "par defaut",
+        "desormais", "dorenavant", "a partir de maintenant", "a l' avenir", "a compter de maintenant", "en regle generale", "par defaut",
         "en toute circonstance",
     ],
     general: &[
@@ -49,10 +51,27 @@ pub(super) static FORMS: Forms = Forms {
         "pour l' instant", "pour l'instant", "pour le moment", "cette fois", "aujourd'hui",
         "tout de suite", "encore",
     ],
+    scopes: &["quand je", "lorsque tu", "quand tu", "si je te", "si je vous", "pour tous", "pour toutes", "pour chaque", "dans tous", "dans toutes", "si tu n' es pas sur", "si tu ne"],
+    requests: &["peux tu", "pourrais tu", "pouvez vous", "pourriez vous", "est ce que tu peux", "est ce que tu pourrais", "est ce que vous pouvez", "est ce que vous pourriez", "tu peux", "tu pourrais"],
+    instructs: |words| match words {
+        [verb, "uniquement" | "seulement" | "exclusivement", ..] => is_imperative(verb),
+        ["pas" | "plus", "de" | "d'", rest @ ..] => {
+            (1..=5).contains(&rest.len()) || rest.ends_with(&["s'il", "te", "plait"])
+        }
+        _ => false,
+    },
+    prefers: |words| match words {
+        ["je", "trouve", rest @ ..] => rest.contains(&"plus") && rest.contains(&"que"),
+        ["je", "suis", "plus", "a", "l'", "aise", ..] => true,
+        ["je", "n'", "aime", "pas", "quand" | "que", ..] => true,
+        ["j'", "aime", rest @ ..] => rest.contains(&"plus") && rest.contains(&"que"),
+        _ => false,
+    },
     openings: &[
         "evite", "evitez", "arrete de", "arretez de", "arrete d'", "cesse de", "cessez de",
         "rappelle toi que", "rappelez vous que", "souviens toi que", "souvenez vous que",
-        "retiens que", "retenez que", "n' oublie pas que je", "n' oubliez pas que je",
+        "retiens que", "retenez que", "n' oublie pas que", "n' oubliez pas que", "souviens toi de toujours",
+        "garde en tete que", "gardez en tete que",
         "garde a l' esprit que je", "gardez a l' esprit que je", "tiens t' en a", "tenez vous en a",
         "limite toi", "limitez vous", "appelle moi", "appelez moi", "tutoie moi", "vouvoie moi",
         "reponds en francais", "reponds moi en francais", "repondez en francais",
@@ -64,7 +83,7 @@ pub(super) static FORMS: Forms = Forms {
     preferences: &[
         "je prefere", "je prefererais", "je preferais", "j' aime mieux", "j' aime quand",
         "j' aime bien quand", "je n' aime pas quand", "je deteste quand", "ma preference",
-        "j' ai une preference", "nous preferons", "j' aimerais mieux que", "je privilegie",
+        "j' ai une preference", "nous preferons", "j' aimerais mieux que", "je privilegie", "j' aimerais mieux",
     ],
     no_preferences: &["si je prefere", "ce que je prefere", "pourquoi je prefere"],
     retractions: &[
@@ -106,6 +125,9 @@ const NOT_AFTER_NE: &[&str] = &[
 
 fn forbids(words: &[&str]) -> bool {
     let ["ne" | "n'", rest @ ..] = words else { return false };
+    if matches!(rest, ["t'" | "vous", "en", ..]) {
+        return false;
+    }
     let negations = ["pas", "jamais", "plus", "rien", "aucun", "aucune", "que"];
     let negated = rest.iter().take(4).any(|word| negations.contains(word));
     let verb = rest.iter().find(|word| !PRONOUNS.contains(word) && !negations.contains(word));
@@ -131,7 +153,8 @@ const IMPERATIVES: &[&str] = &[
     "dis", "dites", "presente", "structure", "classe", "arrondis", "teste", "lance", "suis", "sois",
     "soyez", "prends", "lis", "relis", "nomme", "signale", "rappelle", "tutoie", "vouvoie",
     "privilegie", "decris", "detaille", "justifie", "separe", "mets", "cree", "laisse", "considere",
-    "envoie", "supprime", "change", "touche", "corrige",
+    "envoie", "supprime", "change", "touche", "corrige", "convertis", "recommande", "suggere",
+    "choisis", "calcule", "traite", "repete", "optimise", "previens", "tiens",
 ];
 
 fn is_imperative(word: &str) -> bool {

@@ -8,7 +8,7 @@ pub(super) static FORMS: Forms = Forms {
         "der", "die", "das", "ich", "du", "sie", "und", "nicht", "ist", "ein", "eine", "einen",
         "mit", "bitte", "mir", "auf", "wenn", "fur", "zu", "den", "dem", "immer", "nie", "keine",
         "niemals", "ab", "im", "dass", "dir", "dich", "mich", "meine", "deine", "von", "bei",
-        "ohne",
+        "ohne", "in", "nur", "noch", "was", "ist",
     ],
     lead: &[
         ",", ":", "bitte", "und", "aber", "also", "ok", "okay", "hallo", "hey", "ubrigens",
@@ -16,8 +16,11 @@ pub(super) static FORMS: Forms = Forms {
         "nochmal", "gut", "super", "so", "merke", "stil", "etwas", "eins",
     ],
     conjunctions: &["und", "aber", "dann", "also", "weil", "denn", "sondern"],
+    asides: &["noch etwas", "noch eins", "noch eine sache", "eine bitte", "im ubrigen", "kleine bitte"],
+    relatives: &["dass", "ob", "wie", "warum", "wo"],
     always: &["immer", "nie", "niemals", "stets", "grundsatzlich"],
     goes_on: |rest| {
+        let rest = rest.split(|word| matches!(*word, "," | ":")).next().unwrap_or_default();
         let (Some(next), Some(last)) = (rest.first(), rest.last()) else { return false };
         let is_infinitive =
             (last.ends_with("en") || last.ends_with("ern") || last.ends_with("eln"))
@@ -41,30 +44,52 @@ pub(super) static FORMS: Forms = Forms {
         [] => false,
     },
     addresses: &[
-        "du sollst", "du solltest", "du musst", "du darfst", "sie sollen", "sie sollten",
+        "du sollst", "sollst du", "solltest du", "darfst du", "du solltest", "du brauchst", "ich brauche dich", "du musst", "du darfst", "sie sollen", "sie sollten",
         "sie mussen", "sie durfen", "ich mochte , dass", "ich mochte dass", "ich will , dass",
         "ich will dass", "achte darauf", "achten sie darauf", "stell sicher", "stelle sicher",
         "stellen sie sicher", "deine antworten", "alle antworten", "lass uns",
     ],
-    wishes: &["ich mochte", "ich erwarte", "ich hatte gern", "ich hatte gerne", "ich wunsche mir"],
+    wishes: &["ich mochte", "ich erwarte", "ich hatte gern", "ich hatte gerne", "ich wunsche mir", "ich will", "ich hatte gern"],
     asked: &["wenn ich frage", "wenn ich dich", "wenn ich nach", "immer wenn ich frage"],
     adverbs: &["immer", "nie", "niemals", "stets", "grundsatzlich"],
     henceforth: &[
-        "ab jetzt", "ab sofort", "von jetzt an", "von nun an", "kunftig", "zukunftig", "in zukunft",
+        "ab jetzt", "ab sofort", "von jetzt an", "von nun an", "kunftig", "zukunftig", "in der zukunft", "fortan", "in zukunft",
         "generell", "grundsatzlich", "standardmassig", "im weiteren",
     ],
     general: &[
         "jedes mal", "jedesmal", "wenn ich um", "sobald ich", "wann immer", "in jeder antwort",
-        "in deinen antworten", "ohne zu fragen", "ohne mich zu fragen", "nie wieder", "solange ich",
+        "in deinen antworten", "ohne zu fragen", "ohne vorher zu fragen", "ohne mich vorher", "in all deinen",
+        "in allen antworten", "nicht jedes mal", "ohne mich zu fragen", "nie wieder", "solange ich",
         "es sei denn", "ausser ich", "in diesem chat",
     ],
     once: &["jetzt noch nicht", "noch nicht", "diesmal", "heute", "vorerst", "im moment", "gerade"],
+    scopes: &["wenn ich", "wenn du", "falls ich", "falls du", "bei allen", "bei jeder", "bei jedem", "fur alle", "fur jede", "fur jeden", "in allen", "in jeder", "in jedem"],
+    requests: &["kannst du", "konntest du", "wurdest du", "konnen sie", "konnten sie", "wurden sie"],
+    instructs: |words| match words {
+        [verb, rest @ ..] if is_imperative(verb, rest) => {
+            let rest = rest.iter().filter(|word| !matches!(**word, "bitte" | "sie" | "mir"));
+            rest.take(1).any(|word| matches!(*word, "nur" | "ausschliesslich"))
+        }
+        ["bitte", "nur", rest @ ..] | ["nur", "noch", rest @ ..] => !rest.is_empty(),
+        _ => false,
+    },
+    prefers: |words| match words {
+        ["ich", verb, "lieber", ..] => !matches!(*verb, "wurde" | "wusste"),
+        ["ich", _, _, "lieber", ..] => words.contains(&"als"),
+        ["mir", "ist" | "sind" | "ware" | "waren", rest @ ..] => {
+            rest.iter().any(|word| matches!(*word, "lieber" | "wichtiger"))
+        }
+        ["am", "liebsten", _, "ich", ..] => true,
+        _ => false,
+    },
     openings: &[
         "vermeide", "vermeiden sie", "verzichte auf", "verzichten sie auf", "halte dich an",
         "halt dich an", "bleib bei", "bleibe bei", "merk dir", "merke dir", "merken sie sich",
         "denk daran , dass ich", "denk dran , dass ich", "denke daran , dass ich",
         "denk immer daran", "vergiss nicht , dass ich", "halte deine antworten",
-        "halte die antworten", "halte antworten", "nenn mich", "nenne mich", "antworte auf deutsch",
+        "halte die antworten", "halte antworten", "nenn mich", "nenne mich", "duze mich", "duz mich", "sieze mich", "achte darauf , dass alle",
+        "achte darauf , dass jede", "denk daran , dass", "denke daran , dass", "denk dran , dass",
+        "vergiss nicht , dass", "ich will , dass du immer", "ich mochte , dass du immer", "antworte auf deutsch",
         "antworte auf englisch", "antworte nur auf", "antworten sie auf deutsch", "kein emojis",
         "keine emojis", "bitte keine", "bitte kein", "bitte nie", "bitte niemals", "bitte immer",
         "immer wenn ich", "ich will nicht , dass du", "ich mochte nicht , dass du",
@@ -121,7 +146,8 @@ const IMPERATIVES: &[&str] = &[
     "fuhr", "committe", "pushe", "losche", "andere", "fasse", "beruhre", "lies", "begrunde",
     "verlinke", "empfiehl", "schlage", "schlag", "weise", "bezieh", "beziehe", "konzentriere",
     "bevorzuge", "sei", "tu", "rate", "rechne", "gliedere", "benenne", "dokumentiere",
-    "kommentiere", "melde",
+    "kommentiere", "melde", "schick", "schicke", "losch", "wiederhole", "lass", "uberprufe",
+    "formuliere", "ergänze", "erganze", "beschreibe", "vergleiche", "behandle",
 ];
 
 fn is_imperative(verb: &str, rest: &[&str]) -> bool {

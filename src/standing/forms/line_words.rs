@@ -24,6 +24,24 @@ pub(in crate::standing) const FRAME_WORDS: &[&str] = &[
     "escribió", "dijo", "dice", "sitio", "archivo", "política", "guía", "usuario", "entrada",
 ];
 
+/// Words before a text that follows.
+#[rustfmt::skip]
+pub(in crate::standing) const DEMONSTRATIVES: &[&str] = &[
+    "this", "these", "following", "below", "diese", "dieser", "diesen", "dieses", "dieser", "folgende",
+    "folgenden", "ce", "cet", "cette", "ces", "suivant", "suivante", "este", "esta", "estos", "estas",
+    "siguiente", "siguientes",
+];
+
+/// Texts that people paste.
+#[rustfmt::skip]
+pub(in crate::standing) const PASTED_TEXTS: &[&str] = &[
+    "mail", "mails", "email", "emails", "message", "messages", "article", "text", "letter", "transcript",
+    "document", "documents", "quote", "excerpt", "passage", "post", "thread", "paragraph", "webpage",
+    "readme", "log", "contract", "review", "nachricht", "artikel", "brief", "dokument", "auszug", "absatz",
+    "vertrag", "beitrag", "courriel", "texte", "lettre", "extrait", "contrat", "correo", "mensaje",
+    "texto", "carta", "documento", "extracto", "contrato",
+];
+
 /// Words with which a user announces rules of his own.
 #[rustfmt::skip]
 pub(in crate::standing) const RULE_WORDS: &[&str] = &[

@@ -11,9 +11,11 @@ pub(super) static FORMS: Forms = Forms {
     ],
     lead: &[
         ",", ":", "por", "favor", "y", "pero", "tambien", "entonces", "ok", "vale", "bueno", "hola",
-        "nota", "importante", "gracias", "ademas", "asi", "pues", "regla", "reglas", "recordatorio",
+        "nota", "importante", "gracias", "ademas", "asi", "pues", "como", "regla", "reglas", "recordatorio",
     ],
-    conjunctions: &["y", "pero", "entonces", "porque", "asi"],
+    conjunctions: &["y", "pero", "entonces", "porque", "asi", "como"],
+    asides: &["por cierto", "una cosa", "otra cosa", "en general", "una nota"],
+    relatives: &["que", "como", "si", "donde"],
     always: &["siempre", "nunca", "jamas"],
     goes_on: |rest| {
         let Some(next) = skip_pronouns(rest).first() else { return false };
@@ -34,9 +36,9 @@ pub(super) static FORMS: Forms = Forms {
         "asegurese", "procura", "procure", "intenta", "hay que", "tus respuestas", "sus respuestas",
         "todas las respuestas",
     ],
-    wishes: &["quiero"],
+    wishes: &["quiero", "necesito", "me gustaria tener", "espero"],
     asked: &[
-        "cuando te pregunte", "cuando pregunte", "cuando te pida", "cuando pida", "cuando te diga",
+        "cuando te pregunte", "cuando pregunte", "cuando te pida", "cuando pida", "cuando te diga", "cuando mencione", "cuando comparta", "cuando hable de",
         "si te pregunto", "si te pido",
     ],
     adverbs: &["siempre", "nunca", "jamas"],
@@ -50,12 +52,26 @@ pub(super) static FORMS: Forms = Forms {
         "en esta conversacion",
     ],
     once: &["por ahora", "todavia", "esta vez", "hoy", "de momento", "aun"],
+    scopes: &["cuando te", "cuando me", "si te", "para todos", "para todas", "para cada", "en todos", "en todas", "si no estas seguro", "siempre que te"],
+    requests: &["puedes", "podrias", "puede", "podria", "podeis"],
+    instructs: |words| match words {
+        [verb, "solo" | "solamente" | "unicamente", ..] => is_imperative(verb),
+        ["sin", rest @ ..] => (1..=4).contains(&rest.len()) && rest.contains(&"favor"),
+        _ => false,
+    },
+    prefers: |words| match words {
+        ["me", "resulta" | "parece", rest @ ..] => rest.contains(&"que") && rest.contains(&"mas"),
+        ["valoro", "mas", ..] => true,
+        ["estoy", "mas", "comodo" | "comoda", ..] => true,
+        ["aprendo" | "trabajo", "mejor", ..] => true,
+        _ => false,
+    },
     openings: &[
         "evita el", "evita la", "evita los", "evita las", "evita usar", "evita utilizar",
         "evita poner", "evita hacer", "evita incluir", "evite usar", "evite el", "evite la",
         "evite los", "evite las", "evite utilizar", "deja de", "deje de", "recuerda que",
-        "recuerde que", "no olvides que", "no olvide que", "ten en cuenta que soy",
-        "ten en cuenta que no", "ten en cuenta que prefiero", "limitate a", "cinete a",
+        "recuerde que", "no olvides que", "no olvide que", "ten en cuenta que",
+        "tenga en cuenta que", "ten presente que", "recuerda siempre", "limitate a", "cinete a",
         "manten tus respuestas", "mantenga sus respuestas", "manten las respuestas", "llamame",
         "tuteame", "responde en espanol", "respondeme en espanol", "contesta en espanol",
         "responda en espanol", "responde en ingles", "nada de emojis", "sin emojis",
@@ -106,7 +122,9 @@ const IMPERATIVES: &[&str] = &[
     "consulte", "especifica", "especifique", "prioriza", "recuerda", "recuerde", "avisame", "avisa",
     "respondeme", "contestame", "explicame", "muestrame", "habla", "hable", "limita", "limite",
     "sigue", "siga", "crea", "cree", "deja", "trata", "se", "sugiere", "sugiera", "recomienda",
-    "ejecuta", "ejecute", "proporciona", "proporcione", "prefiere", "detalla", "ordena", "redondea",
+    "ejecuta", "ejecute", "proporciona", "proporcione", "prefiere", "detalla", "ordena", "redondea", "conviertelo",
+    "conviertela", "convierte", "anadelo", "incluyelo", "ponlo", "traducelo", "ponme", "calcula",
+    "propon", "elige", "compara", "repite", "asume", "supon",
 ];
 
 /// Verbs in other forms that end as a subjunctive of `tú` does.
