@@ -35,11 +35,15 @@
 
 mod candidate;
 mod choice;
+#[cfg(feature = "tools")]
+mod definition_text;
 mod offer;
 mod replay;
 mod report;
 
 pub use candidate::{ToolCandidate, ToolReason, keep_named};
 pub use choice::{ToolChoice, ToolExchange, ToolVerdict, choose_tools};
+#[cfg(feature = "tools")]
+pub use definition_text::definition_text;
 pub use offer::ToolOffer;
 pub use report::{ReportedTool, ToolReport};

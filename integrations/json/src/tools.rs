@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cupel::tool_choice::{ToolCandidate, ToolReason};
+use cupel::tool_choice::{ToolCandidate, ToolReason, definition_text};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -95,46 +95,13 @@ fn named(value: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// Text of a definition: descriptions, names of parameters, and the values that they may have.
+/// Text of a definition.
 fn text(definition: &str) -> String {
-    let mut text = String::new();
     match serde_json::from_str::<Value>(&whole_characters(definition)) {
-        Ok(value) => write(&value, false, &mut text),
+        Ok(value) => definition_text(&value),
         // Too deep for a parser.
-        Err(_) => text.push_str(definition),
+        Err(_) => definition.to_owned(),
     }
-    text
-}
-
-fn write(value: &Value, names: bool, text: &mut String) {
-    let fields = match value {
-        Value::Object(fields) => fields,
-        Value::Array(items) => return items.iter().for_each(|item| write(item, names, text)),
-        _ => return,
-    };
-    for (key, field) in fields {
-        match (key.as_str(), field) {
-            ("description" | "title", Value::String(words)) => add(words, text),
-            // Names of tools in a group; the own name counts by itself.
-            ("name", Value::String(name)) if names => add(name, text),
-            ("enum", Value::Array(values)) => {
-                values.iter().filter_map(Value::as_str).for_each(|value| add(value, text));
-            }
-            ("properties", Value::Object(properties)) => {
-                for (name, property) in properties {
-                    add(name, text);
-                    write(property, names, text);
-                }
-            }
-            ("tools", field) => write(field, true, text),
-            (_, field) => write(field, names, text),
-        }
-    }
-}
-
-fn add(words: &str, text: &mut String) {
-    text.push_str(words);
-    text.push('\n');
 }
 
 /// The list of tools with only these in it, in their order, and where it stands. What the caller has

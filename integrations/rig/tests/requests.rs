@@ -41,3 +41,5 @@ mod services;
 #[path = "requests/streams.rs"]
 mod streams;
 mod support;
+#[path = "requests/tools.rs"]
+mod tools;

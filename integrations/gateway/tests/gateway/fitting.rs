@@ -53,6 +53,32 @@ async fn a_conversation_that_is_too_long_is_fitted_and_the_upstream_takes_it() {
 }
 
 #[tokio::test]
+async fn tools_that_do_not_fit_are_left_out_and_those_of_a_request_that_fits_pass() {
+    let server = ok_server().await;
+    let gateway = in_front_of(&server).await;
+    let tool = |name: &str, about: &str| {
+        json!({"type": "function", "function": {"name": name, "description": about,
+            "parameters": {"type": "object", "properties": {"value": {"type": "string"}}}}})
+    };
+    let mut tools = vec![tool("find_parcel", "Finds a parcel by its number.")];
+    tools.extend((0..40).map(|at| tool(&format!("tool_{at}"), "Does something else altogether.")));
+    for (count, is_whole) in [(41, false), (3, true)] {
+        let body = json!({"model": "test-900", "max_tokens": 9, "tools": tools[..count],
+            "messages": [{"role": "user", "content": "Where is my parcel?"}]});
+        let answer = post(&gateway, "/v1/chat/completions", &body.to_string()).await;
+        assert_eq!(answer.status(), 200);
+        let arrived = server.take_arrived().remove(0);
+        let sent: Value = serde_json::from_slice(&arrived.body).unwrap();
+        let sent_tools = sent["tools"].as_array().unwrap();
+        assert_eq!(sent_tools[0]["function"]["name"], "find_parcel");
+        assert_eq!(sent_tools.len() == count, is_whole, "{}", sent_tools.len());
+        if is_whole {
+            assert_eq!(arrived.body, body.to_string());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_openais_gets_breakpoints_only_if_told() {
     let server = ok_server().await;
     let mut config = config(server.url());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cupel::conversation::Role;
 use cupel::tokens::{ClaudeTokenizer, FormatOverhead, TokenCounter, ToolPrices};
-use rig_core::completion::CompletionRequest;
 use rig_core::completion::history::NO_TOOL_OUTPUT;
+use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{
     AssistantContent, AssistantMessage, DocumentSourceKind, ToolCall, ToolResult,
     ToolResultContent, UserContent,
@@ -157,28 +157,35 @@ impl TokenCounts {
         heading.saturating_add(parts).saturating_add(lines).saturating_add(nested)
     }
 
-    /// Tools, an output schema and the priming of the answer: sent whatever is selected. OpenAI's models
-    /// have `prices` for tools.
-    pub(super) fn fixed(&mut self, request: &CompletionRequest, prices: Option<ToolPrices>) -> i64 {
+    /// Tokens of a tool. OpenAI's models have `prices` for tools.
+    pub(super) fn tool(&mut self, tool: &ToolDefinition, prices: Option<ToolPrices>) -> i64 {
+        match prices {
+            Some(prices) => {
+                let (name, about) = (tool.name.as_str(), tool.description.as_str());
+                prices.function(&*self.counter, name, about, &tool.parameters)
+            }
+            None => self.provider_tool(tool),
+        }
+    }
+
+    /// Tokens of a tool that is sent as this JSON, such as one that the provider runs itself.
+    pub(super) fn provider_tool(&mut self, tool: &impl Serialize) -> i64 {
+        let around = self.format.per_message.saturating_add(self.format.per_part);
+        self.json(tool).saturating_add(around)
+    }
+
+    /// Tools of so many tokens, an output schema and the priming of the answer: sent whatever is selected.
+    pub(super) fn fixed(
+        &mut self,
+        request: &CompletionRequest,
+        prices: Option<ToolPrices>,
+        tools: i64,
+    ) -> i64 {
         let format = self.format;
-        let mut tokens = format.answer;
+        let mut tokens = format.answer.saturating_add(tools);
         let mut add = |more: i64| tokens = tokens.saturating_add(more);
         if has_tools(request) {
             add(prices.map_or(format.tools, |prices| prices.end));
-        }
-        let around = format.per_message.saturating_add(format.per_part);
-        for tool in &request.tools {
-            add(match prices {
-                Some(prices) => {
-                    let (name, about) = (tool.name.as_str(), tool.description.as_str());
-                    prices.function(&*self.counter, name, about, &tool.parameters)
-                }
-                None => self.json(tool).saturating_add(around),
-            });
-        }
-        // Whatever else a provider takes, or runs itself.
-        for tool in provider_tools(request) {
-            add(self.json(tool).saturating_add(around));
         }
         if let Some(schema) = &request.output_schema {
             add(self.json(schema));
@@ -245,7 +252,7 @@ pub(super) fn has_tools(request: &CompletionRequest) -> bool {
     !request.tools.is_empty() || provider_tools(request).next().is_some()
 }
 
-fn provider_tools(request: &CompletionRequest) -> impl Iterator<Item = &Value> {
+pub(super) fn provider_tools(request: &CompletionRequest) -> impl Iterator<Item = &Value> {
     let parameters = request.additional_params.as_ref();
     let tools = parameters.and_then(|value| value.get("tools")).and_then(Value::as_array);
     tools.into_iter().flatten()

@@ -8,6 +8,7 @@ mod reading_time;
 mod rest;
 mod results;
 mod texts;
+mod tools;
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,7 +53,9 @@ pub use rest::RigRest;
 ///   the layer's sources follow in one document, quoted, in the placer's order. A plan quotes
 ///   them in the user's last message. If the request does not fit, it quotes the request's own documents
 ///   too, unless they are pinned.
-/// - **Everything else** is counted and not touched: tools, an output schema, provider tools.
+/// - **[Tools](cupel::tool_choice)** are sent as they are if the request fits. Otherwise those that the
+///   questions need are, if the definitions take more than a share of the window.
+/// - **Everything else** is counted and not touched: an output schema, provider tools.
 ///
 /// Counts are those of the model's own encoding where it is known, and estimates otherwise; of Claude's
 /// models in [Anthropic's format](cupel::tokens::FormatOverhead::CLAUDE).
@@ -313,7 +316,8 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         let planned = strategy == Strategy::Planned;
         let request = call.completion();
         let mut count = self.count(Some(request));
-        let fixed_tokens = count.fixed(request, self.models.tool_prices(request));
+        let tools = tools::offer(request, &mut count, self.models.tool_prices(request));
+        let fixed_tokens = count.fixed(request, self.models.tool_prices(request), tools.tokens());
         let uncounted = count::uncounted(request);
         let fixed_identity = count::fixed_identity(request, self.models.name(Some(request)));
         let user_first = self.user_first.unwrap_or_else(|| self.models.user_first(request));
@@ -361,6 +365,7 @@ impl<R: CompletionCall> ContextAdapter<R> for RigAdapter {
         }
         split.refused = refused;
         split.uncounted = uncounted;
+        split.tools = tools;
         split.source_frame_tokens = source_frame_tokens;
         Ok(split)
     }

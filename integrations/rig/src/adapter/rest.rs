@@ -56,6 +56,11 @@ impl<R: CompletionCall> RigRest<R> {
         request.chat_history = picked(messages, kept);
         request.documents = picked(documents, edits.documents.iter().copied());
         request.documents.extend(edits.sources.as_deref().map(source_document));
+        if let Some(kept) = &edits.tools {
+            // Indexes beyond the request's own tools are those of the provider, which all stay.
+            let tools = std::mem::take(&mut request.tools);
+            request.tools = picked(tools, kept.iter().copied());
+        }
         call
     }
 }
