@@ -58,6 +58,12 @@ impl Selection {
         }
     }
 
+    /// Returns `true` if the turn was planned, and messages were dropped, shortened or quoted.
+    #[must_use]
+    pub fn is_compacted(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| !plan.whole)
+    }
+
     /// The selection as something to look at: as text, or as a page.
     ///
     /// ```

@@ -13,6 +13,7 @@ pub(super) fn selection() -> Span {
         target: TARGET,
         "cupel.selection",
         gen_ai.request.model = field::Empty,
+        gen_ai.conversation.compacted = field::Empty,
         cupel.budget.max_tokens = field::Empty,
         cupel.tokens.fixed = field::Empty,
         cupel.tokens.sent = field::Empty,
@@ -50,4 +51,7 @@ pub(super) fn record_sent(span: &Span, selection: &Selection) {
     span.record("cupel.tokens.sent", sent.tokens.saturating_add(*fixed_tokens));
     span.record("cupel.items.included", sent.items as i64);
     span.record("cupel.items.excluded", sent.left_out as i64);
+    if selection.is_compacted() {
+        span.record("gen_ai.conversation.compacted", true);
+    }
 }

@@ -129,11 +129,13 @@ impl Audit {
         paths: &[PathBuf],
         on_progress: &mut dyn FnMut(AuditProgress),
     ) -> Result<AuditReport, AuditError> {
-        let paths = files::find(paths).map_err(AuditError)?;
+        let found = files::find(paths).map_err(AuditError)?;
+        let paths = found.files;
         let size = |path: &PathBuf| path.metadata().map_or(0, |facts| facts.len());
         let mut progress =
             AuditProgress { of_bytes: paths.iter().map(size).sum(), ..AuditProgress::default() };
         let mut run = AuditRun::new(&self.0);
+        found.skipped.into_iter().for_each(|skipped| run.skip(skipped));
         for path in paths {
             let before = progress.bytes;
             files::sessions(&path, &mut |session, bytes| {

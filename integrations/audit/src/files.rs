@@ -1,5 +1,6 @@
 //! Files of recordings: found in folders, and read session by session.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -22,53 +23,91 @@ pub struct SkippedLine {
 /// Longest line that is read. It bounds the memory of a file that has no lines.
 const LINE_BYTES: u64 = 512 << 20;
 
-/// Files with recordings: each path itself, or all `.jsonl`, `.ndjson` and `.json` files below it, by name.
+/// Files with recordings, and folders that cannot be read.
+#[derive(Debug, Default)]
+pub(crate) struct FoundFiles {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) skipped: Vec<SkippedLine>,
+}
+
+/// Finds files with recordings: each path itself, or all `.jsonl`, `.ndjson` and `.json` files below it, by
+/// name.
 ///
 /// # Errors
 ///
 /// Names the path that does not exist, or the folder without recordings.
-pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-    let mut found = Vec::new();
+pub(crate) fn find(paths: &[PathBuf]) -> Result<FoundFiles, String> {
+    let mut found = FoundFiles::default();
+    // Folders that were seen: links may lead in a circle.
+    let mut seen = HashSet::new();
     for path in paths {
-        let facts = path.metadata().map_err(|error| format!("{}: {error}", path.display()))?;
-        let before = found.len();
+        let named = shown(path);
+        let facts = path.metadata().map_err(|error| format!("{named}: {error}"))?;
+        let before = found.files.len();
         match facts.is_dir() {
-            true => walk(path, 0, &mut found)?,
-            false => found.push(path.clone()),
+            true => {
+                path.read_dir().map_err(|error| format!("{named}: {error}"))?;
+                walk(path, 0, &mut seen, &mut found);
+            }
+            false => found.files.push(path.clone()),
         }
-        if found.len() == before {
+        if found.files.len() == before {
             let endings = "expected files that end in .jsonl, .ndjson or .json";
-            return Err(format!("{}: no recordings; {endings}", path.display()));
+            return Err(format!("{named}: no recordings; {endings}"));
         }
     }
     Ok(found)
 }
 
-fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), String> {
-    const DEEPEST: usize = 32;
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut entries = Vec::new();
-    for entry in folder.read_dir().map_err(failed)? {
-        entries.push(entry.map_err(failed)?.path());
+fn walk(folder: &Path, depth: usize, seen: &mut HashSet<PathBuf>, found: &mut FoundFiles) {
+    const DEEPEST: usize = 64;
+    let mut skip = |why: String| found.skipped.push(SkippedLine { place: shown(folder), why });
+    if depth > DEEPEST {
+        return skip(format!("the folder is deeper than {DEEPEST} levels"));
     }
+    match folder.canonicalize().map(|real| seen.insert(real)) {
+        Ok(true) => {}
+        Ok(false) => return,
+        Err(error) => return skip(error.to_string()),
+    }
+    let entries = folder.read_dir().and_then(|entries| {
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()
+    });
+    let mut entries = match entries {
+        Ok(entries) => entries,
+        Err(error) => return skip(error.to_string()),
+    };
     entries.sort();
     for path in entries {
-        if path.is_dir() && depth < DEEPEST {
-            walk(&path, depth + 1, found)?;
+        if path.is_dir() {
+            walk(&path, depth + 1, seen, found);
         } else if path
             .extension()
             .is_some_and(|end| end == "jsonl" || end == "ndjson" || end == "json")
         {
-            found.push(path);
+            match path.metadata() {
+                // A pipe that nobody writes to never ends.
+                Ok(facts) if !facts.is_file() => {
+                    let why = "it is no file".to_owned();
+                    found.skipped.push(SkippedLine { place: shown(&path), why });
+                }
+                // Whatever else is wrong shows when it is opened.
+                _ => found.files.push(path),
+            }
         }
     }
-    Ok(())
+}
+
+/// Returns a path as one line of text. Names of files may hold anything, even commands for a terminal.
+fn shown(path: &Path) -> String {
+    let visible = |character: char| if character.is_control() { '\u{fffd}' } else { character };
+    path.display().to_string().chars().map(visible).collect()
 }
 
 /// Reads the sessions of a file, one at a time. `on_session` gets each one with the bytes that were read so
 /// far.
 pub(crate) fn sessions(path: &Path, on_session: &mut dyn FnMut(Result<Session, SkippedLine>, u64)) {
-    let name = path.display().to_string();
+    let name = shown(path);
     let skipped = |place: String, why: String| Err(SkippedLine { place, why });
     let file = match File::open(path) {
         Ok(file) => file,

@@ -8,6 +8,7 @@ use cupel_json::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::local_count::{LocalCountSettings, encoding};
 use crate::planner::Planner;
 
 /// Settings of a [`Planner`] as data.
@@ -29,6 +30,12 @@ pub struct PlannerSettings {
     pub count: Option<String>,
     /// Rule of the prompt cache: `prefix` or `breakpoints`. By default each model has its own.
     pub cache: Option<String>,
+    /// Counting of a local server, instead of `count`. By default each model is counted by its vendor's rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<LocalCountSettings>,
+    /// Set if the tokens were counted by files of the model. Another process may not have them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub files: bool,
 }
 
 impl PlannerSettings {
@@ -36,8 +43,11 @@ impl PlannerSettings {
     ///
     /// # Errors
     ///
-    /// Names a setting that this version does not know.
+    /// Names a setting that this version does not know, or says that files are needed.
     pub fn planner(&self) -> Result<Planner, String> {
+        if self.files {
+            return Err("the tokens were counted by files of the model".to_owned());
+        }
         let (mut models, mut claude) = (Models::new(), ClaudeModels::new());
         if let Some(window) = self.unknown_window {
             models = models.otherwise(Model::new(window, Encoding::O200k));
@@ -50,14 +60,15 @@ impl PlannerSettings {
             // Claude's estimates are scaled to each model.
             Some("estimate") => openai = openai.counter(estimates()),
             Some(name) => {
-                let known = [Encoding::O200k, Encoding::Cl100k];
-                let encoding = known.into_iter().find(|encoding| encoding.name() == name);
-                let encoding = encoding.ok_or_else(|| {
-                    format!("count: {name:?}, expected estimate, o200k_base or cl100k_base")
-                })?;
+                let encoding = encoding(name)?;
                 openai = openai.counter(shared_counter(encoding));
                 messages = messages.counter(shared_counter(encoding));
             }
+        }
+        if let Some(local) = &self.local {
+            let (counter, rules) = local.rules()?;
+            openai = openai.counter(Arc::clone(&counter)).local(rules.clone());
+            messages = messages.counter(counter).local(rules);
         }
         match self.cache.as_deref() {
             None => {}

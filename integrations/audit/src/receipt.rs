@@ -130,13 +130,27 @@ impl Receipt {
     ///
     /// Says why the policy is no data, or the request cannot be planned.
     pub fn new(call: &ReceiptCall<'_>, request: &JsonBody, sent: &str) -> Result<Self, String> {
+        let planner = call.planner.planner()?;
+        let planned = planner.plan(request.clone(), call.policy, call.budget)?;
+        Self::of_planned(call, request, &planned, sent)
+    }
+
+    /// Writes the receipt of a call whose request was planned already.
+    ///
+    /// # Errors
+    ///
+    /// Says why the policy is no data.
+    pub fn of_planned<T>(
+        call: &ReceiptCall<'_>,
+        request: &JsonBody<T>,
+        planned: &PlannedRequest<T>,
+        sent: &str,
+    ) -> Result<Self, String> {
         let registry = ScorerRegistry::new(SystemTimeProvider);
         let policy =
             PolicySpec::from_policy(call.policy, &registry).map_err(|it| it.to_string())?;
-        let planner = call.planner.planner()?;
-        let planned = planner.plan(request.clone(), call.policy, call.budget)?;
         let hasher = Hasher::new(call.secret);
-        let units = units(&planned, request, sent, call.sources, &hasher);
+        let units = units(planned, request, sent, call.sources, &hasher);
         let count = |form| units.iter().filter(|unit| unit.form == form).count() as u64;
         let mut receipt = Self {
             format: 1,
@@ -149,7 +163,9 @@ impl Receipt {
             budget: call.budget.clone(),
             factor: call.factor,
             sources: call.sources,
-            reproducible: call.sources == 0 && planned.body.json() == sent,
+            reproducible: call.sources == 0
+                && !call.planner.files
+                && planned.body.json() == sent,
             counts: ReceiptCounts {
                 kept: count(ReceiptForm::Kept),
                 excerpted: count(ReceiptForm::Excerpted),
@@ -180,9 +196,9 @@ impl Receipt {
 
 /// The messages, with what became of each. What sources bring changes what is quoted, so only messages whose
 /// bytes were sent are then known to be kept.
-fn units(
-    planned: &PlannedRequest,
-    request: &JsonBody,
+fn units<T>(
+    planned: &PlannedRequest<T>,
+    request: &JsonBody<T>,
     sent: &str,
     sources: u64,
     hasher: &Hasher,

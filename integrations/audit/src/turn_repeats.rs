@@ -45,14 +45,8 @@ impl TurnRepeats {
         body: &JsonBody<T>,
         plan: impl FnOnce(JsonBody<T>) -> Result<PlannedRequest<T>, String>,
     ) -> Option<Self> {
-        let items: Vec<Item> =
-            body.messages().map(|json| Item::new(body.endpoint(), json)).collect();
-        let end = items.iter().rposition(|item| item.is_output)? + 1;
-        let before = items.get(..end).unwrap_or_default();
-        let start = before.iter().rposition(|item| !item.is_output)? + 1;
+        let (repeats, start) = newest_turn(body)?;
         let planned = plan(body.first_messages(start)?).ok()?;
-        let repeats = repeated_calls(&items, start..end).into_iter();
-        let repeats: Vec<Repeat> = repeats.chain(repeated_message(&items)).collect();
         let was_cut = |repeat: &Repeat| {
             repeat.earlier.iter().all(|at| match (planned.forms.get(*at), repeat.kind) {
                 // The call that is repeated came later than the request.
@@ -66,4 +60,24 @@ impl TurnRepeats {
         let counted = repeats.iter().filter(|repeat| !planned.is_cut || was_cut(repeat)).count();
         Some(Self { is_cut: planned.is_cut, repeats: u64::try_from(counted).unwrap_or(u64::MAX) })
     }
+
+    /// Finds the repeats in the newest turn of a request that was sent whole. The request before it was
+    /// shorter, so it is taken to have been sent whole, too, and is not planned again.
+    ///
+    /// None if there was no request before.
+    #[must_use]
+    pub fn find_in_whole<T>(body: &JsonBody<T>) -> Option<Self> {
+        let (repeats, _) = newest_turn(body)?;
+        Some(Self { is_cut: false, repeats: u64::try_from(repeats.len()).unwrap_or(u64::MAX) })
+    }
+}
+
+/// The repeats in the newest turn of a request, and the number of messages of the request before it.
+fn newest_turn<T>(body: &JsonBody<T>) -> Option<(Vec<Repeat>, usize)> {
+    let items: Vec<Item> = body.messages().map(|json| Item::new(body.endpoint(), json)).collect();
+    let end = items.iter().rposition(|item| item.is_output)? + 1;
+    let before = items.get(..end).unwrap_or_default();
+    let start = before.iter().rposition(|item| !item.is_output)? + 1;
+    let repeats = repeated_calls(&items, start..end).into_iter();
+    Some((repeats.chain(repeated_message(&items)).collect(), start))
 }

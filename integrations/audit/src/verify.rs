@@ -74,16 +74,24 @@ impl Receipt {
         };
         let mut differences = receipt.own_differences(text, &hasher);
         let body = JsonBody::parse(receipt.endpoint(), request);
-        let Some(body) = body else {
+        let Some(mut body) = body else {
             differences.push("the request is no body of its API".to_owned());
             return Ok(Verification::Different { differences });
         };
+        // The address named the model, as Azure's do.
+        if let (None, Some(model)) = (body.model(), &receipt.model) {
+            body = body.with_model(model.clone());
+        }
         differences.extend(receipt.request_differences(&body, &hasher));
         if !differences.is_empty() {
             return Ok(Verification::Different { differences });
         }
         if receipt.sources > 0 {
             let why = format!("{} items from sources", receipt.sources);
+            return Ok(Verification::NotReproducible { why });
+        }
+        if receipt.planner.files {
+            let why = "tokens were counted by files of the model".to_owned();
             return Ok(Verification::NotReproducible { why });
         }
         if !receipt.reproducible {

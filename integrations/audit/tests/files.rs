@@ -62,3 +62,32 @@ fn progress_ends_with_all_bytes() {
     drop(audit.files(&[path], &mut |progress| last = progress).unwrap());
     assert_eq!((last.bytes, last.sessions, last.calls), (last.of_bytes, 2, 2));
 }
+
+#[cfg(unix)]
+#[test]
+fn links_pipes_and_strange_names_end_no_audit() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(inside.join("a.jsonl"), SESSION).unwrap();
+    // Two links in a circle would be followed 2^64 times.
+    std::os::unix::fs::symlink(folder.path(), inside.join("up")).unwrap();
+    std::os::unix::fs::symlink(folder.path(), inside.join("up-again")).unwrap();
+    std::os::unix::fs::symlink("nowhere", inside.join("dead.jsonl")).unwrap();
+    // Nobody ever writes to it.
+    let pipe = inside.join("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::fs::write(inside.join("\u{1b}[31mred\nline.jsonl"), "{").unwrap();
+    let report = audit(&[folder.path().to_owned()]).unwrap();
+    assert_eq!(report.sessions, 1);
+    let skipped: Vec<(&str, &str)> = report
+        .skipped
+        .iter()
+        .map(|it| (it.place.rsplit('/').next().unwrap(), it.why.as_str()))
+        .collect();
+    assert_eq!(skipped.len(), 3, "{skipped:?}");
+    assert_eq!(skipped[0], ("pipe.jsonl", "it is no file"));
+    assert!(skipped[1].0.starts_with("\u{fffd}[31mred\u{fffd}line.jsonl"), "{skipped:?}");
+    assert_eq!(skipped[2].0, "dead.jsonl");
+    assert!(!report.to_string().contains('\u{1b}'));
+}

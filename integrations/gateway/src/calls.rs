@@ -8,6 +8,7 @@ use cupel::ContextItem;
 use cupel::conversation::plan::Prices;
 use cupel::explain::Explanation;
 use cupel::layer::{Selection, TurnReport};
+use cupel_audit::TurnRepeats;
 use ring::digest;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -15,7 +16,7 @@ use tokio::sync::watch;
 use crate::credentials::{hex, random};
 use crate::proxy::Usage;
 use crate::select::PassReason;
-use crate::sides::{PlannedSums, SHADOW, SideTotals};
+use crate::sides::{PlannedSums, SHADOW, Side, SideTotals};
 
 /// Returns a duration in milliseconds, with fractions.
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
@@ -105,6 +106,15 @@ impl Calls {
             sent_bytes: planned.sent_bytes,
         });
         let _ = call.shadow.set(Box::new(planned));
+        self.changed();
+    }
+
+    /// Records a turn in which repeats were looked for.
+    pub(crate) fn turn(&self, side: Side, turn: TurnRepeats) {
+        match side {
+            Side::Fitted => self.history().sides.fitted.turn(turn),
+            Side::Shadow => self.history().sides.shadow.turn(turn),
+        }
         self.changed();
     }
 
@@ -321,6 +331,11 @@ impl ConversationHash {
     /// Returns a short name.
     pub(crate) fn name(self) -> String {
         hex(self.0.get(..4).unwrap_or_default())
+    }
+
+    /// Returns the whole hash.
+    pub(crate) fn long_name(self) -> String {
+        hex(&self.0)
     }
 }
 

@@ -17,6 +17,8 @@ use crate::key_limits::KeyLimits;
 use crate::metrics::GatewayMetrics;
 use crate::page::PageLogin;
 use crate::proxy::{AnswerEnd, ReadAhead, Tap, UpstreamClient};
+use crate::receipts::{self, Receipts};
+use crate::repeat_watch::RepeatWatch;
 use crate::request_record::RecordSinks;
 use crate::select::BodySelector;
 use crate::shadow::ShadowPlanner;
@@ -41,6 +43,8 @@ pub(crate) struct GatewayState {
     pub(crate) calls: Arc<Calls>,
     pub(crate) metrics: Arc<GatewayMetrics>,
     pub(crate) limits: Arc<KeyLimits>,
+    pub(crate) repeats: Arc<RepeatWatch>,
+    pub(crate) receipts: Arc<Receipts>,
     pub(crate) tenants: Tenants,
     /// Login of the page, if there is a page.
     pub(crate) login: Option<Arc<PageLogin>>,
@@ -79,6 +83,8 @@ impl GatewayState {
             )),
             metrics: Arc::new(GatewayMetrics::new()),
             limits: Arc::default(),
+            repeats: Arc::new(RepeatWatch::new()),
+            receipts: Arc::new(Receipts::new()),
             tenants,
             login: config.page.token.clone().map(PageLogin::new).map(Arc::new),
             config,
@@ -130,6 +136,8 @@ impl GatewayState {
             calls: Arc::clone(&self.calls),
             metrics: Arc::clone(&self.metrics),
             limits: Arc::clone(&self.limits),
+            repeats: Arc::clone(&self.repeats),
+            receipts: Arc::clone(&self.receipts),
             tenants: self.tenants.renewed(secret, config.anonymous_memory),
             login: self.login.clone(),
             config,
@@ -141,6 +149,11 @@ impl GatewayState {
     pub(crate) fn sinks(&self) -> RecordSinks {
         let (metrics, limits) = (Arc::clone(&self.metrics), Arc::clone(&self.limits));
         RecordSinks { metrics, limits, is_logged: self.config.access_log.enabled }
+    }
+
+    /// Returns the receivers of plans beside calls.
+    pub(crate) fn calls_and_metrics(&self) -> (Arc<Calls>, Arc<GatewayMetrics>) {
+        (Arc::clone(&self.calls), Arc::clone(&self.metrics))
     }
 
     /// Passes an upstream's answer on to the client; `keep`: `on_end` gets all of it.
@@ -170,6 +183,8 @@ type ConfiguredParts = (UpstreamClient, BodySelector, Option<Arc<ShadowPlanner>>
 /// Makes what a configuration describes: connections to upstreams, and selectors.
 fn parts(config: &Config) -> Result<ConfiguredParts, Vec<String>> {
     let mut problems = config.problems();
+    let folder = config.receipts.as_ref().map(|receipts| &receipts.folder);
+    problems.extend(folder.and_then(receipts::problem));
     let client = UpstreamClient::new(config).map_err(|mut why| problems.append(&mut why));
     let parts = client.and_then(|client| {
         let made = || {

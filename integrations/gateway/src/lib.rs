@@ -36,6 +36,8 @@ mod metrics;
 mod overflow;
 mod page;
 mod proxy;
+mod receipts;
+mod repeat_watch;
 mod request_record;
 mod retriever;
 mod select;
@@ -45,8 +47,8 @@ mod upstream_count;
 
 pub use config::{
     AccessLog, ClientKey, Config, CountMethod, GatewayConfigError, GatewayLimits, GatewayMode,
-    Memory, ModelRule, PORT, PageConfig, Protocol, Retriever, Rollout, TlsRoots, ToolCount,
-    Upstream, UpstreamConnection, UpstreamKey,
+    Memory, ModelRule, PORT, PageConfig, Protocol, ReceiptConfig, Retriever, Rollout, TlsRoots,
+    ToolCount, Upstream, UpstreamConnection, UpstreamKey,
 };
 pub use credentials::{Caller, CallerBody, Secret, random_token};
 pub use gateway::{Gateway, GatewayHandle};

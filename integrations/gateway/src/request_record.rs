@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cupel_otel::{ModelCallSpan, ModelCallUsage};
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use http::request::Parts;
@@ -26,6 +27,9 @@ const OWN_REQUEST_ID: HeaderName = HeaderName::from_static("x-cupel-request-id")
 const ID_BYTES: usize = 128;
 const PATH_CHARACTERS: usize = 200;
 
+/// Reason of an end without a failure.
+const COMPLETE: &str = "complete";
+
 /// Status in the log of a request whose client closed the connection.
 pub(crate) const CLIENT_CLOSED: u16 = 499;
 
@@ -47,6 +51,8 @@ pub(crate) struct RequestRecord {
     path: String,
     route: &'static str,
     sinks: RecordSinks,
+    /// Span of the call, for requests with messages.
+    span: Option<ModelCallSpan>,
     known: Mutex<KnownFields>,
 }
 
@@ -85,6 +91,7 @@ impl RequestRecord {
         client: Option<IpAddr>,
         route: &'static str,
         sinks: RecordSinks,
+        has_messages: bool,
     ) -> Arc<Self> {
         Arc::new(Self {
             started: Instant::now(),
@@ -95,6 +102,7 @@ impl RequestRecord {
             path: visible(request.uri.path(), PATH_CHARACTERS),
             route,
             sinks,
+            span: has_messages.then(|| ModelCallSpan::begin("chat")).flatten(),
             known: Mutex::default(),
         })
     }
@@ -111,6 +119,12 @@ impl RequestRecord {
 
     pub(crate) fn model(&self, model: &str) {
         self.known().model = Some(model.to_owned());
+        self.span.iter().for_each(|span| span.model(model));
+    }
+
+    /// Returns the span of the call, if it is recorded.
+    pub(crate) fn span(&self) -> Option<&ModelCallSpan> {
+        self.span.as_ref()
     }
 
     pub(crate) fn request_bytes(&self, bytes: usize) {
@@ -146,7 +160,7 @@ impl RequestRecord {
     /// Ends the record of an answer of the gateway's own.
     pub(crate) fn answered_here(&self, status: u16) {
         if !self.known().is_passed_on {
-            self.end(RequestEnd { status, reason: "complete", bytes: 0, usage: None });
+            self.end(RequestEnd { status, reason: COMPLETE, bytes: 0, usage: None });
         }
     }
 
@@ -169,6 +183,16 @@ impl RequestRecord {
             self.sinks.limits.spend(key, spent.saturating_sub(known.sent.unwrap_or(0)));
         }
         let outcome = known.outcome.unwrap_or("passed");
+        if let Some(span) = &self.span {
+            if let Some(Usage { input, cached, written, output }) = end.usage {
+                let (cache_read, cache_creation) = (cached, written);
+                span.usage(&ModelCallUsage { input, cache_read, cache_creation, output });
+            }
+            span.status(end.status);
+            let failed = end.status >= 400 || end.reason != COMPLETE;
+            let error = if end.reason == COMPLETE { "upstream_refused" } else { end.reason };
+            span.end(failed.then_some(error));
+        }
         let upstream_time = known.answered.zip(known.own).map(|(to, from)| to.saturating_sub(from));
         self.sinks.metrics.ended(&EndedRequest {
             route: self.route,
@@ -206,6 +230,7 @@ impl RequestRecord {
             dropped = known.left_out,
             counted = end.usage.map(|usage| usage.input),
             cached = end.usage.map(|usage| usage.cached),
+            cache_written = end.usage.map(|usage| usage.written),
             output = end.usage.map(|usage| usage.output),
             milliseconds = milliseconds(total),
             own_milliseconds = known.own.map(milliseconds),

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use crate::calls::{Call, Calls, FittedCall};
 use crate::config::{Config, Rollout};
 use crate::credentials::Caller;
+use crate::metrics::GatewayMetrics;
 use crate::proxy::UpstreamClient;
 use crate::select::{BodySelector, JSON_BYTE};
 
@@ -50,7 +51,7 @@ impl ShadowPlanner {
 /// Starts to plan the request of a call that is sent unchanged. The call waits for nothing of it.
 pub(crate) fn plan(
     shadow: Arc<ShadowPlanner>,
-    calls: Arc<Calls>,
+    (calls, metrics): (Arc<Calls>, Arc<GatewayMetrics>),
     (endpoint, parts, bytes): (Endpoint, Parts, Bytes),
     caller: Caller,
     call: Arc<Call>,
@@ -61,7 +62,9 @@ pub(crate) fn plan(
         let Ok(selected) = selected else { return };
         let sizes = (selected.original_bytes, selected.body.len());
         if let Ok(selection) = selected.outcome {
-            calls.planned(&call, FittedCall::new(*selection, sizes, &call.model, None));
+            let planned = FittedCall::new(*selection, sizes, &call.model, None);
+            metrics.planned(planned.tokens, planned.dropped);
+            calls.planned(&call, planned);
         }
         drop(permit);
     });

@@ -1,11 +1,29 @@
 //! Sums over calls that were fitted, beside calls that were only planned.
 
+use cupel_audit::TurnRepeats;
 use serde::Serialize;
 
 use crate::proxy::Usage;
 
 /// Code of calls that are planned beside the call and sent unchanged.
 pub(crate) const SHADOW: &str = "shadow";
+
+/// Side of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Fitted,
+    Shadow,
+}
+
+impl Side {
+    /// Returns the name in metrics.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fitted => "fitted",
+            Self::Shadow => "unchanged",
+        }
+    }
+}
 
 /// Sums over both sides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -27,6 +45,12 @@ pub(crate) struct SideSums {
     /// Cost of the input in new tokens.
     pub(crate) cost: f64,
     pub(crate) milliseconds: f64,
+    /// Turns after a request that was cut, or would have been, and those that repeat what was cut.
+    pub(crate) cut_turns: u64,
+    pub(crate) cut_repeats: u64,
+    /// Other turns, and those with any repeat.
+    pub(crate) whole_turns: u64,
+    pub(crate) whole_repeats: u64,
 }
 
 /// Sums over requests that would have been sent, by the gateway's count.
@@ -53,6 +77,18 @@ impl SideSums {
             let new = usage.input.saturating_sub(usage.cached);
             self.cost += new as f64 + usage.cached as f64 / 10.0;
         }
+    }
+}
+
+impl SideSums {
+    /// Adds a turn that was looked at.
+    pub(crate) fn turn(&mut self, turn: TurnRepeats) {
+        let (turns, repeats) = match turn.is_cut {
+            true => (&mut self.cut_turns, &mut self.cut_repeats),
+            false => (&mut self.whole_turns, &mut self.whole_repeats),
+        };
+        *turns += 1;
+        *repeats += u64::from(turn.repeats > 0);
     }
 }
 

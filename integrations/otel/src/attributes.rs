@@ -51,11 +51,27 @@ pub const SOURCE_TOKENS: &str = "cupel.source.tokens";
 /// On a source: name of its outcome. Also a label of the sources' metrics.
 pub const SOURCE_OUTCOME: &str = "cupel.source.outcome";
 
+/// On a model's call: tokens that the prompt cache was expected to read.
+pub const TOKENS_CACHED: &str = "cupel.tokens.cached";
+
+/// On `cupel.selection` and on a model's call: `true` if messages were dropped, shortened or quoted.
+pub const CONVERSATION_COMPACTED: &str = "gen_ai.conversation.compacted";
+/// On a model's call: tokens of the request, as the server reported them.
+pub const USAGE_INPUT: &str = "gen_ai.usage.input_tokens";
+/// On a model's call: tokens of the answer, as the server reported them.
+pub const USAGE_OUTPUT: &str = "gen_ai.usage.output_tokens";
+/// On a model's call: tokens that the server read from its prompt cache.
+pub const USAGE_CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
+/// On a model's call: tokens that the server wrote to its prompt cache.
+pub const USAGE_CACHE_CREATION: &str = "gen_ai.usage.cache_creation.input_tokens";
+/// On a model's call: the status of the HTTP answer.
+pub const HTTP_STATUS: &str = "http.response.status_code";
+
 /// On the topmost span: the conversation, if the caller has [set it](crate::ConversationId).
 pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
 /// On `cupel.selection`: the model the request is for, if the adapter knows it.
 pub const REQUEST_MODEL: &str = "gen_ai.request.model";
-/// On a source: always `retrieval`.
+/// On a source `retrieval`, on a model's call such as `chat`.
 pub const OPERATION_NAME: &str = "gen_ai.operation.name";
 /// On a source: its name.
 pub const DATA_SOURCE_ID: &str = "gen_ai.data_source.id";

@@ -368,6 +368,10 @@ impl CallObserver for ObservedCall {
                 KeyValue::new(attributes::ITEMS_INCLUDED, count(sent.items)),
                 KeyValue::new(attributes::ITEMS_EXCLUDED, count(sent.left_out)),
             ]);
+            if selection.is_compacted() {
+                let compacted = KeyValue::new(attributes::CONVERSATION_COMPACTED, true);
+                self.context.span().set_attribute(compacted);
+            }
         }
         self.end(Some(&selection.gather), None);
     }

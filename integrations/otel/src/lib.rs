@@ -3,6 +3,7 @@
 //! - [`CupelOtel`] is a hook for the layer: a tree of spans for each call, with one for each source.
 //! - [`CupelOtelTraceCollector`] is for a pipeline without the layer.
 //! - [`CupelMetrics`] adds metrics to either.
+//! - [`ModelCallSpan`] is the span of a whole call, for programs that stand between clients and models.
 //! - With the feature `otlp`, the module `otlp` sends both to a collector, as the environment says.
 //! - [`attributes`] and [`names`] list the names of everything that is exported.
 //!
@@ -23,6 +24,7 @@
 
 mod hook;
 mod metrics;
+mod model_call;
 mod spans;
 
 pub mod attributes;
@@ -32,6 +34,7 @@ pub mod otlp;
 
 pub use hook::{CupelOtel, CupelOtelTraceCollector};
 pub use metrics::CupelMetrics;
+pub use model_call::{ModelCallSpan, ModelCallUsage};
 pub use spans::{ConversationId, CupelVerbosity};
 
 /// Tests the examples of the README.

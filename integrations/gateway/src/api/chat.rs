@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use cupel::layer::Selection;
 use cupel_json::Endpoint;
 use http::Response;
 use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
@@ -26,10 +28,12 @@ use crate::overflow::{Overflow, may_be_overflow, overflow};
 #[cfg(feature = "archive")]
 use crate::proxy::EndReason;
 use crate::proxy::{AnswerEnd, ReadAhead, Usage};
+use crate::receipts::{RECEIPT, ReceiptRequest};
+use crate::repeat_watch::WatchedRequest;
 use crate::request_record::{CLIENT_CLOSED, RequestEnd, RequestRecord};
 use crate::select::SelectedBody;
 use crate::shadow;
-use crate::sides::SHADOW;
+use crate::sides::{SHADOW, Side};
 
 /// Header with which Anthropic's clients ask for new features.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -95,11 +99,15 @@ pub(super) async fn answer(
         }
         let body = full(selected.body.clone());
         let is_shadow = selected.outcome.as_ref().is_err_and(|passed| passed.code == SHADOW);
-        let record = CallRecord::begin(shared, name, selected, &caller, request_record);
+        let beside = BesideCall::of(&selected, &caller);
+        let mut record = CallRecord::begin(shared, name, selected, &caller, request_record);
         if let Some(planner) = shared.shadow.clone().filter(|_| is_shadow && held.is_readable) {
             let request = (endpoint, head.clone(), held.bytes.clone());
-            let (calls, call) = (Arc::clone(&shared.calls), Arc::clone(&record.call));
-            shadow::plan(planner, calls, request, caller.clone(), call);
+            let (sinks, call) = (shared.calls_and_metrics(), Arc::clone(&record.call));
+            shadow::plan(planner, sinks, request, caller.clone(), call);
+        }
+        if held.is_readable {
+            beside.begin(shared, endpoint, parts, &held.bytes, &mut record);
         }
         #[cfg(feature = "archive")]
         let record = record.archive(|| ArchivedRequest {
@@ -133,12 +141,75 @@ pub(super) async fn answer(
     }
     drop(held);
     record.request.answering();
-    let headers = report_headers(&record.call);
+    let headers = report_headers(&record);
     let status = answer.status().as_u16();
     let keep = record.keeps_answer();
     let mut answer = shared.pass_answer(answer, keep, move |end| record.answered(status, &end));
     answer.headers_mut().extend(headers);
     Ok(answer)
+}
+
+/// Facts of a selection, for work beside its call.
+struct BesideCall {
+    /// Caller with the window and the count that the selection had.
+    caller: Caller,
+    side: Option<Side>,
+    is_whole: bool,
+    /// Number of items from sources.
+    sources: u64,
+    sent: Bytes,
+}
+
+impl BesideCall {
+    fn of(selected: &SelectedBody, caller: &Caller) -> Self {
+        let (window, counted) = (selected.window, selected.counted);
+        let (side, is_whole, sources) = match &selected.outcome {
+            Ok(selection) => {
+                let items = selection.gather.sources.iter().map(|source| source.items as u64);
+                (Some(Side::Fitted), is_whole(selection), items.sum())
+            }
+            Err(passed) if passed.code == SHADOW => (Some(Side::Shadow), false, 0),
+            Err(_) => (None, false, 0),
+        };
+        let caller = Caller { window, counted, ..caller.clone() };
+        Self { caller, side, is_whole, sources, sent: selected.body.clone() }
+    }
+
+    /// Begins the work. The call waits for nothing of it.
+    fn begin(
+        self,
+        shared: &Arc<GatewayState>,
+        endpoint: Endpoint,
+        parts: &Parts,
+        bytes: &Bytes,
+        record: &mut CallRecord,
+    ) {
+        let Self { caller, side, is_whole, sources, sent } = self;
+        let path = parts.uri.path();
+        record.receipt = shared.receipts.begin(shared, &parts.headers, || match side {
+            Some(Side::Fitted) => Ok(ReceiptRequest {
+                endpoint,
+                path: path.to_owned(),
+                request: bytes.clone(),
+                sent,
+                caller: caller.clone(),
+                sources,
+                report: record.call.id.clone(),
+            }),
+            _ => Err("the request was sent unchanged"),
+        });
+        if let (Some(side), true) = (side, shared.config.count_repeats) {
+            let (path, bytes) = (path.to_owned(), bytes.clone());
+            let request = WatchedRequest { endpoint, path, bytes, caller, side, is_whole };
+            shared.repeats.look(shared, request);
+        }
+    }
+}
+
+/// Returns whether nothing of a conversation was dropped, shortened or quoted.
+fn is_whole(selection: &Selection) -> bool {
+    let scored = selection.plan.is_none() && !selection.report.excluded.is_empty();
+    !scored && !selection.is_compacted()
 }
 
 /// Longest refusal that is read.
@@ -168,7 +239,8 @@ fn add_beta(headers: &mut HeaderMap, beta: &'static str) {
 }
 
 /// Returns the headers that the gateway adds to an answer.
-fn report_headers(call: &Call) -> HeaderMap {
+fn report_headers(record: &CallRecord) -> HeaderMap {
+    let call = &record.call;
     let (name, value) = match &call.outcome {
         Ok(fitted) => ("x-cupel-tokens", fitted.tokens.into()),
         Err(passed) => {
@@ -181,6 +253,7 @@ fn report_headers(call: &Call) -> HeaderMap {
     if let Some(planned) = call.shadow.get() {
         headers.insert(HeaderName::from_static("x-cupel-shadow-tokens"), planned.tokens.into());
     }
+    headers.extend(record.receipt.clone().map(|receipt| (RECEIPT, receipt)));
     headers
 }
 
@@ -189,6 +262,8 @@ struct CallRecord {
     shared: Arc<GatewayState>,
     call: Arc<Call>,
     request: Arc<RequestRecord>,
+    /// Name of the receipt's file, or the reason why there is none.
+    receipt: Option<HeaderValue>,
     has_ended: bool,
     #[cfg(feature = "archive")]
     archived: Option<ArchivedRequest>,
@@ -210,6 +285,13 @@ impl CallRecord {
         let is_shadow = selected.outcome.as_ref().is_err_and(|passed| passed.code == SHADOW);
         // The plan of the request holds its texts.
         let later_bytes = if is_shadow { bytes.1.saturating_mul(2) } else { 0 };
+        if let Some(span) = request.span() {
+            let name = caller.conversation.as_ref().filter(|_| shared.config.conversation_names);
+            span.conversation(name.cloned().unwrap_or_else(|| conversation.long_name()));
+            if let Ok(selection) = &selected.outcome {
+                span.compacted(!is_whole(selection));
+            }
+        }
         let outcome = selected.outcome.map(|selection| {
             #[cfg(feature = "archive")]
             shared.memory.iter().for_each(|memory| memory.count_failure(&selection.gather));
@@ -221,7 +303,10 @@ impl CallRecord {
         let call = shared.calls.begin(call);
         request.model(&call.model);
         let (name, tokens) = match &call.outcome {
-            Ok(fitted) => ("fitted", Some((fitted.tokens, fitted.dropped))),
+            Ok(fitted) => {
+                request.span().iter().for_each(|span| span.expected(fitted.tokens, fitted.cached));
+                ("fitted", Some((fitted.tokens, fitted.dropped)))
+            }
             Err(passed) => (passed.code, None),
         };
         request.outcome(name, &call.id, tokens);
@@ -229,6 +314,7 @@ impl CallRecord {
             shared: Arc::clone(shared),
             call,
             request: Arc::clone(request),
+            receipt: None,
             has_ended: false,
             #[cfg(feature = "archive")]
             archived: None,

@@ -36,7 +36,9 @@ pub(crate) async fn answer(
     let route = Route::of(&parts);
     let trusted = &shared.config.access_log.trusted_proxies;
     let client = client_address(&parts.headers, ends.client, trusted);
-    let record = RequestRecord::begin(&parts, client, route.name(), shared.sinks());
+    let has_messages = matches!(route, Route::Select(_));
+    let sinks = shared.sinks();
+    let record = RequestRecord::begin(&parts, client, route.name(), sinks, has_messages);
     let answered = match guard::check(&parts, &shared.hosts, ends.reached) {
         Ok(()) => serve(&shared, route, &parts, body, &record, ends).await,
         Err(refusal) => Err(refusal),
@@ -78,7 +80,13 @@ async fn serve(
             Err(Refusal::new(404, "no_metrics_here", message))
         }
         Route::Page => page::answer(shared, parts, body, ends.client).await,
-        Route::Select(endpoint) => chat::answer(shared, endpoint, parts, body, (record, key)).await,
+        Route::Select(endpoint) => {
+            let answered = chat::answer(shared, endpoint, parts, body, (record, key));
+            match record.span() {
+                Some(span) => span.within(answered).await,
+                None => answered.await,
+            }
+        }
         Route::Models if models::upstreams(&shared.config, parts).len() > 1 => {
             models::answer(shared, parts).await
         }

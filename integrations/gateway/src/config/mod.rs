@@ -3,6 +3,7 @@
 mod client_key;
 mod connection;
 mod read;
+mod receipts;
 mod rollout;
 mod upstream;
 
@@ -18,6 +19,7 @@ use crate::credentials::{CallerBody, Secret};
 pub use client_key::ClientKey;
 use client_key::is_route;
 pub use connection::{TlsRoots, UpstreamConnection};
+pub use receipts::ReceiptConfig;
 pub use rollout::{GatewayMode, Rollout};
 pub use upstream::{CountMethod, ModelRule, Protocol, ToolCount, Upstream, UpstreamKey};
 pub(crate) use upstream::{find_upstream, fits, only_upstream};
@@ -93,6 +95,12 @@ pub struct Config {
     pub access_log: AccessLog,
     /// Address of the metrics. Without one there are none.
     pub metrics_listen: Option<SocketAddr>,
+    /// Receipts of calls. By default none are written.
+    pub receipts: Option<ReceiptConfig>,
+    /// Looks for repeats after a cut, beside the calls.
+    pub count_repeats: bool,
+    /// Writes names of conversations into spans, instead of their hashes.
+    pub conversation_names: bool,
 }
 
 impl Config {
@@ -126,6 +134,9 @@ impl Config {
             page: PageConfig::default(),
             access_log: AccessLog::default(),
             metrics_listen: None,
+            receipts: None,
+            count_repeats: true,
+            conversation_names: false,
         }
     }
 

@@ -46,6 +46,12 @@ pub(super) struct KeyLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct TurnLabels {
+    pub(super) side: &'static str,
+    pub(super) cut: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct ResultLabels {
     pub(super) result: &'static str,
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
 use cupel::gather::GatherReport;
+use cupel_audit::TurnRepeats;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -15,9 +16,10 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::proxy::Usage;
+use crate::sides::Side;
 use labels::{
     CallLabels, KeyLabels, ModelLabels, ModelNames, RequestLabels, ResultLabels, RouteLabels,
-    SourceLabels, UpstreamLabels,
+    SourceLabels, TurnLabels, UpstreamLabels,
 };
 pub(crate) use server::serve;
 
@@ -38,7 +40,11 @@ pub(crate) struct GatewayMetrics {
     own: Histograms<RouteLabels>,
     upstream: Histograms<UpstreamLabels>,
     calls: Family<CallLabels, Counter>,
-    tokens: [Family<ModelLabels, Counter>; 6],
+    tokens: [Family<ModelLabels, Counter>; 7],
+    /// Turns in which repeats were looked for, and those with repeats.
+    turns: [Family<TurnLabels, Counter>; 2],
+    /// Calls that were planned and sent unchanged, and the tokens that would have been sent and left out.
+    planned: [Counter; 3],
     sources: Family<SourceLabels, Counter>,
     limited: Family<KeyLabels, Counter>,
     reloads: Family<ResultLabels, Counter>,
@@ -111,6 +117,8 @@ impl GatewayMetrics {
             upstream: Family::new_with_constructor(new),
             calls: Family::default(),
             tokens: std::array::from_fn(|_| Family::default()),
+            turns: std::array::from_fn(|_| Family::default()),
+            planned: std::array::from_fn(|_| Counter::default()),
             sources: Family::default(),
             limited: Family::default(),
             reloads: Family::default(),
@@ -133,17 +141,30 @@ impl GatewayMetrics {
         add.register("upstream_seconds", help, metrics.upstream.clone());
         let help = "Requests with messages by outcome: fitted, or the reason why not";
         add.register("calls", help, metrics.calls.clone());
-        let [came, sent, left_out, counted, cached, output] = &metrics.tokens;
+        let [came, sent, left_out, counted, cached, written, output] = &metrics.tokens;
         for (name, help, family) in [
             ("tokens_in", "Tokens of the messages that clients sent", came),
             ("tokens_sent", "Tokens sent to upstreams, by the gateway's count", sent),
             ("tokens_left_out", "Tokens of messages that were left out", left_out),
             ("tokens_counted", "Input tokens as upstreams count them", counted),
             ("tokens_cached", "Input tokens that upstreams read from their caches", cached),
+            ("tokens_cache_written", "Input tokens that upstreams wrote to their caches", written),
             ("tokens_output", "Tokens of answers as upstreams count them", output),
         ] {
             add.register(name, help, family.clone());
         }
+        let [turns, repeats] = &metrics.turns;
+        let help = "Turns in which repeats were looked for, by whether the request before was cut";
+        add.register("turns", help, turns.clone());
+        let help = "Turns that repeat what was cut, or anything after a request that was not";
+        add.register("turns_with_repeats", help, repeats.clone());
+        let [calls, sent, left_out] = &metrics.planned;
+        let help = "Requests sent unchanged that were planned beside the call";
+        add.register("planned_calls", help, calls.clone());
+        let help = "Tokens that would have been sent of them";
+        add.register("planned_tokens_sent", help, sent.clone());
+        let help = "Tokens of messages that would have been left out of them";
+        add.register("planned_tokens_left_out", help, left_out.clone());
         add.register("sources", "Gathered sources by outcome", metrics.sources.clone());
         add.register(
             "limited",
@@ -199,11 +220,27 @@ impl GatewayMetrics {
             request.left_out.unwrap_or(0),
             usage.input,
             usage.cached,
+            usage.written,
             usage.output,
         ];
         let labels = ModelLabels { model };
         for (family, tokens) in self.tokens.iter().zip(counts) {
             family.get_or_create(&labels).inc_by(u64::try_from(tokens).unwrap_or(0));
+        }
+    }
+
+    /// Counts a turn in which repeats were looked for.
+    pub(crate) fn turn(&self, side: Side, turn: TurnRepeats) {
+        let labels = TurnLabels { side: side.name(), cut: if turn.is_cut { "yes" } else { "no" } };
+        let [turns, repeats] = &self.turns;
+        turns.get_or_create(&labels).inc();
+        repeats.get_or_create(&labels).inc_by(u64::from(turn.repeats > 0));
+    }
+
+    /// Counts a request that would have been sent in the place of another one.
+    pub(crate) fn planned(&self, tokens: i64, dropped: i64) {
+        for (counter, number) in self.planned.iter().zip([1, tokens, dropped]) {
+            counter.inc_by(u64::try_from(number).unwrap_or(0));
         }
     }
 

@@ -72,6 +72,14 @@ function show(data) {
     ["cached, expected", number.format(sum.expected_cached), "tokens that upstreams are expected to read from their prompt caches"],
     ["cached, reported", number.format(sum.cached), "tokens that upstreams reported to have read from their prompt caches"],
   ];
+  const repeated = (repeats, turns) => (turns > 0 ? number.format(repeats) + " of " + number.format(turns) + " turns" : "–");
+  const { fitted } = data.sides;
+  totals.push(
+    ["repeats after a cut", repeated(fitted.cut_repeats, fitted.cut_turns),
+      "turns that repeat a tool call or a question whose first copy was cut; a sample of all turns"],
+    ["repeats without a cut", repeated(fitted.whole_repeats, fitted.whole_turns),
+      "turns that repeat a tool call or a question although everything was in view: the rate to compare with"],
+  );
   byId("totals").replaceChildren(...totals.map(([name, value, title]) => {
     const div = document.createElement("div");
     const dt = document.createElement("dt");
@@ -89,7 +97,8 @@ function show(data) {
     const each = (value, calls) => (calls > 0 ? number.format(Math.round(value / calls)) : "–");
     tr.append(cell(name), cell(number.format(side.calls), true), cell(each(side.input, side.counted), true),
       cell(each(side.cached, side.counted), true), cell(each(side.cost, side.counted), true),
-      cell(side.calls > 0 ? duration(side.milliseconds / side.calls) : "–", true));
+      cell(side.calls > 0 ? duration(side.milliseconds / side.calls) : "–", true),
+      cell(repeated(side.cut_repeats, side.cut_turns), true), cell(repeated(side.whole_repeats, side.whole_turns), true));
     return tr;
   }));
   const planned = sides.planned;

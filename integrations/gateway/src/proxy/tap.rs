@@ -215,6 +215,8 @@ pub(crate) struct Usage {
     pub(crate) input: i64,
     /// Part of them that it read from its cache.
     pub(crate) cached: i64,
+    /// Part of them that it wrote to its cache, if it says so.
+    pub(crate) written: i64,
     /// Tokens of the answer.
     pub(crate) output: i64,
 }
@@ -280,7 +282,7 @@ fn usage_in(fields: &Value) -> Option<Usage> {
     let input = input.saturating_add(read).saturating_add(written);
     let details = ["/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens"];
     let cached = if read > 0 { read } else { number(&details).unwrap_or(0).clamp(0, input.max(0)) };
-    (input > 0).then_some(Usage { input, cached, output: 0 })
+    (input > 0).then_some(Usage { input, cached, written, output: 0 })
 }
 
 #[cfg(test)]
@@ -298,32 +300,32 @@ mod tests {
     #[test]
     fn it_is_read_from_answers_and_events_of_both_apis() {
         let chat = r#"{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}}"#;
-        assert_eq!(usage(&[chat]), Some(Usage { input: 12, cached: 8, output: 3 }));
+        assert_eq!(usage(&[chat]), Some(Usage { input: 12, cached: 8, written: 0, output: 3 }));
         let (first, second) = chat.split_at(30);
-        assert_eq!(usage(&[first, second]), Some(Usage { input: 12, cached: 8, output: 3 }));
+        assert_eq!(usage(&[first, second]), Some(Usage { input: 12, cached: 8, written: 0, output: 3 }));
         let events = [
             "data: {\"usage\":null}\n\n",
             "data: {\"choices\":[],\"usage\": {\"prompt_tokens\": 7}}\n\ndata: [DONE]\n\n",
         ];
-        assert_eq!(usage(&events), Some(Usage { input: 7, cached: 0, output: 0 }));
+        assert_eq!(usage(&events), Some(Usage { input: 7, cached: 0, written: 0, output: 0 }));
         let response = r#"event: response.completed
 data: {"response":{"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":99}},"metadata":{}}}
 
 "#;
-        assert_eq!(usage(&[response]), Some(Usage { input: 9, cached: 9, output: 0 }));
+        assert_eq!(usage(&[response]), Some(Usage { input: 9, cached: 9, written: 0, output: 0 }));
     }
 
     #[test]
     fn anthropics_counts_what_is_cached_beside_what_is_not() {
         let whole = r#"{"content":[],"usage":{"input_tokens":7,"cache_read_input_tokens":90,"cache_creation_input_tokens":3,"output_tokens":5}}"#;
-        assert_eq!(usage(&[whole]), Some(Usage { input: 100, cached: 90, output: 5 }));
+        assert_eq!(usage(&[whole]), Some(Usage { input: 100, cached: 90, written: 3, output: 5 }));
         let start = r#"event: message_start
 data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_tokens":1}}}
 
 "#;
         let words = "event: content_block_delta\ndata: {}\n\n".repeat(2_000);
         let end = "event: message_delta\ndata: {\"usage\":{\"output_tokens\":9}}\n\n";
-        assert_eq!(usage(&[start, &words, end]), Some(Usage { input: 7, cached: 0, output: 9 }));
+        assert_eq!(usage(&[start, &words, end]), Some(Usage { input: 7, cached: 0, written: 0, output: 9 }));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cupel::tokens::{
     Encoding, FormatOverhead, LocalFamily, SingleDigits, TokenCounter, shared_counter,
 };
+use cupel_audit::LocalCountSettings;
 use cupel_json::{JsonAdapter, LocalRules};
 
 use crate::config::{CountMethod, ModelRule, ToolCount};
@@ -14,6 +15,8 @@ use crate::config::{CountMethod, ModelRule, ToolCount};
 pub(super) struct Counting {
     counter: Option<Arc<dyn TokenCounter>>,
     local: Option<LocalRules>,
+    /// The same as data; `None` if it comes from files.
+    pub(super) settings: Option<LocalCountSettings>,
 }
 
 impl Counting {
@@ -37,7 +40,15 @@ impl Counting {
         let format = if is_local { FormatOverhead::LOCAL } else { FormatOverhead::CHAT };
         let local = LocalRules::new(with_messages(rule, format));
         let local = if is_local { local } else { local.vendor_tools() };
-        Ok(Some(Self { counter: Some(counter), local: Some(with_tools(rule, local)) }))
+        let settings = LocalCountSettings {
+            encoding: Some(encoding.name().to_owned()),
+            single_digits: rule.single_digits == Some(true),
+            per_message: rule.tokens_per_message,
+            vendor_messages: !is_local,
+            tools: Some(tools_name(rule, if is_local { "json" } else { "vendor" })),
+        };
+        let (counter, local) = (Some(counter), Some(with_tools(rule, local)));
+        Ok(Some(Self { counter, local, settings: Some(settings) }))
     }
 
     /// Counts as models of a family do, where the rule does not say otherwise.
@@ -52,7 +63,20 @@ impl Counting {
         if family != LocalFamily::Qwen {
             local = local.indented_tools(4);
         }
-        Self { counter: Some(counter), local: Some(with_tools(rule, local)) }
+        let is_llama = family == LocalFamily::Llama3;
+        let is_counted = rule.single_digits.is_some() || is_llama || family == LocalFamily::Qwen;
+        let settings = LocalCountSettings {
+            encoding: is_counted.then(|| Encoding::Cl100k.name().to_owned()),
+            single_digits: rule.single_digits.unwrap_or(family == LocalFamily::Qwen),
+            per_message: rule.tokens_per_message,
+            vendor_messages: false,
+            tools: Some(tools_name(
+                rule,
+                if family == LocalFamily::Qwen { "json" } else { "indented" },
+            )),
+        };
+        let (counter, local) = (Some(counter), Some(with_tools(rule, local)));
+        Self { counter, local, settings: Some(settings) }
     }
 
     #[cfg(feature = "tokenizers")]
@@ -71,7 +95,8 @@ impl Counting {
             Some(template) => LocalRules::of_template(template),
             None => LocalRules::new(with_messages(rule, FormatOverhead::LOCAL)).indented_tools(4),
         };
-        Ok(Self { counter: Some(files.counter()), local: Some(with_tools(rule, local)) })
+        let (counter, local) = (Some(files.counter()), Some(with_tools(rule, local)));
+        Ok(Self { counter, local, settings: None })
     }
 
     #[cfg(not(feature = "tokenizers"))]
@@ -105,4 +130,14 @@ fn with_tools(rule: &ModelRule, local: LocalRules) -> LocalRules {
         Some(ToolCount::OpenAi) => local.vendor_tools(),
         None => local,
     }
+}
+
+/// Returns the name of the rule by which tools count.
+fn tools_name(rule: &ModelRule, otherwise: &str) -> String {
+    match rule.tools {
+        Some(ToolCount::Json) => "json",
+        Some(ToolCount::OpenAi) => "vendor",
+        None => otherwise,
+    }
+    .to_owned()
 }

@@ -1,6 +1,7 @@
 //! Selection in request bodies: the body to send, or the reason why it is sent unchanged.
 
 mod counting;
+mod dry_planner;
 mod profile;
 mod server_window;
 
@@ -19,6 +20,7 @@ use crate::config::{Config, GatewayLimits, Protocol, Upstream, find_upstream, fi
 use crate::credentials::{Caller, CallerBody};
 use crate::guard::decoded;
 use crate::proxy::UpstreamClient;
+pub(crate) use dry_planner::DryPlanner;
 use profile::Profile;
 use server_window::ServerWindows;
 
@@ -64,6 +66,9 @@ pub(crate) struct SelectedBody {
     pub(crate) beta: Option<&'static str>,
     /// Number of the model's tokens that one of ours stands for.
     pub(crate) factor: f64,
+    /// Window that the upstream told, and the ratio of its count to ours, as far as they were used.
+    pub(crate) window: Option<i64>,
+    pub(crate) counted: Option<f32>,
     pub(crate) outcome: Result<Box<Selection>, PassReason>,
 }
 
@@ -149,6 +154,7 @@ impl BodySelector {
     async fn fit(&self, body: CallerBody, bytes: Bytes) -> Result<SelectedBody, Refusal> {
         let model = body.model().map(str::to_owned);
         let opening = opening(&body);
+        let Caller { window, counted, .. } = *body.companion();
         let profile = self.profile(model.as_deref());
         let limit = self.limits.selection_time;
         let Ok(selected) = tokio::time::timeout(limit, profile.select(body)).await else {
@@ -178,7 +184,24 @@ impl BodySelector {
             }
         };
         let factor = profile.factor;
-        Ok(SelectedBody { body, original_bytes, model, opening, beta, factor, outcome })
+        Ok(SelectedBody { body, original_bytes, model, opening, beta, factor, window, counted, outcome })
+    }
+
+    /// Reads a body again, for a plan beside its call. `None` if nobody can plan it.
+    pub(crate) fn dry_planner(
+        &self,
+        endpoint: Endpoint,
+        path: &str,
+        bytes: &[u8],
+        caller: Caller,
+    ) -> Option<(&DryPlanner, f64, CallerBody)> {
+        let mut body = JsonBody::parse(endpoint, std::str::from_utf8(bytes).ok()?)?;
+        if let Some(name) = deployment(path) {
+            body = body.with_model(decoded(name));
+        }
+        let profile = self.profile(body.model());
+        let (planner, body) = profile.dry_planner(body.with_companion(caller))?;
+        Some((planner, profile.factor, body))
     }
 
     /// Returns the profile of the rule that fits best, or the one for other models.
@@ -229,7 +252,17 @@ impl SelectedBody {
         let model = serde_json::from_slice(&body).ok().map(|ModelField { model }| model);
         let (original_bytes, opening) = (body.len(), Vec::new());
         let outcome = Err(PassReason { code, why: why.to_owned() });
-        Self { body, original_bytes, model, opening, beta: None, factor: 1.0, outcome }
+        Self {
+            body,
+            original_bytes,
+            model,
+            opening,
+            beta: None,
+            factor: 1.0,
+            window: None,
+            counted: None,
+            outcome,
+        }
     }
 }
 

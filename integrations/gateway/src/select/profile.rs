@@ -1,12 +1,15 @@
 //! Selectors for one group of models.
 
-use cupel::ContextBudget;
+use std::sync::Arc;
+
 use cupel::gather::BoxError;
 use cupel::layer::{
     BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, ModelWindow,
     SelectedRequest, Selector,
 };
 use cupel::tokens::{ClaudeTokenizer, Encoding, LocalFamily};
+use cupel::{ContextBudget, Policy};
+use cupel_audit::{Planner, PlannerSettings};
 use cupel_json::{
     CacheRule, ClaudeModel, ClaudeModels, Endpoint, MessagesAdapter, Model, Models, OpenAiAdapter,
 };
@@ -17,6 +20,7 @@ use crate::credentials::{Caller, CallerBody};
 use crate::proxy::UpstreamClient;
 use crate::retriever;
 use crate::select::counting::Counting;
+use crate::select::dry_planner::DryPlanner;
 
 /// Rule for models, with its selectors.
 #[derive(Debug)]
@@ -81,8 +85,23 @@ impl Profile {
     /// Selects in a body; `None` if nothing is known about its model.
     pub(super) async fn select(
         &self,
-        mut body: CallerBody,
+        body: CallerBody,
     ) -> Option<Result<SelectedRequest<CallerBody>, ContextError>> {
+        let (selectors, body) = self.selectors_of(body)?;
+        Some(match body.endpoint() {
+            Endpoint::Messages => selectors.messages.select(body).await,
+            _ => selectors.openai.select(body).await,
+        })
+    }
+
+    /// Returns the planner of a body, and the body with its window; `None` if nothing is known about its model.
+    pub(super) fn dry_planner(&self, body: CallerBody) -> Option<(&DryPlanner, CallerBody)> {
+        let (selectors, body) = self.selectors_of(body)?;
+        Some((&selectors.dry, body))
+    }
+
+    /// Returns the selectors of a body, and the body with its window.
+    fn selectors_of(&self, mut body: CallerBody) -> Option<(&ApiSelectors, CallerBody)> {
         let (endpoint, model) = (body.endpoint(), body.model().unwrap_or_default());
         let is_known = is_in_table(endpoint, model);
         if self.window.is_none() {
@@ -108,10 +127,7 @@ impl Profile {
             true => &self.known,
             false => of_family().map_or(&self.known, |(_, selectors)| selectors),
         };
-        Some(match is_messages {
-            true => selectors.messages.select(body).await,
-            false => selectors.openai.select(body).await,
-        })
+        Some((selectors, body))
     }
 }
 
@@ -120,6 +136,7 @@ impl Profile {
 struct ApiSelectors {
     openai: Selector<CallerBody, OpenAiAdapter>,
     messages: Selector<CallerBody, MessagesAdapter>,
+    dry: DryPlanner,
 }
 
 /// Window of models that the table does not know, until the real one is.
@@ -148,55 +165,74 @@ struct ProfileBuilder<'a> {
 impl ProfileBuilder<'_> {
     /// Builds selectors that count by the models' vendors unless told otherwise.
     fn selectors(&self, counting: Option<&Counting>) -> Result<ApiSelectors, BoxError> {
-        let (openai, messages) = (self.openai(counting)?, self.messages(counting)?);
-        Ok(ApiSelectors { openai, messages })
+        let (openai, openai_budget) = self.openai(counting);
+        let (messages, messages_budget) = self.messages(counting);
+        let dry = DryPlanner {
+            planner: Planner::new().openai(openai.clone()).messages(messages.clone()),
+            policy: self.policy(),
+            settings: self.settings(counting),
+            openai: Arc::clone(&openai_budget),
+            messages: Arc::clone(&messages_budget),
+        };
+        let openai = self.selector(openai, openai_budget)?;
+        let messages = self.selector(messages, messages_budget)?;
+        Ok(ApiSelectors { openai, messages, dry })
     }
 
-    /// Builds a selector for Chat Completions and Responses.
-    fn openai(
-        &self,
-        counting: Option<&Counting>,
-    ) -> Result<Selector<CallerBody, OpenAiAdapter>, BoxError> {
+    /// Returns adapter and budget for Chat Completions and Responses.
+    fn openai(&self, counting: Option<&Counting>) -> (OpenAiAdapter, CallerBudget) {
         let models = Models::new().otherwise(Model::new(NOT_KNOWN, Encoding::O200k));
         let window = ModelWindow::new(models.clone());
         let mut adapter = OpenAiAdapter::new().models(models);
         if let Some(counting) = counting {
             adapter = counting.apply(adapter);
         }
-        if let Some(cache) = self.rule.cache.or_else(|| other_server(self.config)) {
+        if let Some(cache) = self.cache() {
             adapter = adapter.cache(cache);
         }
-        self.selector(adapter, window)
+        (adapter, self.budget(window))
     }
 
-    /// Builds a selector for Anthropic's Messages.
-    fn messages(
-        &self,
-        counting: Option<&Counting>,
-    ) -> Result<Selector<CallerBody, MessagesAdapter>, BoxError> {
+    /// Returns adapter and budget for Anthropic's Messages.
+    fn messages(&self, counting: Option<&Counting>) -> (MessagesAdapter, CallerBudget) {
         let models = ClaudeModels::new().otherwise(ClaudeModel::new(NOT_KNOWN));
         let adapter = MessagesAdapter::new().models(models.clone());
         // The margin is for what is not known of Claude's tokenizer.
         match counting {
             None => {
                 let window = adapter.window();
-                self.selector(adapter, window)
+                (adapter, self.budget(window))
             }
-            Some(counting) => self.selector(counting.apply(adapter), ModelWindow::new(models)),
+            Some(counting) => (counting.apply(adapter), self.budget(ModelWindow::new(models))),
         }
     }
 
-    fn selector<A, M>(
-        &self,
-        adapter: A,
-        mut window: ModelWindow<M>,
-    ) -> Result<Selector<CallerBody, A>, BoxError>
+    fn cache(&self) -> Option<CacheRule> {
+        self.rule.cache.or_else(|| other_server(self.config))
+    }
+
+    fn policy(&self) -> Policy {
+        self.rule.policy.clone().unwrap_or_else(|| self.config.policy.clone())
+    }
+
+    /// Returns the settings of the adapters as data.
+    fn settings(&self, counting: Option<&Counting>) -> PlannerSettings {
+        let local = counting.and_then(|counting| counting.settings.clone());
+        let files = counting.is_some() && local.is_none();
+        let cache = self.cache().map(|rule| match rule {
+            CacheRule::Breakpoints => "breakpoints",
+            _ => "prefix",
+        });
+        let (unknown_window, cache) = (Some(NOT_KNOWN), cache.map(str::to_owned));
+        PlannerSettings { unknown_window, count: None, cache, local, files }
+    }
+
+    fn budget<M>(&self, mut window: ModelWindow<M>) -> CallerBudget
     where
-        A: ContextAdapter<CallerBody> + 'static,
-        M: Clone + Send + Sync,
-        ModelWindow<M>: BudgetProvider<CallerBody> + 'static,
+        M: Clone + Send + Sync + 'static,
+        ModelWindow<M>: BudgetProvider<CallerBody>,
     {
-        let Self { config, rule, client } = self;
+        let Self { config, rule, .. } = self;
         if let Some(tokens) = rule.window.or(config.window) {
             window = window.tokens(tokens);
         }
@@ -204,7 +240,19 @@ impl ProfileBuilder<'_> {
         if let Some(most) = at_most {
             window = window.at_most(most);
         }
-        let mut policy = rule.policy.clone().unwrap_or_else(|| config.policy.clone());
+        Arc::new(CalibratedWindow { window, at_most, factor: rule.factor })
+    }
+
+    fn selector<A>(
+        &self,
+        adapter: A,
+        budget: CallerBudget,
+    ) -> Result<Selector<CallerBody, A>, BoxError>
+    where
+        A: ContextAdapter<CallerBody> + 'static,
+    {
+        let Self { config, client, .. } = self;
+        let mut policy = self.policy();
         // The page shows the savings against newest-first trimming.
         if let (Some(plan), true) = (policy.plan(), config.page.token.is_some()) {
             let plan = plan.clone().compare(true);
@@ -213,7 +261,7 @@ impl ProfileBuilder<'_> {
         let mut builder = CupelLayer::builder()
             .adapter(adapter)
             .policy(policy)
-            .budget(CalibratedWindow { window, at_most, factor: rule.factor })
+            .budget(budget)
             .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()));
         for retriever in &config.sources {
             builder = builder.source(retriever::source(retriever, client));
@@ -224,6 +272,9 @@ impl ProfileBuilder<'_> {
         Ok(builder.build()?.selector())
     }
 }
+
+/// Budget of a caller's request.
+type CallerBudget = Arc<dyn BudgetProvider<CallerBody>>;
 
 /// Window of a model, in our tokens. One of ours stands for `factor` of the model's, and for more if the
 /// model's own count of this request has shown it.

@@ -1,4 +1,4 @@
-//! Keys of clients, the access log and the metrics in configuration files.
+//! Keys of clients, the access log, the metrics and the receipts in configuration files.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use super::ConfigReader;
 use crate::config::client_key::hash_of;
-use crate::config::{AccessLog, ClientKey};
+use crate::config::{AccessLog, ClientKey, ReceiptConfig};
 
 impl ConfigReader<'_> {
     /// Reads a list of keys. It may be missing.
@@ -96,6 +96,25 @@ impl ConfigReader<'_> {
             }
         }
         log
+    }
+
+    pub(super) fn receipts(
+        &mut self,
+        tree: Option<Tree>,
+        path: &Path<'_>,
+    ) -> Option<ReceiptConfig> {
+        let mut fields = tree.and_then(|tree| Fields::open(tree, path, self, "a table"))?;
+        let folder: Option<String> =
+            fields.needed("folder", "a folder such as /var/lib/cupel/receipts");
+        let calls: Option<String> = fields.maybe("calls");
+        let secret = fields.take("secret");
+        fields.close();
+        let every = [("asked", false), ("all", true)];
+        let every = self.choice(calls.as_deref(), &every, &path.key("calls"), "");
+        let secret = secret.and_then(|tree| self.secret(tree, &path.key("secret")));
+        let mut receipts = ReceiptConfig::new(folder?);
+        (receipts.secret, receipts.every_call) = (secret, every.unwrap_or(false));
+        Some(receipts)
     }
 
     pub(super) fn metrics(&mut self, tree: Option<Tree>, path: &Path<'_>) -> Option<SocketAddr> {

@@ -117,6 +117,8 @@ impl ConfigReader<'_> {
         let mode: Option<String> = fields.maybe("mode");
         config.routes = fields.or("routes", Vec::new());
         config.anonymous_memory = fields.or("anonymous_memory", false);
+        config.count_repeats = fields.or("count_repeats", config.count_repeats);
+        config.conversation_names = fields.or("conversation_names", false);
         let upstreams = fields.take("upstreams");
         let models = fields.take("models");
         let policy = fields.take("policy");
@@ -128,6 +130,7 @@ impl ConfigReader<'_> {
         let tenant_secret = fields.take("tenant_secret");
         let access_log = fields.take("access_log");
         let metrics = fields.take("metrics");
+        let receipts = fields.take("receipts");
         fields.close();
 
         if let Some(listen) = listen {
@@ -161,6 +164,7 @@ impl ConfigReader<'_> {
         config.keys = self.keys(keys, &root.key("keys"));
         config.access_log = self.access_log(access_log, &root.key("access_log"));
         config.metrics_listen = self.metrics(metrics, &root.key("metrics"));
+        config.receipts = self.receipts(receipts, &root.key("receipts"));
         config.page = self.page(page, &root.key("page"));
         config.sources = self.list(sources, &root.key("sources"), Self::source, |one| &one.name);
         config.memory = archive.and_then(|tree| self.memory(tree, &root.key("archive")));
