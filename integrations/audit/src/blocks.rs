@@ -18,7 +18,7 @@ const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 
 /// Reads the blocks of a message. Only Anthropic's cache looks inside a message.
 pub(crate) fn blocks(endpoint: Endpoint, json: &str) -> Vec<Block> {
-    let mut message: Value = serde_json::from_str(json).unwrap_or_default();
+    let mut message = field::read(json);
     if endpoint != Endpoint::Messages {
         return vec![block("", &mut message)];
     }
@@ -37,7 +37,7 @@ pub(crate) fn head<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Bloc
     let mut head = Block { text: "".into(), is_marked: false };
     let mut text = String::new();
     for (name, json) in fields.filter(|(name, _)| PROMPT.contains(name)) {
-        let mut value: Value = serde_json::from_str(json).unwrap_or_default();
+        let mut value = field::read(json);
         let part = block(name, &mut value);
         head.is_marked |= part.is_marked;
         text.push_str(&part.text);

@@ -12,6 +12,8 @@ pub(crate) struct Item {
     pub(crate) json: Box<str>,
     /// Set if the model wrote it.
     pub(crate) is_output: bool,
+    /// Set if it is well-formed JSON that cannot be read, such as one that is nested too deeply.
+    pub(crate) is_unreadable: bool,
     /// Set if it is a system or developer message.
     pub(crate) is_instruction: bool,
     pub(crate) calls: Vec<ToolUse>,
@@ -39,8 +41,9 @@ pub(crate) struct ToolResult {
 impl Item {
     /// Reads a message.
     pub(crate) fn new(endpoint: Endpoint, json: &str) -> Self {
-        let value: Value = serde_json::from_str(json).unwrap_or_default();
-        let mut item = Self { json: json.into(), ..Self::default() };
+        let value = field::read(json);
+        let is_unreadable = value.is_null();
+        let mut item = Self { json: json.into(), is_unreadable, ..Self::default() };
         let role = field::text(&value, "role");
         item.is_instruction = matches!(role, "system" | "developer");
         if endpoint == Endpoint::Responses {

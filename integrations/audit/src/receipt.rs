@@ -163,9 +163,7 @@ impl Receipt {
             budget: call.budget.clone(),
             factor: call.factor,
             sources: call.sources,
-            reproducible: call.sources == 0
-                && !call.planner.files
-                && planned.body.json() == sent,
+            reproducible: call.sources == 0 && !call.planner.files && planned.body.json() == sent,
             counts: ReceiptCounts {
                 kept: count(ReceiptForm::Kept),
                 excerpted: count(ReceiptForm::Excerpted),

@@ -136,8 +136,10 @@ pub struct WasteEntry {
     pub kind: WasteKind,
     /// Name of the tool whose result it is.
     pub tool: Option<String>,
-    /// Place of the session.
+    /// Place of the first session that has it.
     pub place: String,
+    /// Number of sessions that have it. Results of tools are not compared.
+    pub sessions: u64,
     /// Tokens of the part.
     pub tokens: i64,
     /// Number of calls that had it, when everything is sent.

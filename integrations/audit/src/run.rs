@@ -16,6 +16,13 @@ use crate::session::{Session, SessionCall};
 use crate::waste::LargestWaste;
 use crate::way::{CallOutcome, WayRun};
 
+/// Most calls of a session that are replayed. Each is made with all messages before it, so the time grows with
+/// the square of their number.
+const CALLS: usize = 2_000;
+
+/// Most models that are listed.
+const MODELS: usize = 200;
+
 /// Most lines that are named.
 const SKIPPED: usize = 100;
 
@@ -60,15 +67,24 @@ impl<'a> AuditRun<'a> {
     /// Replays a session.
     pub(crate) fn session(&mut self, mut session: Session) {
         session.default_model(&self.settings.model);
-        let calls = session.calls();
+        let mut calls = session.calls();
         let place = session.place.clone();
+        if calls.len() > CALLS {
+            let why = format!("only the first {CALLS} of its {} calls are replayed", calls.len());
+            self.skip(SkippedLine { place: place.clone(), why });
+            calls.truncate(CALLS);
+        }
         let replay = match SessionReplay::new(self.settings, &session) {
             Ok(replay) => replay,
             Err(why) => return self.skip(SkippedLine { place, why }),
         };
         self.report.sessions += 1;
         self.report.calls += u64::try_from(calls.len()).unwrap_or(u64::MAX);
-        *self.models.entry(session.model().unwrap_or_default()).or_default() += 1;
+        let mut model = session.model().unwrap_or_default();
+        if self.models.len() >= MODELS && !self.models.contains_key(&model) {
+            model = "others".to_owned();
+        }
+        *self.models.entry(model).or_default() += 1;
         self.waste.add(&self.settings.planner, &session, &calls, &replay.whole);
 
         let mut cache = PromptCache::new(replay.rule);

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use cupel_json::Endpoint;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::field::{self, field};
@@ -95,6 +94,9 @@ impl Session {
             return Err(format!("message {at} is no object"));
         }
         let items: Vec<Item> = items.iter().map(|item| Item::new(endpoint, item.get())).collect();
+        if let Some(at) = items.iter().position(|item| item.is_unreadable) {
+            return Err(format!("message {at} is nested too deeply"));
+        }
         Ok(Self { place, name, endpoint, fields, items, is_request })
     }
 
@@ -175,7 +177,7 @@ fn endpoint(list: &str, fields: &Fields, items: &[Box<RawValue>]) -> Endpoint {
     }
     let model = text(fields, "model").unwrap_or_default();
     let is_block = |item: &RawValue| {
-        let value: Value = serde_json::from_str(item.get()).unwrap_or_default();
+        let value = field::read(item.get());
         let blocks = field(&value, "content").as_array();
         blocks.into_iter().flatten().any(|block| {
             let kind = field::text(block, "type");
@@ -196,7 +198,7 @@ fn endpoint(list: &str, fields: &Fields, items: &[Box<RawValue>]) -> Endpoint {
 
 /// Returns true if a message can only be one of Chat Completions.
 fn is_openai(item: &RawValue) -> bool {
-    let value: Value = serde_json::from_str(item.get()).unwrap_or_default();
+    let value = field::read(item.get());
     let role = field::text(&value, "role");
     matches!(role, "system" | "developer" | "tool" | "function")
         || field(&value, "tool_calls").is_array()

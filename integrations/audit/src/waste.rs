@@ -1,18 +1,34 @@
 //! The largest parts of what is sent again and again: tools, system prompts and single results.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::item::Item;
 use crate::planner::{MeasuredRequest, Planner};
 use crate::report::{WasteEntry, WasteKind};
 use crate::session::{Session, SessionCall};
 
-/// Number of entries that are kept.
-const KEPT: usize = 20;
+/// Number of entries in the report.
+const LISTED: usize = 20;
+
+/// Number of entries that are kept meanwhile: parts of several sessions may grow into the list.
+const KEPT: usize = 400;
+
+/// Messages among which the call of a result is looked for.
+const CALL_BEFORE: usize = 1_000;
 
 /// Characters of a text that are shown.
 const SHOWN: usize = 120;
 
 /// The largest parts so far.
 #[derive(Debug, Default)]
-pub(crate) struct LargestWaste(Vec<WasteEntry>);
+pub(crate) struct LargestWaste(Vec<KeptEntry>);
+
+/// An entry, with the hash of a part that several sessions may have.
+#[derive(Debug)]
+struct KeptEntry {
+    hash: Option<u64>,
+    entry: WasteEntry,
+}
 
 impl LargestWaste {
     /// Adds the parts of a session.
@@ -28,6 +44,7 @@ impl LargestWaste {
             kind,
             tool: None,
             place: session.place.clone(),
+            sessions: 1,
             tokens,
             calls: number,
             text: String::new(),
@@ -39,37 +56,65 @@ impl LargestWaste {
         for (tokens, _) in whole.messages.iter().zip(&whole.instructions).filter(|(_, is)| **is) {
             system = system.saturating_add(*tokens);
         }
-        self.push(entry(WasteKind::Tools, tools));
-        self.push(entry(WasteKind::System, system));
+        let instructions = || session.items.iter().filter(|item| item.is_instruction);
+        self.merge(hash(session, is_tools, std::iter::empty()), entry(WasteKind::Tools, tools));
+        self.merge(hash(session, is_system, instructions()), entry(WasteKind::System, system));
         for (at, (item, tokens)) in session.items.iter().zip(&whole.messages).enumerate() {
             if item.results.is_empty() {
                 continue;
             }
-            let later = calls.iter().filter(|call| call.known > at).count();
+            let later = calls.len() - calls.partition_point(|call| call.known <= at);
             let first = item.results.first();
             let tool = first.and_then(|result| {
-                let calls = session.items.iter().take(at).rev().flat_map(|item| &item.calls);
+                let before = session.items.iter().take(at).rev().take(CALL_BEFORE);
+                let calls = before.flat_map(|item| &item.calls);
                 calls.into_iter().find(|call| call.id == result.id).map(|call| call.name.clone())
             });
             let text: String =
                 first.map(|result| result.text.chars().take(SHOWN).collect()).unwrap_or_default();
             let calls = u64::try_from(later).unwrap_or(u64::MAX);
-            self.push(WasteEntry { tool, calls, text, ..entry(WasteKind::Result, *tokens) });
+            self.push(None, WasteEntry { tool, calls, text, ..entry(WasteKind::Result, *tokens) });
         }
     }
 
-    fn push(&mut self, entry: WasteEntry) {
+    /// Adds a part that other sessions may have as well.
+    fn merge(&mut self, hash: u64, mut entry: WasteEntry) {
+        let is_same = |kept: &KeptEntry| kept.hash == Some(hash) && kept.entry.kind == entry.kind;
+        if let Some(at) = self.0.iter().position(is_same) {
+            let KeptEntry { entry: known, .. } = self.0.remove(at);
+            entry.place = known.place;
+            entry.calls = entry.calls.saturating_add(known.calls);
+            entry.sessions = known.sessions.saturating_add(1);
+        }
+        self.push(Some(hash), entry);
+    }
+
+    fn push(&mut self, hash: Option<u64>, entry: WasteEntry) {
         if entry.total() <= 0 {
             return;
         }
-        let at = self.0.partition_point(|other| other.total() >= entry.total());
-        self.0.insert(at, entry);
+        let at = self.0.partition_point(|other| other.entry.total() >= entry.total());
+        self.0.insert(at, KeptEntry { hash, entry });
         self.0.truncate(KEPT);
     }
 
     pub(crate) fn into_list(self) -> Vec<WasteEntry> {
-        self.0
+        self.0.into_iter().take(LISTED).map(|kept| kept.entry).collect()
     }
+}
+
+/// Hash of the fields that a filter takes, and of some messages.
+fn hash<'a>(
+    session: &Session,
+    takes: impl Fn(&str) -> bool,
+    items: impl Iterator<Item = &'a Item>,
+) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (name, value) in session.fields.iter().filter(|(name, _)| takes(name)) {
+        (name, value.get()).hash(&mut hasher);
+    }
+    items.for_each(|item| item.json.hash(&mut hasher));
+    hasher.finish()
 }
 
 /// Tokens of the fields that a filter takes.

@@ -91,3 +91,51 @@ fn links_pipes_and_strange_names_end_no_audit() {
     assert_eq!(skipped[2].0, "dead.jsonl");
     assert!(!report.to_string().contains('\u{1b}'));
 }
+
+#[test]
+fn half_characters_and_deep_messages_are_read_or_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    // JavaScript cuts texts between the two halves of a character.
+    let half = SESSION.replace("Hello", "Hello \\ud83d").replace("Hi there", "\\ude00 Hi there");
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let deep = SESSION.replace("\"Hello\"", &deep);
+    let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    std::fs::write(&path, format!("{half}\n{deep}\n{deeper}\n{SESSION}\n")).unwrap();
+    let report = audit(&[path]).unwrap();
+    assert_eq!((report.sessions, report.calls), (2, 2));
+    let why: Vec<&str> = report.skipped.iter().map(|it| it.why.as_str()).collect();
+    assert_eq!(why.len(), 2, "{why:?}");
+    assert_eq!(why[0], "message 1 is nested too deeply");
+}
+
+#[test]
+fn a_session_of_very_many_calls_is_replayed_in_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let line =
+        "{\"role\":\"user\",\"content\":\"Hi\"}\n{\"role\":\"assistant\",\"content\":\"Yes\"}\n";
+    std::fs::write(&path, line.repeat(2_001)).unwrap();
+    // Without a window nothing is planned.
+    let report = Audit::new().files(&[path], &mut |_| {}).unwrap();
+    assert_eq!((report.sessions, report.calls, report.skipped_count), (1, 2_000, 1));
+    assert_eq!(report.skipped[0].why, "only the first 2000 of its 2001 calls are replayed");
+}
+
+#[test]
+fn a_system_prompt_of_several_sessions_is_listed_once() {
+    let with = |prompt: &str| {
+        let system = format!(r#"{{"role":"system","content":"{prompt}"}},"#);
+        SESSION.replace("[{", &format!("[{system}{{"))
+    };
+    let sessions = [with("Be brief and kind."), with("Be brief and kind."), with("Be long.")];
+    let sessions = sessions.map(|json| cupel_audit::Session::read("s", &json).unwrap());
+    let report = Audit::new().window(1_000).way("chat", Policy::chat()).sessions(sessions);
+    let listed: Vec<(u64, u64)> = report
+        .waste
+        .iter()
+        .filter(|entry| entry.kind == cupel_audit::WasteKind::System)
+        .map(|entry| (entry.sessions, entry.calls))
+        .collect();
+    assert_eq!(listed, [(2, 2), (1, 1)]);
+}

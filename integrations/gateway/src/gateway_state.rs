@@ -31,7 +31,7 @@ pub(crate) struct GatewayState {
     configured_listen: SocketAddr,
     pub(crate) hosts: Hosts,
     pub(crate) client: UpstreamClient,
-    pub(crate) selector: BodySelector,
+    pub(crate) selector: Arc<BodySelector>,
     /// Plans requests that are sent unchanged, if there are any.
     pub(crate) shadow: Option<Arc<ShadowPlanner>>,
     pub(crate) counts: UpstreamCounts,
@@ -178,7 +178,7 @@ impl GatewayState {
 }
 
 /// Parts that a configuration describes.
-type ConfiguredParts = (UpstreamClient, BodySelector, Option<Arc<ShadowPlanner>>);
+type ConfiguredParts = (UpstreamClient, Arc<BodySelector>, Option<Arc<ShadowPlanner>>);
 
 /// Makes what a configuration describes: connections to upstreams, and selectors.
 fn parts(config: &Config) -> Result<ConfiguredParts, Vec<String>> {
@@ -188,7 +188,7 @@ fn parts(config: &Config) -> Result<ConfiguredParts, Vec<String>> {
     let client = UpstreamClient::new(config).map_err(|mut why| problems.append(&mut why));
     let parts = client.and_then(|client| {
         let made = || {
-            let selector = BodySelector::new(config, &client)?;
+            let selector = Arc::new(BodySelector::new(config, &client)?);
             Ok((selector, ShadowPlanner::new(config, &client)?))
         };
         let made = made().map_err(|why| problems.push(why));

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use crate::answer::header_value;
 use crate::config::ReceiptConfig;
 use crate::credentials::{Caller, hex, random};
-use crate::gateway_state::GatewayState;
+use crate::select::BodySelector;
 
 /// Header with which a client asks for a receipt, and in which it gets the name of the file.
 pub(crate) const RECEIPT: HeaderName = HeaderName::from_static("x-cupel-receipt");
@@ -58,12 +58,12 @@ impl Receipts {
     /// Begins to write the receipt of a call if it is wanted. Returns the header of the answer.
     pub(crate) fn begin(
         &self,
-        state: &Arc<GatewayState>,
+        (config, selector): (Option<&ReceiptConfig>, &Arc<BodySelector>),
         headers: &HeaderMap,
         call: impl FnOnce() -> Result<ReceiptRequest, &'static str>,
     ) -> Option<HeaderValue> {
         let is_asked = headers.contains_key(RECEIPT);
-        let Some(config) = &state.config.receipts else {
+        let Some(config) = config else {
             return is_asked.then(|| HeaderValue::from_static("none: this gateway writes none"));
         };
         if !is_asked && !config.every_call {
@@ -78,13 +78,13 @@ impl Receipts {
             return Some(HeaderValue::from_static("none: too many are waiting"));
         };
         let name = format!("{}.json", call.report);
-        let (state, at_once, file) = (Arc::clone(state), Arc::clone(&self.at_once), name.clone());
-        let config = config.clone();
+        let (at_once, file) = (Arc::clone(&self.at_once), name.clone());
+        let (config, selector) = (config.clone(), Arc::clone(selector));
         tokio::spawn(async move {
             let turn = at_once.acquire_owned().await;
             let written = tokio::task::spawn_blocking(move || {
                 let report = call.report.clone();
-                if let Err(why) = write(&state, &config, call, &file) {
+                if let Err(why) = write(&selector, &config, call, &file) {
                     tracing::error!(report, why, "no receipt was written");
                 }
             });
@@ -96,13 +96,13 @@ impl Receipts {
 }
 
 fn write(
-    state: &GatewayState,
+    selector: &BodySelector,
     config: &ReceiptConfig,
     call: ReceiptRequest,
     name: &str,
 ) -> Result<(), String> {
     let ReceiptRequest { endpoint, path, request, sent, caller, sources, .. } = call;
-    let known = state.selector.dry_planner(endpoint, &path, &request, caller);
+    let known = selector.dry_planner(endpoint, &path, &request, caller);
     let (planner, factor, body) = known.ok_or("the request cannot be read")?;
     let budget = planner.budget(&body).map_err(|error| error.to_string())?;
     let planned = planner.plan(body.clone())?;
@@ -141,7 +141,9 @@ fn create(path: &Path) -> io::Result<fs::File> {
 pub(crate) fn problem(folder: &PathBuf) -> Option<String> {
     let probe = folder.join(format!(".{}", hex(&random::<12>().unwrap_or_default())));
     let wrong = |error: &dyn fmt::Display| {
-        format!("receipts.folder: {folder:?}: {error}; expected a folder that the gateway may write to")
+        format!(
+            "receipts.folder: {folder:?}: {error}; expected a folder that the gateway may write to"
+        )
     };
     if !folder.is_dir() {
         return Some(wrong(&"there is no such folder"));

@@ -8,8 +8,10 @@ use cupel_audit::TurnRepeats;
 use cupel_json::Endpoint;
 use tokio::sync::Semaphore;
 
+use crate::calls::Calls;
 use crate::credentials::Caller;
-use crate::gateway_state::GatewayState;
+use crate::metrics::GatewayMetrics;
+use crate::select::BodySelector;
 use crate::sides::Side;
 
 /// Pause after each look, in multiples of its duration. So at most a tenth of one core is busy with it.
@@ -38,16 +40,21 @@ impl RepeatWatch {
     }
 
     /// Begins to look at a request. Its call waits for nothing of it.
-    pub(crate) fn look(&self, state: &Arc<GatewayState>, request: WatchedRequest) {
+    pub(crate) fn look(
+        &self,
+        selector: &Arc<BodySelector>,
+        (calls, metrics): (Arc<Calls>, Arc<GatewayMetrics>),
+        request: WatchedRequest,
+    ) {
         let Ok(permit) = Arc::clone(&self.0).try_acquire_owned() else { return };
-        let state = Arc::clone(state);
+        let selector = Arc::clone(selector);
         tokio::spawn(async move {
             let looked = tokio::task::spawn_blocking(move || {
                 let started = Instant::now();
                 let side = request.side;
-                if let Some(turn) = find(&state, request) {
-                    state.metrics.turn(side, turn);
-                    state.calls.turn(side, turn);
+                if let Some(turn) = find(&selector, request) {
+                    metrics.turn(side, turn);
+                    calls.turn(side, turn);
                 }
                 started.elapsed()
             });
@@ -58,9 +65,9 @@ impl RepeatWatch {
     }
 }
 
-fn find(state: &GatewayState, request: WatchedRequest) -> Option<TurnRepeats> {
+fn find(selector: &BodySelector, request: WatchedRequest) -> Option<TurnRepeats> {
     let WatchedRequest { endpoint, path, bytes, caller, is_whole, .. } = request;
-    let (planner, _, body) = state.selector.dry_planner(endpoint, &path, &bytes, caller)?;
+    let (planner, _, body) = selector.dry_planner(endpoint, &path, &bytes, caller)?;
     match is_whole {
         true => TurnRepeats::find_in_whole(&body),
         false => TurnRepeats::find(&body, |body| planner.plan(body)),

@@ -97,6 +97,7 @@ fn check_words(tab: &mut Tab<'_>) {
     };
     assert!((1..100).contains(&saved("sending everything")), "{totals}");
     assert!(saved("newest-first trimming") < 100, "{totals}");
+    assert!(totals.contains("repeats after a cut") && totals.contains("repeats without a cut"));
 }
 
 /// Waits for an element, also of the page that a click leads to.

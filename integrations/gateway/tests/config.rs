@@ -287,6 +287,7 @@ fn every_key_is_in_an_example_of_the_guide() {
         ("[[keys]]", upstream),
         ("[access_log]", upstream),
         ("[metrics]", upstream),
+        ("[receipts]", upstream),
     ] {
         let text = format!("{}\nunknown_one = 1\n{others}", table);
         let error = Config::from_toml(&text, &|_| None).unwrap_err();

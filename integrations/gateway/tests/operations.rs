@@ -12,6 +12,8 @@ mod packaging;
 #[path = "operations/process.rs"]
 #[allow(dead_code)]
 mod process;
+#[path = "operations/proof.rs"]
+mod proof;
 #[path = "operations/proxies.rs"]
 mod proxies;
 #[path = "operations/proxy_server.rs"]

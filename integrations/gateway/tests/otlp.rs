@@ -94,6 +94,25 @@ async fn spans_and_metrics_arrive_without_any_content() {
     let spans = resources.iter().flat_map(|r| &r.scope_spans).flat_map(|scope| &scope.spans);
     let names: Vec<&str> = spans.map(|span| span.name.as_str()).collect();
     assert!(names.contains(&"cupel.selection") && names.contains(&"cupel.pipeline"), "{names:?}");
+    let spans = || resources.iter().flat_map(|r| &r.scope_spans).flat_map(|scope| &scope.spans);
+    let named = |name: &str| spans().find(|span| span.name == name).expect(name);
+    let (call, selection) = (named("chat gpt-4o"), named("cupel.selection"));
+    assert_eq!(selection.parent_span_id, call.span_id);
+    let attributes = format!("{:?}", call.attributes);
+    for name in [
+        "gen_ai.operation.name",
+        "gen_ai.request.model",
+        "gen_ai.conversation.id",
+        "gen_ai.conversation.compacted",
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_creation.input_tokens",
+        "cupel.tokens.sent",
+        "http.response.status_code",
+    ] {
+        assert!(attributes.contains(name), "{name}: {attributes}");
+    }
+    assert!(call.end_time_unix_nano >= selection.end_time_unix_nano);
     let metrics = collector.metrics();
     let scopes = metrics.iter().flat_map(|m| &m.resource_metrics).flat_map(|r| &r.scope_metrics);
     let names: Vec<&str> =

@@ -59,6 +59,7 @@ pub use models::{
     CacheRule, ClaudeModel, ClaudeModels, ClaudeWindow, LocalRules, Model, ModelFacts, ModelTable,
     Models, ToolRule, UnknownModel,
 };
+pub use object::whole_characters;
 pub use openai::{OpenAiAdapter, OpenAiApi};
 pub use read::{Endpoint, MessageView};
 pub use request::{JsonBody, Request};

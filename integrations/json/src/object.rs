@@ -81,7 +81,14 @@ pub(crate) fn text_of(literal: &str) -> Option<Cow<'_, str>> {
 
 /// JSON in which halves of surrogate pairs are replacement characters. JavaScript's `slice` leaves such
 /// halves behind, and a strict reader refuses the whole text for one.
-pub(crate) fn whole_characters(json: &str) -> Cow<'_, str> {
+///
+/// ```
+/// use cupel_json::whole_characters;
+///
+/// assert_eq!(whole_characters(r#"{"text":"\ud83d"}"#), r#"{"text":"\ufffd"}"#);
+/// ```
+#[must_use]
+pub fn whole_characters(json: &str) -> Cow<'_, str> {
     if !json.contains("\\u") {
         return Cow::Borrowed(json);
     }

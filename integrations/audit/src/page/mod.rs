@@ -207,10 +207,14 @@ impl AuditPage<'_> {
             let text =
                 if entry.text.is_empty() { String::new() } else { self.content(&entry.text) };
             let (tokens, total) = (grouped(entry.tokens), grouped(entry.total()));
+            let others = match entry.sessions {
+                0 | 1 => String::new(),
+                sessions => format!(" and {} more", sessions - 1),
+            };
             writeln!(
                 f,
                 "<tr><td>{part}</td><td class=\"n\">{tokens}</td><td class=\"n\">{}</td>\
-                 <td class=\"n\">{total}</td><td class=\"text\">{}</td><td class=\"text\">{text}</td></tr>",
+                 <td class=\"n\">{total}</td><td class=\"text\">{}{others}</td><td class=\"text\">{text}</td></tr>",
                 entry.calls,
                 escape(&entry.place)
             )?;

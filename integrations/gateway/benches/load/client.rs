@@ -66,6 +66,12 @@ const WORDS: &str = "about after again agree almost already also always answer a
     important inside interest island keep kind know land language large last late lead learn leave letter \
     life light line list little live local long look machine main make many mark matter mean measure";
 
+/// A request of one short message.
+pub(crate) fn small_request() -> Bytes {
+    let messages = json!([{"role": "user", "content": "Is five an odd number?"}]);
+    Bytes::from(json!({"model": "gpt-4o", "messages": messages}).to_string())
+}
+
 /// Another conversation for each seed; its turns grow from call to call in no way that matters here.
 pub(crate) fn request(seed: usize, stream: bool) -> Bytes {
     let words: Vec<&str> = WORDS.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! An upstream that answers at once, or streams a small event every second for as long as it is read.
+//! An upstream that answers at once or after a delay, or streams a small event every second for as long as it is read.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,27 +20,29 @@ type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 const ANSWER: &str = r#"{"id":"1","object":"chat.completion","created":0,"model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Yes."}}],"usage":{"prompt_tokens":4500,"completion_tokens":2,"total_tokens":4502}}"#;
 
-pub(crate) async fn start() -> std::io::Result<SocketAddr> {
+pub(crate) async fn start(delay: Duration) -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             drop(stream.set_nodelay(true));
-            let connection =
-                http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
-            tokio::spawn(connection);
+            let answer = service_fn(move |request| answer(request, delay));
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));
         }
     });
     Ok(address)
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+async fn answer(request: Request<Incoming>, delay: Duration) -> Result<Response<Body>, Infallible> {
     let body = request
         .into_body()
         .collect()
         .await
         .map(http_body_util::Collected::to_bytes)
         .unwrap_or_default();
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+    }
     let streamed = body.windows(13).any(|field| field == b"\"stream\":true");
     let body = if streamed {
         let ticks = stream::unfold((), |()| async {

@@ -186,7 +186,8 @@ impl BesideCall {
     ) {
         let Self { caller, side, is_whole, sources, sent } = self;
         let path = parts.uri.path();
-        record.receipt = shared.receipts.begin(shared, &parts.headers, || match side {
+        let writer = (shared.config.receipts.as_ref(), &shared.selector);
+        record.receipt = shared.receipts.begin(writer, &parts.headers, || match side {
             Some(Side::Fitted) => Ok(ReceiptRequest {
                 endpoint,
                 path: path.to_owned(),
@@ -201,7 +202,7 @@ impl BesideCall {
         if let (Some(side), true) = (side, shared.config.count_repeats) {
             let (path, bytes) = (path.to_owned(), bytes.clone());
             let request = WatchedRequest { endpoint, path, bytes, caller, side, is_whole };
-            shared.repeats.look(shared, request);
+            shared.repeats.look(&shared.selector, shared.calls_and_metrics(), request);
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use cupel::Policy;
 use cupel_audit::{Audit, AuditProgress, InputPrice, PriceTable, Receipt, Verification};
 
-use super::output::say;
+use super::output::print;
 
 /// Commands besides the gateway itself.
 #[derive(Debug, Clone, Subcommand)]
@@ -25,8 +25,16 @@ impl GatewayCommand {
     }
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  cupel-gateway audit transcripts
+  cupel-gateway audit a.jsonl b.jsonl --window 8000,32000 --preset chat,tool_use
+  cupel-gateway audit transcripts --model my-model --price my-model=1.25,0.125 --no-content
+  cupel-gateway audit --verify receipt.json request.json --secret-env RECEIPT_SECRET";
+
 /// Arguments of `audit`.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct AuditArgs {
     /// Files with recordings (JSON lines, or one JSON document), or folders with such files
     #[arg(value_name = "PATH", required = true)]
@@ -80,7 +88,7 @@ impl AuditArgs {
         let report = audit.files(&self.paths, &mut |progress| bar.show(&progress));
         bar.clear();
         let report = report.map_err(|error| error.to_string())?;
-        say(&report.to_string());
+        print(&report.to_string())?;
         if let Some(path) = &self.json {
             let json = serde_json::to_vec_pretty(&report).map_err(|error| error.to_string())?;
             write(path, &json)?;
@@ -89,7 +97,7 @@ impl AuditArgs {
             let page = report.page();
             let page = if self.no_content { page.without_content() } else { page };
             write(&self.page, page.to_string().as_bytes())?;
-            say(&format!("\npage: {}\n", self.page.display()));
+            print(&format!("\npage: {}\n", self.page.display()))?;
         }
         Ok(())
     }
@@ -110,13 +118,9 @@ impl AuditArgs {
         let secret = secret.as_deref().map(str::as_bytes);
         match Receipt::verify(&read(receipt)?, &read(request)?, secret)? {
             Verification::Reproduced { sent } => {
-                say(&format!("reproduced: {} bytes are as they were sent\n", sent.len()));
-                Ok(())
+                print(&format!("reproduced: {} bytes are as they were sent\n", sent.len()))
             }
-            Verification::NotReproducible { why } => {
-                say(&format!("not reproducible: {why}\n"));
-                Ok(())
-            }
+            Verification::NotReproducible { why } => print(&format!("not reproducible: {why}\n")),
             Verification::Different { differences } => {
                 let lines: Vec<String> = differences.iter().map(|it| format!("\n  {it}")).collect();
                 Err(format!("the receipt does not match:{}", lines.concat()))
@@ -133,7 +137,14 @@ fn write(path: &PathBuf, bytes: &[u8]) -> Result<(), String> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
+    let mut file = options.open(path).map_err(failed)?;
+    file.write_all(bytes).map_err(|error| {
+        // A part of a page looks like a whole one.
+        if path.metadata().is_ok_and(|facts| facts.is_file()) {
+            drop(std::fs::remove_file(path));
+        }
+        failed(error)
+    })
 }
 
 fn preset(name: &str) -> Result<Policy, String> {

@@ -14,6 +14,17 @@ pub(super) fn say(text: &str) {
     drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }
 
+/// Writes a result to the standard output. A reader that has left is no error, a full disk is one.
+pub(super) fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to the standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes a gateway; the error lists everything that is wrong.
 pub(super) fn gateway(config: Config) -> Result<Gateway, String> {
     Gateway::new(config).map_err(|error| listed(&error))

@@ -158,6 +158,14 @@ impl GatewayMetrics {
         add.register("turns", help, turns.clone());
         let help = "Turns that repeat what was cut, or anything after a request that was not";
         add.register("turns_with_repeats", help, repeats.clone());
+        // Rates are known from the start on, before there is a turn.
+        for (side, cut) in [Side::Fitted, Side::Shadow]
+            .into_iter()
+            .flat_map(|side| ["yes", "no"].map(|cut| (side.name(), cut)))
+        {
+            drop(turns.get_or_create(&TurnLabels { side, cut }));
+            drop(repeats.get_or_create(&TurnLabels { side, cut }));
+        }
         let [calls, sent, left_out] = &metrics.planned;
         let help = "Requests sent unchanged that were planned beside the call";
         add.register("planned_calls", help, calls.clone());

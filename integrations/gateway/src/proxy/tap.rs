@@ -302,7 +302,10 @@ mod tests {
         let chat = r#"{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}}"#;
         assert_eq!(usage(&[chat]), Some(Usage { input: 12, cached: 8, written: 0, output: 3 }));
         let (first, second) = chat.split_at(30);
-        assert_eq!(usage(&[first, second]), Some(Usage { input: 12, cached: 8, written: 0, output: 3 }));
+        assert_eq!(
+            usage(&[first, second]),
+            Some(Usage { input: 12, cached: 8, written: 0, output: 3 })
+        );
         let events = [
             "data: {\"usage\":null}\n\n",
             "data: {\"choices\":[],\"usage\": {\"prompt_tokens\": 7}}\n\ndata: [DONE]\n\n",
@@ -325,7 +328,10 @@ data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_token
 "#;
         let words = "event: content_block_delta\ndata: {}\n\n".repeat(2_000);
         let end = "event: message_delta\ndata: {\"usage\":{\"output_tokens\":9}}\n\n";
-        assert_eq!(usage(&[start, &words, end]), Some(Usage { input: 7, cached: 0, written: 0, output: 9 }));
+        assert_eq!(
+            usage(&[start, &words, end]),
+            Some(Usage { input: 7, cached: 0, written: 0, output: 9 })
+        );
     }
 
     #[test]

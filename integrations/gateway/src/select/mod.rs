@@ -184,7 +184,17 @@ impl BodySelector {
             }
         };
         let factor = profile.factor;
-        Ok(SelectedBody { body, original_bytes, model, opening, beta, factor, window, counted, outcome })
+        Ok(SelectedBody {
+            body,
+            original_bytes,
+            model,
+            opening,
+            beta,
+            factor,
+            window,
+            counted,
+            outcome,
+        })
     }
 
     /// Reads a body again, for a plan beside its call. `None` if nobody can plan it.

@@ -13,7 +13,7 @@ const SECRETS: [&str; 4] = ["gate-5ecret", "team-5ecret", "upstream-5ecret", "cl
 const HASH: &str = "sha256:d0bd48ba38e8ad0f1e1b98f3d34a4ee2f9a9b14cf6b2b7b0b1b1e9b8a1a5a5a5";
 
 /// An upstream that answers every request with a usage, and has a name for it.
-fn upstream() -> String {
+pub(crate) fn upstream() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -48,7 +48,7 @@ fn is_whole(request: &[u8]) -> bool {
 }
 
 /// Sends a request on a connection of its own; returns the whole answer.
-fn exchange(address: &str, line: &str, headers: &str, body: &str) -> String {
+pub(crate) fn exchange(address: &str, line: &str, headers: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let length = body.len();
@@ -74,7 +74,7 @@ fn lines(gateway: &Process, count: usize) -> Vec<Value> {
 }
 
 /// Address of the metrics, as it is logged.
-fn metrics_address(gateway: &Process) -> String {
+pub(crate) fn metrics_address(gateway: &Process) -> String {
     gateway.wait_for("serving metrics", 1);
     let log = gateway.log();
     let line = log.lines().find(|line| line.contains("serving metrics")).unwrap();
@@ -195,14 +195,30 @@ fn a_key_has_limits_models_and_routes() {
     let seconds = limited.split_once("retry-after: ").unwrap().1.lines().next().unwrap();
     assert!((1..=20).contains(&seconds.parse::<u32>().unwrap()), "{limited}");
 
+    // The same limit, in the shape of Anthropic's errors.
+    let messages = json!({"model": "gpt-4o", "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Is 5 odd?"}]});
+    let headers =
+        format!("Content-Type: application/json\r\nanthropic-version: 2023-06-01\r\n{team}");
+    let limited_too =
+        exchange(&gateway.address, "POST /v1/messages", &headers, &messages.to_string());
+    assert!(limited_too.starts_with("HTTP/1.1 429"), "{limited_too}");
+    assert!(limited_too.contains("retry-after: "), "{limited_too}");
+    let (_, body) = limited_too.split_once("\r\n\r\n").unwrap();
+    let error: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        (&error["type"], &error["error"]["type"]),
+        (&json!("error"), &json!("rate_limit_error"))
+    );
+
     let gate = "x-api-key: gate-5ecret\r\n";
     let route = exchange(&gateway.address, "GET /v1/models", gate, "");
     assert!(route.contains("route_not_allowed"), "{route}");
     // Each takes 25 tokens of 30, as the upstream counts them.
     assert!(chat(&gateway, "gpt-4o", gate).starts_with("HTTP/1.1 200"));
-    lines(&gateway, 7);
-    assert!(chat(&gateway, "gpt-4o", gate).starts_with("HTTP/1.1 200"));
     lines(&gateway, 8);
+    assert!(chat(&gateway, "gpt-4o", gate).starts_with("HTTP/1.1 200"));
+    lines(&gateway, 9);
     let limited = chat(&gateway, "gpt-4o", gate);
     assert!(limited.contains("30 tokens per minute"), "{limited}");
     for answer in [refused, batches, limited, gateway.log()] {
@@ -240,6 +256,13 @@ fn metrics_count_what_happened_and_the_dashboard_names_them() {
         assert!(text.contains(line), "{line} is not in:\n{text}");
     }
     is_without_secrets(&text);
+    // A configuration with keys where names belong: neither old nor new ones are repeated.
+    let bad = "[[keys]]\nenv = \"team 5ecret\"\nhash = \"client-5ecret\"\n[[upstreams]]\n\
+               url = \"https://user:upstream-5ecret@a.example/v1\"\nkey = \"client-5ecret\"\n";
+    std::fs::write(gateway.file(), bad).unwrap();
+    gateway.signal("-HUP");
+    gateway.wait_for("configuration not reloaded", 1);
+    is_without_secrets(&gateway.log());
     chat(&gateway, "gpt-4o", team);
     chat(&gateway, "gpt-4o", team);
     lines(&gateway, 5);
