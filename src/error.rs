@@ -148,6 +148,18 @@ pub enum CupelError {
         known: Vec<&'static str>,
     },
 
+    /// A model whose encoding is known, but its vocabulary is not part of this program.
+    #[error(
+        "model {model:?} counts with {encoding}_base, whose vocabulary is not part of this program: turn on \
+         feature `{encoding}` or `tiktoken` of tower-cupel, or use `counter_for_model`, which estimates"
+    )]
+    VocabularyNotBuiltIn {
+        /// The name that was given.
+        model: String,
+        /// The feature that brings the vocabulary.
+        encoding: &'static str,
+    },
+
     /// A slicer or placer answered with indices that break its contract.
     #[error("{component} {problem}")]
     Contract {
@@ -175,6 +187,7 @@ impl CupelError {
             Self::CountRequirementUnmet { .. } => "CountRequirementUnmet",
             Self::CountRequirementDoesNotFit { .. } => "CountRequirementDoesNotFit",
             Self::UnknownModel { .. } => "UnknownModel",
+            Self::VocabularyNotBuiltIn { .. } => "VocabularyNotBuiltIn",
             Self::Contract { .. } => "Contract",
         }
     }

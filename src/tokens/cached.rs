@@ -4,11 +4,13 @@
 //! system prompt: whoever counts them, they are counted once.
 
 use std::fmt;
+#[cfg(any(feature = "cl100k", feature = "o200k"))]
+use std::sync::OnceLock;
 use std::sync::{Arc, LazyLock};
 
-#[cfg(feature = "tiktoken")]
-use super::{BpeCounter, Encoding};
-use super::{HeuristicCounter, TokenCounter};
+#[cfg(any(feature = "cl100k", feature = "o200k"))]
+use super::BpeCounter;
+use super::{Encoding, HeuristicCounter, TokenCounter};
 use crate::text_cache::TextCache;
 
 /// Counts each text once, for as long as the text is in use.
@@ -123,19 +125,31 @@ pub fn load_in_background(counter: Arc<dyn TokenCounter>) {
     }
 }
 
-/// The process's exact counter for an encoding.
-#[cfg(feature = "tiktoken")]
+/// The process's counter for an encoding: exact if the encoding [is built in](Encoding::is_built_in), otherwise
+/// the estimate of [`HeuristicCounter`].
+///
+/// ```
+/// use cupel::tokens::{Encoding, shared_counter};
+///
+/// let counter = shared_counter(Encoding::O200k);
+/// let is_exact = Encoding::O200k.is_built_in(); // feature `tiktoken` or `o200k`
+/// assert_eq!(counter.name(), if is_exact { "o200k_base" } else { "heuristic" });
+/// ```
 #[must_use]
 pub fn shared_counter(encoding: Encoding) -> Arc<dyn TokenCounter> {
-    type Shared = LazyLock<Arc<CachedCounter<BpeCounter>>>;
-    fn cached(encoding: Encoding) -> Arc<CachedCounter<BpeCounter>> {
-        Arc::new(CachedCounter::new(BpeCounter::new(encoding)))
+    #[cfg(any(feature = "cl100k", feature = "o200k"))]
+    if let Some(counter) = BpeCounter::for_encoding(encoding) {
+        type Shared = OnceLock<Arc<CachedCounter<BpeCounter>>>;
+        static O200K: Shared = OnceLock::new();
+        static CL100K: Shared = OnceLock::new();
+        let shared = match encoding {
+            Encoding::O200k => &O200K,
+            Encoding::Cl100k => &CL100K,
+        };
+        return Arc::<CachedCounter<_>>::clone(
+            shared.get_or_init(|| Arc::new(CachedCounter::new(counter))),
+        );
     }
-    static O200K: Shared = LazyLock::new(|| cached(Encoding::O200k));
-    static CL100K: Shared = LazyLock::new(|| cached(Encoding::Cl100k));
-    let shared = match encoding {
-        Encoding::O200k => &O200K,
-        Encoding::Cl100k => &CL100K,
-    };
-    Arc::<CachedCounter<_>>::clone(shared)
+    let _ = encoding;
+    estimate()
 }

@@ -8,7 +8,7 @@ use super::cached::estimate;
 /// One of the two tokenizers that Claude models have, by what the tokens of OpenAI's o200k are multiplied
 /// by.
 ///
-/// Without feature `tiktoken` there is only an [estimate](super::HeuristicCounter) of these. With it they are
+/// Without feature `tiktoken` or `o200k` there is only an [estimate](super::HeuristicCounter) of these. With it they are
 /// exact, and the estimate counts where it is higher and a text is not plain ASCII: it also goes by an older
 /// encoding, which takes more for other scripts.
 ///
@@ -42,7 +42,7 @@ use super::cached::estimate;
 /// assert_eq!(ClaudeTokenizer::of_model("gpt-4o"), None);
 ///
 /// let text = "The migration window opened at two in the morning."; // o200k: 10, the estimate: 12
-/// # #[cfg(feature = "tiktoken")]
+/// # #[cfg(feature = "o200k")]
 /// assert_eq!((haiku.counter().count(text), opus.counter().count(text)), (13, 17));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ pub enum ClaudeTokenizer {
 impl ClaudeTokenizer {
     /// Percent of a budget that stays free for what these counts miss: 10 %, or 15 % where there are only
     /// estimates.
-    pub const MARGIN_PERCENT: f64 = if cfg!(feature = "tiktoken") { 10.0 } else { 15.0 };
+    pub const MARGIN_PERCENT: f64 = if cfg!(feature = "o200k") { 10.0 } else { 15.0 };
 
     /// The tokenizer of a Claude model, by the version in its name, wherever `claude` stands in it; none
     /// for other models. A name without a version gets the newer one: too high wastes room, too low
@@ -112,7 +112,7 @@ pub fn claude_counter(percent: i64) -> Arc<dyn TokenCounter> {
 }
 
 /// Counter to which the factors apply.
-#[cfg(feature = "tiktoken")]
+#[cfg(feature = "o200k")]
 fn beside() -> Arc<dyn TokenCounter> {
     Arc::new(TextSurroundings {
         exact: super::shared_counter(super::Encoding::O200k),
@@ -120,19 +120,19 @@ fn beside() -> Arc<dyn TokenCounter> {
     })
 }
 
-#[cfg(not(feature = "tiktoken"))]
+#[cfg(not(feature = "o200k"))]
 fn beside() -> Arc<dyn TokenCounter> {
     estimate()
 }
 
 /// Exact counts, and no less than an estimate for what is not plain ASCII.
-#[cfg(feature = "tiktoken")]
+#[cfg(feature = "o200k")]
 struct TextSurroundings {
     exact: Arc<dyn TokenCounter>,
     estimate: Arc<dyn TokenCounter>,
 }
 
-#[cfg(feature = "tiktoken")]
+#[cfg(feature = "o200k")]
 impl TokenCounter for TextSurroundings {
     fn count(&self, text: &str) -> i64 {
         let exact = self.exact.count(text);
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(claude_counter(130).count(""), 0);
     }
 
-    #[cfg(feature = "tiktoken")]
+    #[cfg(feature = "o200k")]
     #[test]
     fn other_scripts_count_no_less_than_their_estimate() {
         for text in ["plain words, all of them", "слова на другом языке", "漢字かな交じり文です"]

@@ -72,6 +72,32 @@ impl Encoding {
             Self::Cl100k => "cl100k_base",
         }
     }
+
+    /// Returns true if its vocabulary is part of this program: feature `o200k` or `cl100k` is on, or
+    /// `tiktoken`, which is both. Without it there are only estimates.
+    #[must_use]
+    pub const fn is_built_in(self) -> bool {
+        match self {
+            Self::O200k => cfg!(feature = "o200k"),
+            Self::Cl100k => cfg!(feature = "cl100k"),
+        }
+    }
+
+    /// Percent of a budget that stays free for what its counts may miss: none, or 15 % where there are only
+    /// estimates.
+    #[must_use]
+    pub const fn margin_percent(self) -> f64 {
+        if self.is_built_in() { 0.0 } else { 15.0 }
+    }
+
+    /// The feature that brings its vocabulary.
+    #[cfg(any(feature = "cl100k", feature = "o200k"))]
+    pub(super) const fn feature(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k",
+            Self::Cl100k => "cl100k",
+        }
+    }
 }
 
 impl fmt::Display for Encoding {

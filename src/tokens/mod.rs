@@ -12,7 +12,7 @@
 //!
 //! [`counter_for_model`] gives the cached counter that the whole process shares for a model.
 
-#[cfg(feature = "tiktoken")]
+#[cfg(any(feature = "cl100k", feature = "o200k"))]
 mod bpe;
 mod cached;
 mod claude;
@@ -26,12 +26,12 @@ mod local_estimate;
 mod overhead;
 #[cfg(feature = "tools")]
 mod tools;
+#[cfg(any(feature = "cl100k", feature = "o200k"))]
+mod vocabulary;
 
-#[cfg(feature = "tiktoken")]
+#[cfg(any(feature = "cl100k", feature = "o200k"))]
 pub use bpe::BpeCounter;
-#[cfg(feature = "tiktoken")]
-pub use cached::shared_counter;
-pub use cached::{CachedCounter, load_in_background};
+pub use cached::{CachedCounter, load_in_background, shared_counter};
 pub use claude::{ClaudeTokenizer, claude_counter};
 pub use counter::{CounterFn, TokenCounter, counter_fn};
 pub use counter_for_model::counter_for_model;

@@ -205,13 +205,17 @@ impl<R: Request, M: ModelFacts> ModelLookup<R> for ModelTable<M> {
     fn output_tokens(&self, request: &R) -> Result<Option<i64>, BoxError> {
         request.output_tokens()
     }
+
+    fn safety_margin_percent(&self, request: &R) -> f64 {
+        self.of_request(request.model()).map_or(0.0, |model| model.margin_percent())
+    }
 }
 
 /// A budget by the request's model and output limit; [`OpenAiAdapter::window`] makes one.
 ///
 /// The answer gets `max_completion_tokens` (or `max_tokens`, or `max_output_tokens`) of the
 /// window. When the request sets none it gets 4,096 tokens or a quarter of the window, whichever is
-/// less.
+/// less. Without feature `tiktoken` the counts are estimates, and 15 % of the budget stays free.
 ///
 /// ```
 /// use cupel::layer::BudgetProvider;
@@ -269,7 +273,8 @@ mod tests {
         let margin = |window: JsonWindow| {
             window.budget(&chat("gpt-4", None)).unwrap().estimation_safety_margin_percent()
         };
-        assert_eq!(margin(JsonWindow::new(Models::new())), 0.0);
+        let default = if cfg!(feature = "tiktoken") { 0.0 } else { 15.0 };
+        assert_eq!(margin(JsonWindow::new(Models::new())), default);
         assert_eq!(margin(JsonWindow::new(Models::new()).safety_margin_percent(7.5)), 7.5);
         let wrong = JsonWindow::new(Models::new()).safety_margin_percent(-1.0);
         assert!(wrong.budget(&chat("gpt-4", None)).is_err());

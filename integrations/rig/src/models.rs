@@ -174,8 +174,11 @@ impl<R: CompletionCall> ModelLookup<R> for CatalogModels {
     }
 
     fn safety_margin_percent(&self, call: &R) -> f64 {
-        let claude = self.claude(Some(call.completion()));
-        claude.map_or(0.0, |_| ClaudeTokenizer::MARGIN_PERCENT)
+        let call = Some(call.completion());
+        if self.claude(call).is_some() {
+            return ClaudeTokenizer::MARGIN_PERCENT;
+        }
+        Encoding::for_model(self.name(call)).map_or(0.0, Encoding::margin_percent)
     }
 }
 

@@ -30,6 +30,12 @@ impl Counting {
             return Self::of_files(rule, file).map(Some);
         }
         let Some(CountMethod::Exactly(encoding)) = rule.count else { return Ok(None) };
+        if !encoding.is_built_in() {
+            return Err(format!(
+                "encoding {encoding}: this binary was built without the feature `tiktoken`; remove the \
+                 setting, and models of OpenAI's are estimated with a margin"
+            ));
+        }
         let counter = shared_counter(encoding);
         let counter = match rule.single_digits {
             Some(true) => Arc::new(SingleDigits::new(counter)),

@@ -34,6 +34,11 @@ pub trait ModelFacts: Copy + Send + Sync + 'static {
     /// Counter of its texts.
     fn counter(&self) -> Arc<dyn TokenCounter>;
 
+    /// Percent of a budget that stays free for what its counts may miss.
+    fn margin_percent(&self) -> f64 {
+        0.0
+    }
+
     /// Length of the match if a name is one of a family's; the longest decides.
     fn fit(model: &str, family: &str) -> Option<usize>;
 }

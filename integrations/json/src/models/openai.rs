@@ -149,6 +149,10 @@ impl ModelFacts for Model {
         shared_counter(self.encoding)
     }
 
+    fn margin_percent(&self) -> f64 {
+        self.encoding.margin_percent()
+    }
+
     fn fit(model: &str, family: &str) -> Option<usize> {
         let fits = ModelName::parse(model).is_a(family);
         fits.then(|| family.strip_prefix("openai/").unwrap_or(family).len())
