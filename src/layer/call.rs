@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::blocking::{NotRun, WorkNeed};
+use super::blocking::{NotRun, WorkNeed, WorkPlace};
 use super::call_log::CallLog;
 use super::policy_handle::{JudgeRules, PlanRules, PolicyParts, PolicyRules};
 use super::{
     BudgetOrigin, BudgetProvider, BuildError, ContextAdapter, ContextError, Selection,
-    SelectionHook, Split, Strategy, blocking,
+    SelectionHook, Split, Strategy,
 };
 use crate::caught::caught;
 use crate::conversation::Conversation;
@@ -144,27 +144,28 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         self: &Arc<Self>,
         request: Req,
         steps: u64,
+        place: &WorkPlace,
     ) -> Result<Split<A::Rest>, ContextError> {
         let strategy = Strategy::of(self.planning.is_some());
         let shared = Arc::clone(self);
         let work = move || shared.adapter.split(request, strategy);
-        let split = blocking::run(steps, self.blocking_threshold, WorkNeed::Required, work).await;
-        split?.map_err(ContextError::Adapter)
+        place.run(steps, WorkNeed::Required, work).await?.map_err(ContextError::Adapter)
     }
 
     /// Works through the texts of a request, on the blocking pool if that takes long.
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         mut read: Box<ReadRequest<A::Rest>>,
+        place: &WorkPlace,
         work: impl FnOnce(&Self, &mut ReadRequest<A::Rest>) -> T + Send + 'static,
     ) -> Result<(Box<ReadRequest<A::Rest>>, T), ContextError> {
         let shared = Arc::clone(self);
-        let (steps, threshold) = (read.steps, self.blocking_threshold);
+        let steps = read.steps;
         let work = move || {
             let done = work(&shared, &mut read);
             (read, done)
         };
-        Ok(blocking::run(steps, threshold, WorkNeed::Required, work).await?)
+        Ok(place.run(steps, WorkNeed::Required, work).await?)
     }
 
     /// Returns true if the request does not fit with all its tools, and some may be left out.
@@ -183,8 +184,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         read: Box<ReadRequest<A::Rest>>,
         tools: ToolOffer,
         room: ToolRoom,
+        place: &WorkPlace,
     ) -> Result<(Box<ReadRequest<A::Rest>>, Option<Box<FittedTools>>), ContextError> {
-        let fit = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
+        let fit = self.work(read, place, move |shared, ReadRequest { rest, talk, .. }| {
             let texts = shared.adapter.texts(rest);
             talk.as_mut()?.fit_tools(tools, &shared.tools, room, &*texts)
         });
@@ -204,8 +206,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         facts: TurnFacts,
         budget: &ContextBudget,
         wants_report: bool,
+        place: &WorkPlace,
     ) -> Result<(Box<ReadRequest<A::Rest>>, Option<Box<PlannedTurn>>), ContextError> {
-        let decide = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
+        let decide = self.work(read, place, move |shared, ReadRequest { rest, talk, .. }| {
             let (planning, talk) = shared.planning.as_ref().zip(talk.as_deref())?;
             let texts = shared.adapter.texts(rest);
             let draft = talk.decide(&facts.turn(&planning.plan), &*texts)?;
@@ -215,7 +218,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         let (read, decided) = decide.await?;
         let Some((draft, task)) = decided else { return Ok((read, None)) };
         let verdict = match task {
-            Some(task) => self.judge(task).await,
+            Some(task) => self.judge(task, place).await,
             None => Ok(None),
         };
         let (verdict, judged) = match verdict {
@@ -226,7 +229,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
             }
         };
         let budget = budget.clone();
-        let finish = self.work(read, move |shared, ReadRequest { rest, talk, own, .. }| {
+        let finish = self.work(read, place, move |shared, ReadRequest { rest, talk, own, .. }| {
             let talk = talk.as_deref()?;
             let texts = shared.adapter.texts(rest);
             let planned = draft.finish(verdict, talk, &*texts);
@@ -246,22 +249,24 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         read: Box<ReadRequest<A::Rest>>,
         question: Option<Question>,
         judging: &JudgeRules,
+        place: &WorkPlace,
     ) -> Result<JudgedRequest<A::Rest>, ContextError> {
-        let task = self.work(read, move |shared, ReadRequest { rest, talk, own, .. }| match talk {
-            Some(talk) => {
-                let texts = shared.adapter.texts(rest);
-                let question = talk.question(&*texts)?;
-                let task = talk.judge_task(&question, own, &*texts);
-                Some((question, task))
-            }
-            None => question.map(|question| {
-                let task = JudgeTask::of_contents(&question, own);
-                (question, task)
-            }),
-        });
+        let task =
+            self.work(read, place, move |shared, ReadRequest { rest, talk, own, .. }| match talk {
+                Some(talk) => {
+                    let texts = shared.adapter.texts(rest);
+                    let question = talk.question(&*texts)?;
+                    let task = talk.judge_task(&question, own, &*texts);
+                    Some((question, task))
+                }
+                None => question.map(|question| {
+                    let task = JudgeTask::of_contents(&question, own);
+                    (question, task)
+                }),
+            });
         let (mut read, task) = task.await?;
         let Some((question, task)) = task else { return Ok((read, None, None)) };
-        let verdict = self.judge(task).await;
+        let verdict = self.judge(task, place).await;
         let (judge, blend) = (judging.relevance.judge(), judging.relevance.blended());
         let judged = JudgeOutcome::of(judge.name(), blend, verdict, &mut read.own);
         Ok((read, Some(question), Some(Box::new(judged))))
@@ -273,10 +278,11 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         read: Box<ReadRequest<A::Rest>>,
         planned: Box<PlannedTurn>,
         arrivals: &mut Arrivals,
+        place: &WorkPlace,
     ) -> Result<(Box<ReadRequest<A::Rest>>, Box<PlannedTurn>, Vec<RefusedItem>), ContextError> {
         let (mut own, mut lists) =
             (std::mem::take(&mut arrivals.own), std::mem::take(&mut arrivals.sources));
-        let take = self.work(read, move |shared, ReadRequest { rest, talk, .. }| {
+        let take = self.work(read, place, move |shared, ReadRequest { rest, talk, .. }| {
             let texts = shared.adapter.texts(rest);
             let taken = talk
                 .as_deref()
@@ -295,8 +301,9 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         read: Box<ReadRequest<A::Rest>>,
         task: WriteTask,
         selection: &mut Selection,
+        place: &WorkPlace,
     ) -> Result<Req, ContextError> {
-        let (shared, threshold) = (Arc::clone(self), self.blocking_threshold);
+        let shared = Arc::clone(self);
         let (steps, fixed_tokens) = (read.steps, selection.fixed_tokens);
         let (mut report, budget) =
             (std::mem::take(&mut selection.report), selection.budget.clone());
@@ -318,7 +325,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
             let plan = written.report(reported.unwrap_or_default(), window).map(Box::new);
             Ok((request, sent, plan, report, tools))
         };
-        let written = blocking::run(steps, threshold, WorkNeed::Required, write).await?;
+        let written = place.run(steps, WorkNeed::Required, write).await?;
         let request;
         (request, selection.sent, selection.plan, selection.report, selection.tools) =
             written.map_err(ContextError::Adapter)?;
@@ -330,7 +337,11 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
 
     /// Runs the judge here, or on the blocking pool if it is slow. Whatever goes wrong costs the call the
     /// relevance and nothing else.
-    pub(super) async fn judge(&self, task: JudgeTask) -> Result<Option<Verdict>, String> {
+    pub(super) async fn judge(
+        &self,
+        task: JudgeTask,
+        place: &WorkPlace,
+    ) -> Result<Option<Verdict>, String> {
         let Some(judging) = &self.judging else { return Ok(None) };
         let (judge, cost) = (Arc::clone(judging.relevance.judge()), Arc::clone(&judging.cost));
         let candidates = task.candidates();
@@ -344,7 +355,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
             cost.note(count, begun.elapsed());
             verdict
         };
-        let verdict = blocking::run(steps, self.blocking_threshold, WorkNeed::Optional, work).await;
+        let verdict = place.run(steps, WorkNeed::Optional, work).await;
         verdict.unwrap_or_else(|not_run| match not_run {
             NotRun::Panicked(_) => Err("panicked".to_owned()),
             NotRun::Cancelled => Err("was cancelled".to_owned()),

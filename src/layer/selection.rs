@@ -29,6 +29,9 @@ pub struct Selection {
     /// Parts of the request that could not be counted, in words. The request may be larger than the
     /// budget by as much.
     pub uncounted: Vec<String>,
+    /// True if no thread was free to count long texts, so that new ones were estimated: by the number of bytes, or
+    /// by [`HeuristicCounter`](crate::tokens::HeuristicCounter) and a third more. All counts are then upper bounds.
+    pub estimated: bool,
     /// Set when the turn was [planned](crate::conversation::plan).
     pub plan: Option<Box<TurnReport>>,
     /// Tokens of the definitions of tools that were sent. They are among the fixed ones.
@@ -51,6 +54,7 @@ impl Selection {
             refused: 0,
             sent: SentSummary::default(),
             uncounted: Vec::new(),
+            estimated: false,
             plan: None,
             tool_tokens: 0,
             tools: None,
@@ -102,6 +106,10 @@ impl Selection {
         }
         if let Some(tools) = &self.tools {
             explanation = explanation.tools((**tools).clone());
+        }
+        if self.estimated {
+            explanation =
+                explanation.note("tokens are estimated: no thread was free to count them");
         }
         let uncounted = self.uncounted.iter().map(|what| format!("not counted: {what}"));
         uncounted.fold(explanation, Explanation::note)

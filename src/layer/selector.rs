@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tracing::Instrument as _;
 
 use super::batch::SelectionJob;
-use super::blocking::{self, WorkNeed};
+use super::blocking::{WorkNeed, WorkPlace};
 use super::call::{CallIntake, LayerState, OpenedCall, ReadRequest, WriteTask, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
@@ -134,6 +134,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 ) -> Result<Req, ContextError> {
     // Budget: what the request and the answer may take together.
     let OpenedCall { reading, budget, origin, gather } = opened?;
+    let place = &WorkPlace::new(shared.blocking_threshold, shared.gather_deadline);
 
     // Read: the request becomes candidates and a rest.
     let Split {
@@ -148,7 +149,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         uncounted,
         question,
         tools,
-    } = shared.read(request, reading).await?;
+    } = shared.read(request, reading, place).await?;
     let mut room = CallRoom::new(budget, origin);
     let frame_tokens = if gather.is_some() { source_frame_tokens } else { 0 };
     CallRoom::check([("fixed_tokens", fixed_tokens), ("source_frame_tokens", frame_tokens)])?;
@@ -161,7 +162,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let tool_room = room.for_tools(fixed_tokens, &read.own);
     let mut fitted = None;
     if shared.lacks_room_for_tools(&read, &tools, tool_room) {
-        (read, fitted) = Box::pin(shared.fit_tools(read, tools, tool_room)).await?;
+        (read, fitted) = Box::pin(shared.fit_tools(read, tools, tool_room, place)).await?;
     }
     let tools = fitted;
     let saved = tools.as_ref().map_or(0, |tools| tools.report.saved_tokens());
@@ -182,7 +183,9 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     facts.tools_changed = tools.as_ref().is_some_and(|tools| tools.report.changed);
     let mut turn = None;
     if shared.plans(&read) {
-        let plan = Box::pin(shared.plan(read, facts, &selection.budget, log.wants_report()));
+        let wants_report = log.wants_report();
+        let plan = shared.plan(read, facts, &selection.budget, wants_report, place);
+        let plan = Box::pin(plan);
         (read, turn) = plan.await?;
     }
 
@@ -198,7 +201,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
             selection.budget = room.take_off(frame_tokens)?;
         }
         if let Some(judging) = &shared.judging {
-            let judging = Box::pin(shared.judge_own(read, question, judging));
+            let judging = Box::pin(shared.judge_own(read, question, judging, place));
             (read, question, judged) = judging.await?;
         }
     } else if shared.rules.waiting.is_some() {
@@ -241,7 +244,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let mut repeats = Vec::new();
     let has_brought = arrivals.sources.iter().any(|items| !items.is_empty());
     if let Some(planned) = turn.take_if(|_| has_brought && arrivals.streaming.is_none()) {
-        let taking = Box::pin(shared.take_repeats(read, planned, &mut arrivals));
+        let taking = Box::pin(shared.take_repeats(read, planned, &mut arrivals, place));
         let (back, planned, taken) = taking.await?;
         (read, turn, repeats) = (back, Some(planned), taken);
     }
@@ -258,7 +261,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let steps = job.steps(shared.pipeline_for(asked, planned), &shared.cost);
     let state = Arc::clone(shared);
     let select = move || job.run(state.pipeline_for(asked, planned), &state.facts, &state.cost);
-    let chosen = blocking::run(steps, shared.blocking_threshold, WorkNeed::Required, select).await;
+    let chosen = place.run(steps, WorkNeed::Required, select).await;
     let mut chosen = chosen?.map_err(|error| room.explain(error, read.talk.as_deref()))?;
 
     // Write: the adapter puts the selection back, where it was read. What it refused counts as a candidate.
@@ -274,7 +277,9 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         report.broke_promise = notes.broke_promise;
     }
     let task = WriteTask { placed, turn, candidates, window: room.window(), tools };
-    Box::pin(shared.write(read, task, selection)).await
+    let request = Box::pin(shared.write(read, task, selection, place)).await?;
+    selection.estimated = place.has_estimates();
+    Ok(request)
 }
 
 impl<Req, A> Selector<Req, A> {

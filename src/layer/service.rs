@@ -78,7 +78,9 @@ impl<Req, A> CupelLayer<Req, A> {
     /// The pool may be full, for ever if something hangs in it. Work that it does not start within 100 ms
     /// runs on the executor if it takes less than 10 ms, and otherwise on one of up to 8 spare threads
     /// ([`off_executor`](super::off_executor)). A judge that takes longer is left out, and
-    /// [`SelectionReport::relevance`](crate::SelectionReport::relevance) says so.
+    /// [`SelectionReport::relevance`](crate::SelectionReport::relevance) says so. If no spare thread becomes free
+    /// in a second either, the work runs on the executor, with estimates for texts that are not counted yet:
+    /// [`Selection::estimated`](super::Selection::estimated).
     pub const DEFAULT_BLOCKING_THRESHOLD: u64 = DEFAULT_THRESHOLD;
 
     pub(super) fn new(selector: Selector<Req, A>) -> Self {

@@ -8,7 +8,7 @@ use super::vocabulary::CL100K;
 #[cfg(feature = "o200k")]
 use super::vocabulary::O200K;
 use super::vocabulary::Vocabulary;
-use super::{Encoding, TokenCounter};
+use super::{Encoding, HeuristicCounter, TokenCounter};
 use crate::error::CupelError;
 
 /// Counts exactly what OpenAI's `tiktoken` counts, with vocabularies that are built in.
@@ -105,6 +105,10 @@ impl TokenCounter for BpeCounter {
             loaded.store(true, Ordering::Release);
         }
         i64::try_from(tokens).unwrap_or(i64::MAX)
+    }
+
+    fn upper_bound(&self, text: &str) -> i64 {
+        HeuristicCounter.generous(text)
     }
 
     fn is_ready(&self) -> bool {

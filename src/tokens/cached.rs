@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 #[cfg(any(feature = "cl100k", feature = "o200k"))]
 use super::BpeCounter;
+use super::haste::{is_estimating, note_estimate};
 use super::{Encoding, HeuristicCounter, TokenCounter};
 use crate::text_cache::TextCache;
 
@@ -75,7 +76,19 @@ impl<C> CachedCounter<C> {
 
 impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
     fn count(&self, text: &str) -> i64 {
-        self.cache.get_or_insert(&self.cache.key(text, ()), || self.counter.count(text))
+        let key = self.cache.key(text, ());
+        if is_estimating() {
+            let estimate = || {
+                note_estimate();
+                self.counter.upper_bound(text)
+            };
+            return self.cache.get(&key).unwrap_or_else(estimate);
+        }
+        self.cache.get_or_insert(&key, || self.counter.count(text))
+    }
+
+    fn upper_bound(&self, text: &str) -> i64 {
+        self.counter.upper_bound(text)
     }
 
     fn is_ready(&self) -> bool {

@@ -32,6 +32,12 @@ pub trait TokenCounter: Send + Sync {
     /// The number of tokens of `text` on its own, without any message format around it.
     fn count(&self, text: &str) -> i64;
 
+    /// A number that is not below the count, found without counting: the bytes of the text, unless a counter
+    /// knows better. A layer goes by it for new texts if no thread is free to count them.
+    fn upper_bound(&self, text: &str) -> i64 {
+        i64::try_from(text.len()).unwrap_or(i64::MAX)
+    }
+
     /// Returns true if a count is quick. A counter that has to load something first, such as a
     /// vocabulary, returns `false` until it has. A layer makes its first count on the blocking pool.
     fn is_ready(&self) -> bool {

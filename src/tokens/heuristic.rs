@@ -47,8 +47,22 @@ impl TokenCounter for HeuristicCounter {
         i64::try_from(tokens).unwrap_or(i64::MAX)
     }
 
+    fn upper_bound(&self, text: &str) -> i64 {
+        self.count(text)
+    }
+
     fn name(&self) -> &str {
         "heuristic"
+    }
+}
+
+impl HeuristicCounter {
+    /// An estimate that is not below the exact count on texts within the documented bounds.
+    #[cfg(feature = "tiktoken")]
+    pub(super) fn generous(self, text: &str) -> i64 {
+        let bytes = i64::try_from(text.len()).unwrap_or(i64::MAX);
+        let estimate = self.count(text);
+        estimate.saturating_add(estimate / 3 + 1).min(bytes)
     }
 }
 

@@ -19,6 +19,7 @@ mod claude;
 mod counter;
 mod counter_for_model;
 mod encoding;
+mod haste;
 mod heuristic;
 #[cfg(feature = "tokenizers")]
 mod hugging_face;
@@ -36,6 +37,7 @@ pub use claude::{ClaudeTokenizer, claude_counter};
 pub use counter::{CounterFn, TokenCounter, counter_fn};
 pub use counter_for_model::counter_for_model;
 pub use encoding::{Encoding, ModelName};
+pub(crate) use haste::with_estimates;
 pub use heuristic::HeuristicCounter;
 #[cfg(feature = "tokenizers")]
 pub use hugging_face::{ChatTemplate, ModelFiles, TokenizerError, TokenizerFile};

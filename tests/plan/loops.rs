@@ -1,10 +1,16 @@
 //! Tool loops that no user has begun are planned like any other.
 
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cupel::conversation::plan::{Part, PlanOutcome, Turn};
 use cupel::conversation::{
-    Attributes, Conversation, Message, MessageTexts, Rehearsal, Role, Rules,
+    Attributes, Conversation, Message, MessageTexts, Rehearsal, Role, Rules, Texts,
 };
 use cupel::model::{Strategy, TurnPlan};
+use cupel::tokens::counter_fn;
 use cupel::{ContextBudget, Policy};
 
 /// A system prompt, and so many steps with results of so many tokens.
@@ -101,4 +107,46 @@ fn the_newest_result_is_there_when_instructions_stand_behind_it() {
         [Part::Dropped, Part::Dropped, Part::Dropped, Part::Exchange, Part::Head]
     );
     assert!(planned.pinned_tokens() <= 110, "{}", planned.pinned_tokens());
+}
+
+/// Counts the bytes of texts that are read.
+#[derive(Default)]
+struct CountedTexts(Cell<usize>);
+
+impl Texts for CountedTexts {
+    fn message<'a>(&'a self, _: usize, message: &'a Message) -> Cow<'a, str> {
+        self.0.set(self.0.get() + message.text.len() + 1);
+        Cow::Borrowed(&message.text)
+    }
+
+    fn result<'a>(&'a self, _: usize, message: &'a Message, _: usize) -> Option<Cow<'a, str>> {
+        self.0.set(self.0.get() + message.text.len() + 1);
+        Some(Cow::Borrowed(&message.text))
+    }
+}
+
+/// Bytes of texts that planning an exchange of so many steps reads and counts.
+fn work(steps_after: usize, with_user: bool) -> usize {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let noted = Arc::clone(&counted);
+    let counter = counter_fn("bytes", move |text: &str| {
+        noted.fetch_add(text.len() + 1, Ordering::Relaxed);
+        text.len() as i64
+    });
+    let mut messages = steps(steps_after, 12);
+    if with_user {
+        messages.insert(1, Message::new(Role::User, "Which queue is long?", 20));
+    }
+    let talk = conversation(messages, &Rules::new()).counter(Arc::new(counter));
+    let texts = CountedTexts::default();
+    talk.plan(&Turn::new(&TurnPlan::new(), 4_000), None, &texts).unwrap();
+    texts.0.get() + counted.load(Ordering::Relaxed)
+}
+
+#[test]
+fn planning_ten_times_the_exchange_reads_at_most_ten_times_as_much() {
+    for with_user in [false, true] {
+        let (short, long) = (work(1_000, with_user), work(10_000, with_user));
+        assert!(long <= short * 11 + 1_000, "{short}, {long}");
+    }
 }

@@ -72,9 +72,8 @@ impl LocalCountSettings {
 pub(crate) fn encoding(name: &str) -> Result<Encoding, String> {
     let known = [Encoding::O200k, Encoding::Cl100k];
     let encoding = known.into_iter().find(|encoding| encoding.name() == name);
-    let encoding = encoding.ok_or_else(|| {
-        format!("count: {name:?}, expected estimate, o200k_base or cl100k_base")
-    })?;
+    let encoding = encoding
+        .ok_or_else(|| format!("count: {name:?}, expected estimate, o200k_base or cl100k_base"))?;
     if !encoding.is_built_in() {
         return Err(format!(
             "count: {name:?} needs the feature `tiktoken` of tower-cupel-audit, which is off"

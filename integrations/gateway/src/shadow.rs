@@ -15,7 +15,7 @@ use crate::config::{Config, Rollout};
 use crate::credentials::Caller;
 use crate::metrics::GatewayMetrics;
 use crate::proxy::UpstreamClient;
-use crate::select::{BodySelector, JSON_BYTE};
+use crate::select::{BodySelector, JSON_BYTE, hashed};
 
 /// Requests that are planned together. Others are sent without a plan meanwhile.
 const AT_ONCE: usize = 4;
@@ -70,7 +70,7 @@ pub(crate) fn plan(
     });
 }
 
-/// Returns the name of a conversation if it is not fitted.
+/// Returns the name of a conversation, or a hash of its opening, if it is not fitted.
 pub(crate) async fn unfitted(
     rollout: &Rollout,
     endpoint: Endpoint,
@@ -80,14 +80,16 @@ pub(crate) async fn unfitted(
     if !rollout.is_partial() {
         return None;
     }
-    let name = match &caller.conversation {
-        Some(name) => name.as_bytes().to_vec(),
-        None => {
-            let (steps, bytes) = (JSON_BYTE.saturating_mul(bytes.len() as u64), bytes.clone());
-            off_executor(steps, move || opening(endpoint, &bytes)).await.ok()?
-        }
+    if let Some(name) = &caller.conversation {
+        return (!rollout.fits(name)).then(|| name.as_bytes().to_vec());
+    }
+    let (steps, bytes) = (JSON_BYTE.saturating_mul(bytes.len() as u64), bytes.clone());
+    let rollout = rollout.clone();
+    let unfitted = move || {
+        let opening = opening(endpoint, &bytes);
+        (!rollout.fits(&opening)).then(|| hashed(opening))
     };
-    (!rollout.fits(&name)).then_some(name)
+    off_executor(steps, unfitted).await.ok()?
 }
 
 /// System prompt and first two messages of the user: the name of a conversation that has none.

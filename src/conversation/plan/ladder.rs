@@ -246,9 +246,15 @@ impl Ladder<'_> {
         run(&self.sums.faded, cut, faded_to).saturating_add(run(&self.sums.short, faded_to, end))
     }
 
+    fn unit(&self, number: usize) -> Option<&LadderUnit> {
+        #[cfg(test)]
+        tests::LOOKS.set(tests::LOOKS.get() + 1);
+        self.units.get(number)
+    }
+
     fn tokens_of(&self, units: &BTreeSet<usize>) -> i64 {
         // Those that stay are counted already.
-        let units = units.iter().filter_map(|unit| self.units.get(*unit)).filter(|it| !it.stays);
+        let units = units.iter().filter_map(|unit| self.unit(*unit)).filter(|it| !it.stays);
         units.map(|unit| unit.short).fold(0, i64::saturating_add)
     }
 
@@ -301,7 +307,7 @@ impl Ladder<'_> {
         let mut needed = usize::MAX;
         for (index, (unit, slot)) in self.units.iter().zip(&mut places).enumerate().rev() {
             let always = |need: &usize| {
-                Some(*need) == question || self.units.get(*need).is_some_and(|unit| unit.stays)
+                Some(*need) == question || self.unit(*need).is_some_and(|unit| unit.stays)
             };
             if let Some(need) = unit.needs.filter(|need| !always(need)) {
                 needed = needed.min(need);
@@ -342,8 +348,8 @@ impl Ladder<'_> {
             units.extend(openers);
         }
         while let Some(unit) = open.pop() {
-            if let Some(need) = self.units.get(unit).and_then(|unit| unit.needs) {
-                let stays = self.units.get(need).is_some_and(|unit| unit.stays);
+            if let Some(need) = self.unit(unit).and_then(|unit| unit.needs) {
+                let stays = self.unit(need).is_some_and(|unit| unit.stays);
                 if need < cut && !stays && units.insert(need) {
                     open.push(need);
                 }
@@ -444,4 +450,54 @@ impl Sums {
 pub(super) fn run(sums: &[i64], from: usize, to: usize) -> i64 {
     let at = |index: usize| sums.get(index).copied().unwrap_or_default();
     at(to).saturating_sub(at(from)).max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        /// Number of units that were looked at one by one.
+        pub(super) static LOOKS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Looks that a decision about an exchange of so many steps takes, each of which needs the one before.
+    fn looks(steps: usize, user_first: bool) -> usize {
+        let units: Vec<LadderUnit> = (0..steps)
+            .map(|at| LadderUnit {
+                whole: 10,
+                short: 10,
+                faded: 10,
+                opens: at == 0,
+                asks: at == 0,
+                needs: (at > 1).then(|| at - 1),
+                ..LadderUnit::default()
+            })
+            .collect();
+        let tokens = 5_000;
+        let (share, frame, standing, width) = (500, 40, 0, 325);
+        let room = Room {
+            tokens,
+            share,
+            frame,
+            standing,
+            has_sources: false,
+            width,
+            user_first,
+            excerpt: 600,
+        };
+        LOOKS.set(0);
+        Ladder { units: &units, sums: &Sums::of(&units), room }.decide();
+        LOOKS.get()
+    }
+
+    #[test]
+    fn a_decision_about_a_long_exchange_is_linear() {
+        for user_first in [false, true] {
+            let (short, long) = (looks(2_000, user_first), looks(20_000, user_first));
+            assert!(short > 2_000 && long <= short * 11, "{short}, {long}");
+        }
+    }
 }

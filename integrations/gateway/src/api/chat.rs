@@ -64,7 +64,7 @@ pub(super) async fn answer(
         Some(opening) if !parts.headers.contains_key(BYPASS) => {
             let bytes = held.original.clone();
             let why = "planned beside the call, and sent unchanged";
-            SelectedBody { opening, ..SelectedBody::unchanged(bytes, SHADOW, why) }
+            SelectedBody { opening, ..SelectedBody::unchanged(bytes, SHADOW, why).await }
         }
         _ => request.select(caller.clone()).await?,
     };

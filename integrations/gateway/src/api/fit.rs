@@ -74,10 +74,12 @@ impl ChatRequest<'_> {
     pub(super) async fn select(&self, caller: Caller) -> Result<SelectedBody, Refusal> {
         let (headers, bytes) = (&self.parts.headers, self.bytes.clone());
         if headers.contains_key(BYPASS) {
-            return Ok(SelectedBody::unchanged(bytes, "bypass", "x-cupel-bypass is set"));
+            let why = "x-cupel-bypass is set";
+            return Ok(SelectedBody::unchanged(bytes, "bypass", why).await);
         }
         if headers.contains_key(CONTENT_ENCODING) {
-            return Ok(SelectedBody::unchanged(bytes, "encoded", "the body is compressed"));
+            let why = "the body is compressed";
+            return Ok(SelectedBody::unchanged(bytes, "encoded", why).await);
         }
         self.shared.selector.select(self.endpoint, self.parts, bytes, caller).await
     }

@@ -12,6 +12,7 @@ use cupel::layer::{Selection, off_executor};
 use cupel::tokens::{Encoding, TokenCounter as _, shared_counter};
 use cupel_json::{Endpoint, JsonBody};
 use http::request::Parts;
+use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 
 use crate::answer::Refusal;
@@ -60,7 +61,7 @@ pub(crate) struct SelectedBody {
     pub(crate) original_bytes: usize,
     /// Model that the body names.
     pub(crate) model: Option<String>,
-    /// First message of the conversation. It tells conversations without a name apart.
+    /// Hash of the conversation's first message. It tells conversations without a name apart.
     pub(crate) opening: Vec<u8>,
     /// Value that `anthropic-beta` needs.
     pub(crate) beta: Option<&'static str>,
@@ -124,7 +125,7 @@ impl BodySelector {
         let (steps, shared) = (JSON_BYTE.saturating_mul(bytes.len() as u64), bytes.clone());
         let read = off_executor(steps, move || read(endpoint, &shared, depth, messages)).await;
         match read.unwrap_or(Ok(Err("reading the body failed")))? {
-            Ok(mut body) => {
+            Ok((mut body, opening)) => {
                 if let Some(name) = deployment(client.uri.path()) {
                     body = body.with_model(decoded(name));
                 }
@@ -135,9 +136,9 @@ impl BodySelector {
                 {
                     caller.window = self.server_window(endpoint, model, client).await;
                 }
-                self.fit(body.with_companion(caller), bytes).await
+                self.fit(body.with_companion(caller), opening, bytes).await
             }
-            Err(why) => Ok(SelectedBody::unchanged(bytes, "unreadable", why)),
+            Err(why) => Ok(SelectedBody::unchanged(bytes, "unreadable", why).await),
         }
     }
 
@@ -151,9 +152,13 @@ impl BodySelector {
         self.windows.window(upstream, model, client).await
     }
 
-    async fn fit(&self, body: CallerBody, bytes: Bytes) -> Result<SelectedBody, Refusal> {
+    async fn fit(
+        &self,
+        body: CallerBody,
+        opening: Vec<u8>,
+        bytes: Bytes,
+    ) -> Result<SelectedBody, Refusal> {
         let model = body.model().map(str::to_owned);
-        let opening = opening(&body);
         let Caller { window, counted, .. } = *body.companion();
         let profile = self.profile(model.as_deref());
         let limit = self.limits.selection_time;
@@ -222,13 +227,13 @@ impl BodySelector {
     }
 }
 
-/// Parses a body; the inner error says why it cannot be selected in.
+/// Parses a body, and hashes its first message; the inner error says why it cannot be selected in.
 fn read(
     endpoint: Endpoint,
     bytes: &Bytes,
     depth: usize,
     messages: usize,
-) -> Result<Result<JsonBody, &'static str>, Refusal> {
+) -> Result<Result<(JsonBody, Vec<u8>), &'static str>, Refusal> {
     let refusal = |code, message: String| Err(Refusal::new(400, code, message));
     let extent = Extent::of(bytes);
     if extent.depth > depth {
@@ -249,17 +254,20 @@ fn read(
         let message = format!("the body has {count} messages, expected at most {messages}");
         return refusal("too_many_messages", message);
     }
-    Ok(Ok(body))
+    let opening = hashed(opening(&body));
+    Ok(Ok((body, opening)))
 }
 
 impl SelectedBody {
     /// Wraps a body that is sent unchanged.
-    pub(crate) fn unchanged(body: Bytes, code: &'static str, why: &str) -> Self {
+    pub(crate) async fn unchanged(body: Bytes, code: &'static str, why: &str) -> Self {
         #[derive(Deserialize)]
         struct ModelField {
             model: String,
         }
-        let model = serde_json::from_slice(&body).ok().map(|ModelField { model }| model);
+        let (steps, shared) = (JSON_BYTE.saturating_mul(body.len() as u64), body.clone());
+        let read = move || serde_json::from_slice(&shared).ok().map(|ModelField { model }| model);
+        let model = off_executor(steps, read).await.ok().flatten();
         let (original_bytes, opening) = (body.len(), Vec::new());
         let outcome = Err(PassReason { code, why: why.to_owned() });
         Self {
@@ -277,7 +285,7 @@ impl SelectedBody {
 }
 
 /// Returns the first message of a user, or the first message. It tells conversations without a name apart.
-fn opening(body: &CallerBody) -> Vec<u8> {
+fn opening(body: &JsonBody) -> &str {
     #[derive(Deserialize)]
     struct RoleField {
         role: String,
@@ -287,7 +295,12 @@ fn opening(body: &CallerBody) -> Vec<u8> {
         role.is_ok_and(|role| role == "user")
     };
     let first = body.messages().take(OPENING).find(is_user).or_else(|| body.messages().next());
-    first.unwrap_or_default().as_bytes().to_vec()
+    first.unwrap_or_default()
+}
+
+/// Hashes a text of any size, so that nobody has to hold it or to hash it on the executor.
+pub(crate) fn hashed(text: impl AsRef<[u8]>) -> Vec<u8> {
+    digest(&SHA256, text.as_ref()).as_ref().to_vec()
 }
 
 /// Selected body, shared with the report on it.

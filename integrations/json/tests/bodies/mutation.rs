@@ -3,7 +3,7 @@
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::field;
+use crate::protocol::field;
 
 /// A source of numbers that a seed determines.
 pub(crate) struct Random(u64);

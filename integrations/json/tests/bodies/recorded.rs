@@ -5,7 +5,7 @@ use std::path::Path;
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{ENDPOINTS, request};
+use crate::protocol::{ENDPOINTS, request};
 
 /// Messages of a piece.
 const LENGTH: usize = 12;

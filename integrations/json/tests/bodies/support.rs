@@ -14,8 +14,7 @@ use cupel_json::{
 use futures::executor::block_on;
 use serde_json::{Value, json};
 
-pub(crate) const ENDPOINTS: [Endpoint; 3] =
-    [Endpoint::Chat, Endpoint::Responses, Endpoint::Messages];
+pub(crate) use crate::protocol::{ENDPOINTS, field, request, texts};
 
 /// Settings of a layer whose only model is `test`.
 #[derive(Clone)]
@@ -92,15 +91,6 @@ impl Fitter {
     }
 }
 
-/// The name of the list of messages.
-pub(crate) fn field(endpoint: Endpoint) -> &'static str {
-    if endpoint == Endpoint::Responses { "input" } else { "messages" }
-}
-
-pub(crate) fn request(endpoint: Endpoint, messages: &[Value]) -> Value {
-    json!({"model": "test", "max_tokens": 100, field(endpoint): messages})
-}
-
 /// A long conversation about things that are blue.
 pub(crate) fn long(question: &str) -> Vec<Value> {
     let mut messages = Vec::new();
@@ -112,13 +102,4 @@ pub(crate) fn long(question: &str) -> Vec<Value> {
     }
     messages.push(json!({"role": "user", "content": question}));
     messages
-}
-
-/// All texts of a message, in their order.
-pub(crate) fn texts(message: &Value) -> Vec<&str> {
-    match &message["content"] {
-        Value::String(text) => vec![text],
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-        _ => Vec::new(),
-    }
 }
