@@ -60,6 +60,7 @@ mod spans;
 mod stream;
 mod streaming;
 mod streaming_check;
+pub(crate) mod work_place;
 mod work_time;
 
 pub(crate) use arrivals::{Arrivals, Intake};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::blocking::{NotRun, WorkNeed, WorkPlace};
 use super::call_log::CallLog;
 use super::policy_handle::{JudgeRules, PlanRules, PolicyParts, PolicyRules};
 use super::{
@@ -17,6 +16,7 @@ use crate::conversation::Conversation;
 use crate::conversation::edits::WrittenTurn;
 use crate::conversation::plan::{PlanOutcome, Quotation, ReportedRequest, TurnFacts};
 use crate::conversation::tools::{FittedTools, ToolRoom};
+use crate::gather::work_place::{NotRun, WorkNeed, WorkPlace};
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
     StreamingMode, StreamingSelection,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::BudgetOrigin;
 use crate::error::CupelError;
+use crate::gather::work_place::NotRun;
 use crate::gather::{BoxError, GatherError, SourceOutcome};
 use crate::model::ContextBudget;
 
@@ -236,5 +237,15 @@ impl fmt::Display for Largest<'_> {
             write!(f, "{before}{what} ({tokens} tokens)")?;
         }
         f.write_str(if self.0.is_empty() { "" } else { ";" })
+    }
+}
+
+impl From<NotRun> for ContextError {
+    fn from(not_run: NotRun) -> Self {
+        let message = match not_run {
+            NotRun::Panicked(message) => message,
+            other => other.to_string(),
+        };
+        Self::Panicked { message }
     }
 }

@@ -38,7 +38,6 @@
 
 mod adapter;
 mod batch;
-mod blocking;
 mod budget;
 mod builder;
 mod call;
@@ -56,10 +55,10 @@ mod window;
 
 pub use crate::conversation::plan::TurnReport;
 pub use crate::conversation::{Edits, SentSummary};
+pub use crate::gather::work_place::{WorkError, off_executor};
 pub use crate::gather::{AsyncJudge, DroppedCounts, Snapshot, StreamReport, WaitingJudge};
 pub use crate::model::{Origin, PlacedItem, RefusedItem, Strategy};
 pub use adapter::{ContextAdapter, RequestFacts, Split};
-pub use blocking::{WorkError, off_executor};
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{CupelLayerBuilder, NoAdapter};
 pub use error::{BudgetLimits, BuildError, ContextError, Error};

@@ -8,7 +8,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tracing::Instrument as _;
 
 use super::batch::SelectionJob;
-use super::blocking::{WorkNeed, WorkPlace};
 use super::call::{CallIntake, LayerState, OpenedCall, ReadRequest, WriteTask, guarded};
 use super::call_log::CallLog;
 use super::room::CallRoom;
@@ -16,6 +15,7 @@ use super::{ContextAdapter, ContextError, PolicyHandle, Selection, Split};
 use crate::conversation::Conversation;
 use crate::conversation::edits::withdraw;
 use crate::conversation::plan::{Quotation, TurnFacts};
+use crate::gather::work_place::{WorkNeed, WorkPlace};
 use crate::gather::{Arrivals, SelectionOutcome};
 use crate::model::{ContextItem, Strategy};
 

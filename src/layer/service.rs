@@ -10,9 +10,9 @@ use std::time::Duration;
 use pin_project::pin_project;
 use tower::{Layer, Service};
 
-use super::blocking::DEFAULT_THRESHOLD;
 use super::selector::{SelectFuture, SelectedRequest, Selector};
 use super::{ContextAdapter, ContextError, Error, PolicyHandle, Selection};
+use crate::gather::work_place::DEFAULT_THRESHOLD;
 
 /// Wraps services so that each request's context is selected first. Cheap to clone.
 ///

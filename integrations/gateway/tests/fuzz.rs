@@ -1,6 +1,6 @@
 //! Mutated requests of the three protocols over real sockets: whatever comes in, what goes upstream is sound.
 //!
-//! 2,000 cases run with the suite. `CUPEL_FUZZ=<cases>` runs more, and `CUPEL_SEED=<number>` others.
+//! 5,000 cases run with the suite. `CUPEL_FUZZ=<cases>` runs more, and `CUPEL_SEED=<number>` others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![allow(missing_docs)]
@@ -32,7 +32,7 @@ use tokio::net::TcpListener;
 use mutation::{Mutant, Random, mutate};
 use soundness::{OtherTokenizer, check_sent};
 
-const CASES: u64 = 2_000;
+const CASES: u64 = 5_000;
 /// Cases at the same time.
 const TASKS: u64 = 8;
 

@@ -457,6 +457,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::conversation::Role;
 
     thread_local! {
         /// Number of units that were looked at one by one.
@@ -465,29 +466,16 @@ mod tests {
 
     /// Looks that a decision about an exchange of so many steps takes, each of which needs the one before.
     fn looks(steps: usize, user_first: bool) -> usize {
-        let units: Vec<LadderUnit> = (0..steps)
-            .map(|at| LadderUnit {
-                whole: 10,
-                short: 10,
-                faded: 10,
-                opens: at == 0,
-                asks: at == 0,
-                needs: (at > 1).then(|| at - 1),
-                ..LadderUnit::default()
-            })
-            .collect();
-        let tokens = 5_000;
-        let (share, frame, standing, width) = (500, 40, 0, 325);
-        let room = Room {
-            tokens,
-            share,
-            frame,
-            standing,
-            has_sources: false,
-            width,
-            user_first,
-            excerpt: 600,
+        let message = Message::new(Role::Assistant, "step", 10);
+        let step = |at: usize| LadderUnit {
+            opens: at == 0,
+            asks: at == 0,
+            ..LadderUnit::of([&message].into_iter(), (at > 1).then(|| at - 1), 600, 600)
         };
+        let units: Vec<LadderUnit> = (0..steps).map(step).collect();
+        let (tokens, share, frame, standing, width, excerpt) = (5_000, 500, 40, 0, 325, 600);
+        let has_sources = false;
+        let room = Room { tokens, share, frame, standing, has_sources, width, user_first, excerpt };
         LOOKS.set(0);
         Ladder { units: &units, sums: &Sums::of(&units), room }.decide();
         LOOKS.get()

@@ -1,4 +1,4 @@
-//! Work that would hold up the executor, on Tokio's blocking pool.
+//! Work that would hold up the executor, on Tokio's blocking pool or on spare threads.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +12,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::Span;
 
-use super::ContextError;
+use super::new_timer;
 use crate::caught::{caught, message_of};
-use crate::gather::new_timer;
 use crate::tokens::with_estimates;
 
 /// Work that has not started on the pool after this long is taken back: something else may have
@@ -22,7 +21,7 @@ use crate::tokens::with_estimates;
 const START_WITHIN: Duration = Duration::from_millis(100);
 
 /// Work of so many steps goes to the pool, unless a layer says otherwise: 2 ms.
-pub(super) const DEFAULT_THRESHOLD: u64 = 2_000_000;
+pub(crate) const DEFAULT_THRESHOLD: u64 = 2_000_000;
 
 /// Work that is taken back runs here below this many steps: 10 ms.
 const MOST_HERE: u64 = 10_000_000;
@@ -36,7 +35,7 @@ static SPARE_THREADS: Semaphore = Semaphore::const_new(8);
 
 /// Need of a call for long work that the pool does not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WorkNeed {
+pub(crate) enum WorkNeed {
     /// The call cannot go on without it: it runs on a spare thread.
     Required,
     /// The call goes on without it.
@@ -46,7 +45,7 @@ pub(super) enum WorkNeed {
 /// Runs the work of one call here, on Tokio's blocking pool, or on spare threads. It remembers which of them
 /// had no room, so that no later step of the call waits for the same again.
 #[derive(Debug)]
-pub(super) struct WorkPlace {
+pub(crate) struct WorkPlace {
     /// Steps of about a nanosecond from which on work goes to the pool.
     threshold: u64,
     /// Longest time that work waits for the pool, and then for a spare thread.
@@ -58,7 +57,7 @@ pub(super) struct WorkPlace {
 
 impl WorkPlace {
     /// A place that waits for the pool and for spare threads no longer than `most`, together.
-    pub(super) fn new(threshold: u64, most: Duration) -> Self {
+    pub(crate) fn new(threshold: u64, most: Duration) -> Self {
         let start = START_WITHIN.min(most);
         let spare = SPARE_WITHIN.min(most.saturating_sub(start));
         Self {
@@ -71,7 +70,7 @@ impl WorkPlace {
     }
 
     /// Returns true if tokens were estimated, because no thread was free to count them.
-    pub(super) fn has_estimates(&self) -> bool {
+    pub(crate) fn has_estimates(&self) -> bool {
         self.has_estimates.load(Ordering::Relaxed)
     }
 
@@ -81,7 +80,7 @@ impl WorkPlace {
     /// # Errors
     ///
     /// [`NotRun`] if it panicked, was given up, or if the runtime is shutting down.
-    pub(super) async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         steps: u64,
         need: WorkNeed,
@@ -206,7 +205,7 @@ async fn start_on_pool<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
 /// Runs work here if it is short, and on Tokio's blocking pool if it would hold up the executor.
 ///
 /// `steps` says how long the work takes, in nanoseconds. A rough number is enough. Work of less than 2 ms
-/// ([`CupelLayer::DEFAULT_BLOCKING_THRESHOLD`](super::CupelLayer::DEFAULT_BLOCKING_THRESHOLD)) runs here.
+/// ([`CupelLayer::DEFAULT_BLOCKING_THRESHOLD`](crate::layer::CupelLayer::DEFAULT_BLOCKING_THRESHOLD)) runs here.
 ///
 /// Unlike `spawn_blocking`, it also ends if something else has exhausted the pool. Work that the pool does
 /// not start within 100 ms runs here if it takes less than 10 ms, and otherwise on one of 8 spare threads.
@@ -250,7 +249,7 @@ fn take<W>(slot: &Mutex<Option<W>>) -> Option<W> {
 
 /// Reason for work that came to no end.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotRun {
+pub(crate) enum NotRun {
     /// It panicked, with this message.
     #[error("panicked: {0}")]
     Panicked(String),
@@ -260,16 +259,6 @@ pub(super) enum NotRun {
     /// The pool did not start it in time, and the call can do without it.
     #[error("the blocking pool is busy")]
     PoolBusy,
-}
-
-impl From<NotRun> for ContextError {
-    fn from(not_run: NotRun) -> Self {
-        let message = match not_run {
-            NotRun::Panicked(message) => message,
-            other => other.to_string(),
-        };
-        Self::Panicked { message }
-    }
 }
 
 /// Withdraws work that has not begun when its call is dropped.
