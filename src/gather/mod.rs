@@ -52,6 +52,7 @@ mod async_judge;
 mod candidates;
 mod conversation;
 mod dropped;
+mod embedder;
 mod judge_queue;
 mod report;
 mod run;
@@ -69,6 +70,7 @@ pub(crate) use candidates::{
     Candidates, SelectionFailure, SelectionOutcome, SourceFacts, facts_of,
 };
 pub use conversation::ConversationStore;
+pub use embedder::{EmbedAs, Embedder, TextHash, VectorStore};
 pub(crate) use judge_queue::JudgeQueue;
 pub use report::{
     DroppedCounts, GatherReport, JudgeReport, SourceOutcome, SourceReport, StopReason, StreamReport,

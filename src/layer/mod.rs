@@ -56,7 +56,10 @@ mod window;
 pub use crate::conversation::plan::TurnReport;
 pub use crate::conversation::{Edits, SentSummary};
 pub use crate::gather::work_place::{WorkError, off_executor};
-pub use crate::gather::{AsyncJudge, DroppedCounts, Snapshot, StreamReport, WaitingJudge};
+pub use crate::gather::{
+    AsyncJudge, DroppedCounts, EmbedAs, Embedder, Snapshot, StreamReport, TextHash, VectorStore,
+    WaitingJudge,
+};
 pub use crate::model::{Origin, PlacedItem, RefusedItem, Strategy};
 pub use adapter::{ContextAdapter, RequestFacts, Split};
 pub use budget::{BudgetOrigin, BudgetProvider};
