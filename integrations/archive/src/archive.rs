@@ -9,6 +9,7 @@ use cupel::relevance::Language;
 
 use crate::address::{Address, redacted};
 use crate::error::ArchiveError;
+use crate::meaning::{ArchiveEmbedder, MeaningState};
 use crate::options::Options;
 use crate::shared::ArchiveState;
 use crate::store::Store;
@@ -87,6 +88,9 @@ impl Archive {
     /// Calls that are under way are waited for, however long the database takes for them; see
     /// [`close_within`](Self::close_within).
     pub async fn close(&self) {
+        if let Some(meaning) = &self.shared.meaning {
+            meaning.stop().await;
+        }
         self.shared.store.close().await;
     }
 
@@ -125,12 +129,22 @@ impl ArchiveBuilder {
         self
     }
 
+    /// Sets the model that embeds messages in the background, and questions of searches. Unless set,
+    /// the archive is searched by words alone.
+    pub fn embedder(mut self, embedder: ArchiveEmbedder) -> Self {
+        self.options.embedder = Some(embedder);
+        self
+    }
+
     /// Opens the archive.
     ///
     /// # Errors
     ///
-    /// As [`Archive::open`].
+    /// As [`Archive::open`], and for settings of the embedder that cannot be.
     pub async fn open(self) -> Result<Archive, ArchiveError> {
+        if let Some(embedder) = &self.options.embedder {
+            embedder.check()?;
+        }
         let address = Address::parse(&self.address)?;
         let store = Store::open(&address, &self.options)
             .await
@@ -138,8 +152,13 @@ impl ArchiveBuilder {
         let language = store.language(self.options.language).await;
         let language = language.map_err(|error| error.without(address.secret()))?;
         let (timeout, failed_recalls) = (self.options.timeout, AtomicU64::new(0));
-        let shared = ArchiveState { store, language, address, timeout, failed_recalls };
-        Ok(Archive { shared: Arc::new(shared) })
+        let meaning = self.options.embedder.map(MeaningState::new);
+        let shared = ArchiveState { store, language, address, timeout, failed_recalls, meaning };
+        let shared = Arc::new(shared);
+        if let Some(meaning) = &shared.meaning {
+            meaning.start(Arc::downgrade(&shared));
+        }
+        Ok(Archive { shared })
     }
 }
 

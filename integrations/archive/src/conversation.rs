@@ -66,7 +66,11 @@ impl ConversationHandle {
     ) -> Result<AppendOutcome, ArchiveError> {
         let shared = &self.namespace.shared;
         let append = shared.store.append(&self.namespace.name, &self.name, append);
-        shared.within("append", append).await
+        let appended = shared.within("append", append).await?;
+        if let Some(meaning) = shared.meaning.as_ref().filter(|_| appended.count() > 0) {
+            meaning.appended(&self.namespace.name, &self.name);
+        }
+        Ok(appended)
     }
 
     /// The latest messages, at most this many, the oldest of them first.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use cupel::relevance::Language;
 
+use crate::meaning::ArchiveEmbedder;
+
 /// The settings of an archive.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
@@ -13,6 +15,7 @@ pub(crate) struct Options {
     pub(crate) timeout: Duration,
     pub(crate) connections: u32,
     pub(crate) language: Option<Language>,
+    pub(crate) embedder: Option<ArchiveEmbedder>,
 }
 
 impl Default for Options {
@@ -22,6 +25,7 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             connections: 8,
             language: None,
+            embedder: None,
         }
     }
 }

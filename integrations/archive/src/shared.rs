@@ -10,6 +10,7 @@ use crate::address::Address;
 use crate::append::{Append, CheckedAppend};
 use crate::blocking::off_executor;
 use crate::error::{ArchiveError, Result};
+use crate::meaning::MeaningState;
 use crate::message::ArchiveMessage;
 use crate::search::{self, Search, SearchHit};
 use crate::store::Store;
@@ -24,6 +25,8 @@ pub(crate) struct ArchiveState {
     pub(crate) address: Address,
     pub(crate) timeout: Duration,
     pub(crate) failed_recalls: AtomicU64,
+    /// Set with an embedder.
+    pub(crate) meaning: Option<MeaningState>,
 }
 
 impl ArchiveState {
@@ -32,10 +35,12 @@ impl ArchiveState {
         &self,
         namespace: &str,
         conversation: Option<&str>,
-        search: Search,
+        mut search: Search,
     ) -> Result<Vec<SearchHit>> {
         let judge = Lexical::in_language(self.language);
-        let found = search::run(&self.store, judge, namespace, conversation, search);
+        search.deadline = Some(search.deadline.map_or(self.timeout, |it| it.min(self.timeout)));
+        let meaning = self.meaning.as_ref().filter(|_| !search.words_only);
+        let found = search::run(&self.store, meaning, judge, namespace, conversation, search);
         self.within("search", found).await
     }
 

@@ -7,6 +7,8 @@ mod support;
 
 #[path = "archive/auto_traits.rs"]
 mod auto_traits;
+#[path = "archive/embedding.rs"]
+mod embedding;
 #[path = "archive/erased_files.rs"]
 mod erased_files;
 #[path = "archive/erasing.rs"]
@@ -23,10 +25,14 @@ mod hanging;
 mod history;
 #[path = "archive/keys.rs"]
 mod keys;
+#[path = "archive/meaning.rs"]
+mod meaning;
 #[path = "archive/opening.rs"]
 mod opening;
 #[path = "archive/originals.rs"]
 mod originals;
+#[path = "archive/pgvector.rs"]
+mod pgvector;
 #[path = "archive/recording.rs"]
 mod recording;
 #[path = "archive/responses.rs"]
@@ -42,6 +48,8 @@ mod sources;
 mod storing;
 #[path = "archive/tenants.rs"]
 mod tenants;
+#[path = "archive/vector_store.rs"]
+mod vector_store;
 #[path = "archive/waiting.rs"]
 mod waiting;
 #[path = "archive/wire.rs"]

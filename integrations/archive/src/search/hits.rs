@@ -1,5 +1,7 @@
 //! Hits of the index: messages and the words they contain.
 
+use std::collections::HashMap;
+
 use super::query::NEIGHBOURS;
 
 /// A message in the database: the conversation's id, and the number.
@@ -49,7 +51,7 @@ impl Hits {
         with.into_iter().for_each(|it| *it = u32::try_from(messages).unwrap_or(u32::MAX));
     }
 
-    /// The messages that have the rarest words, at most `most`, and their neighbours, in order.
+    /// The messages that have the rarest words, at most `most`, the best first.
     pub(crate) fn best(&mut self, most: usize) -> Vec<MessagePlace> {
         let all = self.searched.max(1) as f64;
         let rarity = |with: &u32| {
@@ -68,25 +70,47 @@ impl Hits {
             same.first().map(|(place, _)| (weight(words), *place))
         });
         let mut hits: Vec<(f64, MessagePlace)> = messages.collect();
+        // Of equals the latest: a total order, so that the same archive gives the same answer.
+        let order = |a: &(f64, MessagePlace), b: &(f64, MessagePlace)| {
+            b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+        };
         if hits.len() > most {
-            // Of equals the latest: a total order, so that the same archive gives the same answer.
-            hits.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+            hits.select_nth_unstable_by(most, order);
             hits.truncate(most);
         }
-        let mut places: Vec<MessagePlace> = hits
-            .into_iter()
-            .flat_map(|(_, place)| {
-                let around = NEIGHBOURS as i64;
-                let near =
-                    place.number.saturating_sub(around)..=place.number.saturating_add(around);
-                near.map(move |number| MessagePlace { number, ..place })
-            })
-            .filter(|place| place.number > 0)
-            .collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+        hits.sort_unstable_by(order);
+        hits.into_iter().map(|(_, place)| place).collect()
     }
+}
+
+/// Messages with their neighbours, in order.
+pub(crate) fn with_neighbours(places: Vec<MessagePlace>) -> Vec<MessagePlace> {
+    let near = |place: MessagePlace| {
+        let around = NEIGHBOURS as i64;
+        let near = place.number.saturating_sub(around)..=place.number.saturating_add(around);
+        near.map(move |number| MessagePlace { number, ..place })
+    };
+    let all = places.into_iter().flat_map(near);
+    let mut places: Vec<MessagePlace> = all.filter(|place| place.number > 0).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// Merges two lists, the best first, by reciprocal rank: at most `most`, the best first.
+pub(crate) fn merged(a: &[MessagePlace], b: &[MessagePlace], most: usize) -> Vec<MessagePlace> {
+    /// Makes the first ranks differ less than they would: the usual number.
+    const SMOOTHING: f64 = 60.0;
+    let mut scores: HashMap<MessagePlace, f64> = HashMap::new();
+    for list in [a, b] {
+        for (rank, place) in (1_u32..).zip(list) {
+            *scores.entry(*place).or_default() += 1.0 / (SMOOTHING + f64::from(rank));
+        }
+    }
+    let mut merged: Vec<(MessagePlace, f64)> = scores.into_iter().collect();
+    merged.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    merged.truncate(most);
+    merged.into_iter().map(|(place, _)| place).collect()
 }
 
 #[cfg(test)]
@@ -102,7 +126,7 @@ mod tests {
         let mut hits = Hits::new(100, 2);
         hits.add(0, (1..=50).map(at));
         hits.add(1, [at(70)]);
-        assert_eq!(hits.best(1), [68, 69, 70, 71, 72].map(at));
+        assert_eq!(with_neighbours(hits.best(1)), [68, 69, 70, 71, 72].map(at));
         assert_eq!(hits.with, [50, 1]);
     }
 
@@ -111,6 +135,16 @@ mod tests {
         let mut hits = Hits::new(1_000, 2);
         hits.add(0, [10, 20, 30].map(at));
         hits.add(1, [10, 500, 600].map(at));
-        assert_eq!(hits.best(2), [8, 9, 10, 11, 12, 598, 599, 600, 601, 602].map(at));
+        assert_eq!(hits.best(2), [10, 600].map(at));
+        let near = [8, 9, 10, 11, 12, 598, 599, 600, 601, 602];
+        assert_eq!(with_neighbours(hits.best(2)), near.map(at));
+    }
+
+    #[test]
+    fn merged_lists_begin_with_what_both_have() {
+        let (words, vectors) = ([1, 2, 3].map(at), [9, 3, 8].map(at));
+        assert_eq!(merged(&words, &vectors, 9), [3, 9, 1, 2, 8].map(at));
+        assert_eq!(merged(&words, &[], 2), [1, 2].map(at));
+        assert_eq!(merged(&[], &vectors, 9), vectors);
     }
 }

@@ -1,5 +1,7 @@
 //! A search, and a message that it finds.
 
+use std::time::Duration;
+
 use cupel::relevance::Question;
 
 use crate::message::StoredMessage;
@@ -26,6 +28,9 @@ pub struct SearchHit {
     /// The words of the question that it has, the most telling first. A neighbour of what was found
     /// may have none.
     pub words: Vec<String>,
+    /// Cosine of its vector and the question's, from -1 to 1; none if the search went by words alone, or
+    /// the message has no vector.
+    pub closeness: Option<f64>,
 }
 
 /// A search: its question and its limits.
@@ -44,6 +49,9 @@ pub struct Search {
     pub(crate) read: usize,
     pub(crate) before: Option<i64>,
     pub(crate) except: Option<String>,
+    pub(crate) words_only: bool,
+    /// Time that the caller gives it, if that is known.
+    pub(crate) deadline: Option<Duration>,
 }
 
 impl Search {
@@ -52,7 +60,15 @@ impl Search {
 
     /// Searches for what belongs to a question.
     pub fn new(question: impl Into<Question>) -> Self {
-        Self { question: question.into(), limit: 10, read: 300, before: None, except: None }
+        Self {
+            question: question.into(),
+            limit: 10,
+            read: 300,
+            before: None,
+            except: None,
+            words_only: false,
+            deadline: None,
+        }
     }
 
     /// Returns at most this many messages, the best first; 10 unless set.
@@ -74,6 +90,12 @@ impl Search {
     /// the model is sent anyway.
     pub fn before(mut self, number: i64) -> Self {
         self.before = Some(number);
+        self
+    }
+
+    /// Goes by words alone, also in an archive with an [embedder](crate::ArchiveBuilder::embedder).
+    pub fn words_only(mut self) -> Self {
+        self.words_only = true;
         self
     }
 

@@ -124,7 +124,9 @@ impl<Req> Recall<Req> {
                 let Some((conversation, question)) = asked else {
                     return Ok::<_, BoxError>(Vec::new());
                 };
-                let found = recalled(&conversation, question, scope, limit);
+                let mut search = Search::new(question).limit(limit);
+                search.deadline = Some(deadline);
+                let found = recalled(&conversation, search, scope);
                 let found = tokio::time::timeout(deadline, found).await;
                 let found =
                     found.unwrap_or_else(|_| Err(ArchiveError::timed_out("recall", deadline)));
@@ -146,11 +148,9 @@ impl<Req> Recall<Req> {
 
 async fn recalled(
     conversation: &ConversationHandle,
-    question: Question,
+    search: Search,
     scope: RecallScope,
-    limit: usize,
 ) -> Result<Vec<SearchHit>> {
-    let search = Search::new(question).limit(limit);
     match scope {
         RecallScope::Conversation => conversation.search(search).await,
         RecallScope::Namespace => conversation.namespace().search(search).await,

@@ -2,6 +2,7 @@
 
 use std::ops::DerefMut;
 
+use futures::TryStreamExt as _;
 use serde::Serialize;
 use sqlx::encode::Encode;
 use sqlx::error::BoxDynError;
@@ -139,6 +140,43 @@ where
                 rows.into_iter().map(Row::Postgres).collect()
             }
         })
+    }
+
+    /// Hands on the rows that a statement gives, one by one, without keeping them. Others get their turn
+    /// now and then.
+    pub(super) async fn each(
+        &mut self,
+        sql: Sql,
+        arguments: Arguments<'_>,
+        mut take: impl FnMut(&Row) -> Result<()>,
+    ) -> Result<()> {
+        const AT_ONCE: usize = 256;
+        let mut count = 0_usize;
+        match &mut self.backend {
+            Backend::Sqlite(connection) => {
+                let query = sqlite_query(sql, arguments).during(self.operation)?;
+                let mut rows = query.fetch(&mut **connection);
+                while let Some(row) = rows.try_next().await.during(self.operation)? {
+                    take(&Row::Sqlite(row))?;
+                    count += 1;
+                    if count.is_multiple_of(AT_ONCE) {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            }
+            Backend::Postgres(connection) => {
+                let query = postgres_query(sql, arguments).during(self.operation)?;
+                let mut rows = query.fetch(&mut **connection);
+                while let Some(row) = rows.try_next().await.during(self.operation)? {
+                    take(&Row::Postgres(row))?;
+                    count += 1;
+                    if count.is_multiple_of(AT_ONCE) {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The only row that a statement gives, if it gives one.

@@ -5,6 +5,7 @@ use super::backend::{Backend, DatabaseContext as _};
 use crate::digest::name_digest;
 use crate::erase::EraseOutcome;
 use crate::error::Result;
+use crate::meaning::keys_of;
 use crate::message::StoredMessage;
 
 const ERASE: &str = "erase";
@@ -24,6 +25,8 @@ impl Store {
         for statement in self.dialect.erase_about_message {
             transaction.run(statement, &[&id, &popped.number]).await?;
         }
+        let keys = keys_of(namespace, &popped.message.content);
+        self.erase_text_vectors(&mut transaction, &keys).await?;
         const COUNT: &str = "UPDATE cupel_conversations
                              SET messages = messages - 1, bytes = bytes - $2 WHERE id = $1";
         transaction.run(COUNT, &[&id, &popped.message.size()]).await?;
@@ -47,6 +50,11 @@ impl Store {
         for conversation in conversations {
             messages += self.erase(namespace, conversation.get(0)?, before).await?;
         }
+        // Those of texts that no message has are as old as their time says.
+        const OLD: &str = "DELETE FROM cupel_text_vectors WHERE namespace = $1 AND time < $2";
+        let mut transaction = self.begin(ERASE).await?;
+        transaction.run(OLD, &[&namespace, &before]).await?;
+        transaction.commit().await?;
         Ok(EraseOutcome { messages, log_emptied: self.clear().await? })
     }
 
@@ -62,6 +70,11 @@ impl Store {
         }
         let erased = transaction.run(self.dialect.erase, &[&id, &before]).await?;
         transaction.run(self.dialect.erase_keys, &[&id]).await?;
+        if erased > 0 {
+            // Some of them may be of texts that are erased, or of parts of them: nobody can tell.
+            const TEXTS: &str = "DELETE FROM cupel_text_vectors WHERE namespace = $1";
+            transaction.run(TEXTS, &[&namespace]).await?;
+        }
         let left = transaction.one(self.dialect.left, &[&id]).await?;
         let (messages, oldest, bytes): (i64, Option<i64>, i64) =
             (left.get(0)?, left.get(1)?, left.get(2)?);
@@ -72,6 +85,8 @@ impl Store {
             transaction.run(RETIRE, &[&digest.as_slice(), &next]).await?;
             const DELETE: &str = "DELETE FROM cupel_conversations WHERE id = $1";
             transaction.run(DELETE, &[&id]).await?;
+            const EMBEDDED: &str = "DELETE FROM cupel_embedded WHERE conversation = $1";
+            transaction.run(EMBEDDED, &[&id]).await?;
         } else {
             const COUNT: &str = "UPDATE cupel_conversations
                                  SET messages = $2, oldest = $3, bytes = $4 WHERE id = $1";
@@ -88,7 +103,8 @@ impl Store {
             // The server would do it by itself, later. It warns, and does not fail, where the role does
             // not own the tables.
             Backend::Postgres(pool) => {
-                let vacuum = "VACUUM (SKIP_LOCKED) cupel_messages, cupel_originals, cupel_appends, cupel_conversations";
+                let vacuum = "VACUUM (SKIP_LOCKED) cupel_messages, cupel_originals, \
+                              cupel_vectors, cupel_text_vectors, cupel_appends, cupel_conversations";
                 sqlx::query(vacuum).execute(pool).await.during(ERASE)?;
                 Ok(false)
             }
@@ -107,6 +123,8 @@ impl Store {
                 for rewrite in [
                     "VACUUM (FULL) cupel_messages",
                     "VACUUM (FULL) cupel_originals",
+                    "VACUUM (FULL) cupel_vectors",
+                    "VACUUM (FULL) cupel_text_vectors",
                     "VACUUM (FULL) cupel_appends",
                     "VACUUM (FULL) cupel_conversations",
                 ] {

@@ -11,14 +11,17 @@ mod read;
 mod row;
 mod search;
 mod sqlite;
+mod vectors;
 
 use backend::{Backend, Connection, DatabaseContext as _, Session, Transaction};
 use dialect::Dialect;
 use sqlite::SqlitePools;
 use sqlx::postgres::PgPool;
+use vectors::PgVector;
 
 pub(crate) use backend::Row;
-pub(crate) use search::{ConversationSize, SearchScope};
+pub(crate) use search::{ConversationSize, SearchReader, SearchScope};
+pub(crate) use vectors::{MessageVector, NewVectors, Unembedded};
 
 use crate::address::Address;
 use crate::digest::name_digest;
@@ -30,6 +33,7 @@ use crate::options::Options;
 pub(crate) struct Store {
     pools: Backend<SqlitePools, PgPool>,
     dialect: &'static Dialect,
+    pgvector: PgVector,
 }
 
 impl Store {
@@ -45,7 +49,7 @@ impl Store {
             Backend::Sqlite(_) => &sqlite::DIALECT,
             Backend::Postgres(_) => &postgres::DIALECT,
         };
-        let store = Self { pools, dialect };
+        let store = Self { pools, dialect, pgvector: PgVector::default() };
         store.migrate().await?;
         Ok(store)
     }

@@ -13,8 +13,8 @@ const SEARCH: &str = "search";
 
 /// A conversation that is to be searched.
 pub(crate) enum ConversationSize {
-    /// It is short: all its messages, in order.
-    Short(Vec<Row>),
+    /// It is short: its id, and all its messages in order.
+    Short { id: i64, rows: Vec<Row> },
     /// It is not: where it is, and how many messages it has.
     Long(SearchScope),
 }
@@ -60,10 +60,11 @@ impl SearchReader<'_> {
                 messages,
             })));
         }
+        let id = first.get(8)?;
         if first.get::<Option<i64>>(0)?.is_none() {
             rows.clear();
         }
-        Ok(Some(ConversationSize::Short(rows)))
+        Ok(Some(ConversationSize::Short { id, rows }))
     }
 
     /// The messages that have the words, as the index says.

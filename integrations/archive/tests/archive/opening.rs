@@ -1,11 +1,15 @@
 //! Opening an archive: new files, other people's files, and addresses that lead nowhere.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use cupel_archive::{Archive, ArchiveError, ArchiveMessage};
 
 use crate::in_both;
 use cupel_dev_servers::postgres;
 
 use crate::support::Database;
+use crate::support::embedders::Synonyms;
 
 #[cfg(unix)]
 #[tokio::test]
@@ -80,19 +84,6 @@ in_both! {
     }
 }
 
-/// Runs a statement of the test itself, and returns the number it answers.
-async fn number(database: &Database, statement: &'static str) -> i64 {
-    use sqlx::Connection as _;
-    if let Some(folder) = database.folder() {
-        let path = folder.join("archive.db").display().to_string();
-        let mut file = sqlx::SqliteConnection::connect(&path).await.unwrap();
-        sqlx::query_scalar(statement).fetch_optional(&mut file).await.unwrap().unwrap_or_default()
-    } else {
-        let mut server = sqlx::PgConnection::connect(&database.address).await.unwrap();
-        sqlx::query_scalar(statement).fetch_optional(&mut server).await.unwrap().unwrap_or_default()
-    }
-}
-
 in_both! {
     async fn tables_of_the_first_version_are_brought_up_to_date(database) {
         let archive = database.open().await;
@@ -100,16 +91,41 @@ in_both! {
         conversation.append([ArchiveMessage::user("a fern"), ArchiveMessage::user("x").wire("wire")]).await.unwrap();
         archive.close().await;
         for back in [
+            "DROP TABLE cupel_embedded",
+            "DROP TABLE cupel_text_vectors",
+            "DROP TABLE cupel_vectors",
+            "DROP TABLE cupel_models",
             "ALTER TABLE cupel_conversations DROP COLUMN bytes",
-            "DELETE FROM cupel_schema WHERE version = 2",
+            "DELETE FROM cupel_schema WHERE version >= 2",
         ] {
-            number(database, back).await;
+            database.number(back).await;
         }
         let archive = database.open().await;
-        assert_eq!(number(database, "SELECT max(version) FROM cupel_schema").await, 2);
-        assert_eq!(number(database, "SELECT bytes FROM cupel_conversations").await, 11);
+        assert_eq!(database.number("SELECT max(version) FROM cupel_schema").await, 3);
+        assert_eq!(database.number("SELECT bytes FROM cupel_conversations").await, 11);
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
         assert_eq!(conversation.search("ferns").await.unwrap()[0].stored.number, 1);
+    }
+
+    async fn messages_of_the_second_version_get_vectors(database) {
+        let archive = database.open().await;
+        let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+        conversation.append([ArchiveMessage::user("a fern"), ArchiveMessage::user("a car")]).await.unwrap();
+        archive.close().await;
+        for back in [
+            "DROP TABLE cupel_embedded",
+            "DROP TABLE cupel_text_vectors",
+            "DROP TABLE cupel_vectors",
+            "DROP TABLE cupel_models",
+            "DELETE FROM cupel_schema WHERE version = 3",
+        ] {
+            database.number(back).await;
+        }
+        let archive = database.open_with(&Arc::new(Synonyms::new("m"))).await;
+        assert_eq!(archive.embed_within(Duration::from_secs(30)).await.unwrap(), 0);
+        assert_eq!(database.number("SELECT count(*) FROM cupel_vectors").await, 2);
+        let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+        assert_eq!(conversation.search("Which automobile?").await.unwrap()[0].stored.number, 2);
     }
 
     async fn the_size_of_a_conversation_is_that_of_its_messages(database) {
@@ -119,13 +135,13 @@ in_both! {
         let conversation = tenant.conversation("c").unwrap();
         let then = chrono::Utc::now() - chrono::TimeDelta::days(40);
         conversation.append([ArchiveMessage::user("12345").time(then), ArchiveMessage::user("é").wire("123")]).await.unwrap();
-        assert_eq!(number(database, BYTES).await, 10);
+        assert_eq!(database.number(BYTES).await, 10);
         conversation.append([ArchiveMessage::user("1")]).await.unwrap();
-        assert_eq!(number(database, BYTES).await, 11);
+        assert_eq!(database.number(BYTES).await, 11);
         conversation.pop().await.unwrap();
-        assert_eq!(number(database, BYTES).await, 10);
+        assert_eq!(database.number(BYTES).await, 10);
         tenant.expire(then + chrono::TimeDelta::days(1)).await.unwrap();
-        assert_eq!(number(database, BYTES).await, 5);
+        assert_eq!(database.number(BYTES).await, 5);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::store::dialect::Migration;
 ///
 /// Texts are bytes, since a text of PostgreSQL holds no NUL. Names are compared by their bytes, as in
 /// every other database.
-pub(super) const STEPS: &[Migration] = &[FIRST, SECOND];
+pub(super) const STEPS: &[Migration] = &[FIRST, SECOND, THIRD];
 
 const FIRST: Migration = &[
     r#"CREATE TABLE cupel_conversations (
@@ -74,4 +74,45 @@ const SECOND: Migration = &[
         ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN terms SET STATISTICS 0",
     "ALTER TABLE cupel_appends ALTER COLUMN key SET STATISTICS 0",
     "ALTER TABLE cupel_originals ALTER COLUMN content SET STATISTICS 0",
+];
+
+/// Adds vectors: of messages, in pieces; of other texts by their keys; and the number up to which the
+/// messages of a conversation have them. The column of the extension `pgvector` is added where it is.
+const THIRD: Migration = &[
+    r#"CREATE TABLE cupel_models (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name TEXT COLLATE "C" NOT NULL UNIQUE,
+        dimensions BIGINT NOT NULL
+    )"#,
+    "CREATE TABLE cupel_vectors (
+        conversation BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        piece BIGINT NOT NULL,
+        model BIGINT NOT NULL,
+        key BYTEA NOT NULL,
+        vector BYTEA NOT NULL,
+        PRIMARY KEY (conversation, number, model, piece)
+    )",
+    "CREATE INDEX cupel_vectors_key ON cupel_vectors (key, model)",
+    r#"CREATE TABLE cupel_text_vectors (
+        key BYTEA NOT NULL,
+        model BIGINT NOT NULL,
+        namespace TEXT COLLATE "C" NOT NULL,
+        time BIGINT NOT NULL,
+        vector BYTEA NOT NULL,
+        PRIMARY KEY (key, model)
+    )"#,
+    "CREATE INDEX cupel_text_vectors_namespace ON cupel_text_vectors (namespace, time)",
+    "CREATE TABLE cupel_embedded (
+        conversation BIGINT NOT NULL,
+        model BIGINT NOT NULL,
+        upto BIGINT NOT NULL,
+        PRIMARY KEY (conversation, model)
+    )",
+    // Numbers of a model do not become smaller by compression, and trying takes time.
+    "ALTER TABLE cupel_vectors ALTER COLUMN key SET STATISTICS 0,
+        ALTER COLUMN vector SET STATISTICS 0, ALTER COLUMN vector SET STORAGE EXTERNAL",
+    "ALTER TABLE cupel_text_vectors ALTER COLUMN key SET STATISTICS 0,
+        ALTER COLUMN namespace SET STATISTICS 0, ALTER COLUMN vector SET STATISTICS 0,
+        ALTER COLUMN vector SET STORAGE EXTERNAL",
 ];

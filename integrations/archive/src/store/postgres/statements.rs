@@ -21,9 +21,16 @@ pub(crate) const DIALECT: Dialect = Dialect {
     pop: "DELETE FROM cupel_messages WHERE conversation = $1 AND number = (
             SELECT max(number) FROM cupel_messages WHERE conversation = $1)
         RETURNING number, role, kind, tokens, time, metadata, wire, content",
-    erase_about_message: &["DELETE FROM cupel_originals WHERE conversation = $1 AND number = $2"],
-    erase_about: &["DELETE FROM cupel_originals o USING cupel_messages m
-        WHERE o.conversation = $1 AND m.conversation = $1 AND m.number = o.number AND m.time < $2"],
+    erase_about_message: &[
+        "DELETE FROM cupel_originals WHERE conversation = $1 AND number = $2",
+        "DELETE FROM cupel_vectors WHERE conversation = $1 AND number = $2",
+    ],
+    erase_about: &[
+        "DELETE FROM cupel_originals o USING cupel_messages m
+         WHERE o.conversation = $1 AND m.conversation = $1 AND m.number = o.number AND m.time < $2",
+        "DELETE FROM cupel_vectors v USING cupel_messages m
+         WHERE v.conversation = $1 AND m.conversation = $1 AND m.number = v.number AND m.time < $2",
+    ],
     erase: "DELETE FROM cupel_messages WHERE conversation = $1 AND time < $2",
     erase_keys: "DELETE FROM cupel_appends a WHERE conversation = $1 AND NOT EXISTS (
             SELECT 1 FROM cupel_messages m WHERE m.conversation = $1

@@ -5,7 +5,7 @@ use crate::store::dialect::Migration;
 /// A released step never changes; a change is a new step.
 ///
 /// A message's `id` is its conversation's times 2^32 plus its number.
-pub(super) const STEPS: &[Migration] = &[FIRST, SECOND];
+pub(super) const STEPS: &[Migration] = &[FIRST, SECOND, THIRD];
 
 const FIRST: Migration = &[
     "CREATE TABLE cupel_conversations (
@@ -66,4 +66,38 @@ const SECOND: Migration = &[
          SELECT coalesce(sum(length(m.content) + coalesce(length(m.wire), 0)), 0)
          FROM cupel_messages m
          WHERE m.id >= cupel_conversations.id << 32 AND m.id < (cupel_conversations.id + 1) << 32)",
+];
+
+/// Adds vectors: of messages, in pieces; of other texts by their keys; and the number up to which the
+/// messages of a conversation have them.
+const THIRD: Migration = &[
+    "CREATE TABLE cupel_models (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        dimensions INTEGER NOT NULL
+    ) STRICT",
+    "CREATE TABLE cupel_vectors (
+        message INTEGER NOT NULL,
+        piece INTEGER NOT NULL,
+        model INTEGER NOT NULL,
+        key BLOB NOT NULL,
+        vector BLOB NOT NULL
+    ) STRICT",
+    "CREATE UNIQUE INDEX cupel_vectors_message ON cupel_vectors (message, model, piece)",
+    "CREATE INDEX cupel_vectors_key ON cupel_vectors (key, model)",
+    "CREATE TABLE cupel_text_vectors (
+        key BLOB NOT NULL,
+        model INTEGER NOT NULL,
+        namespace TEXT NOT NULL,
+        time INTEGER NOT NULL,
+        vector BLOB NOT NULL,
+        PRIMARY KEY (key, model)
+    ) STRICT",
+    "CREATE INDEX cupel_text_vectors_namespace ON cupel_text_vectors (namespace, time)",
+    "CREATE TABLE cupel_embedded (
+        conversation INTEGER NOT NULL,
+        model INTEGER NOT NULL,
+        upto INTEGER NOT NULL,
+        PRIMARY KEY (conversation, model)
+    ) STRICT, WITHOUT ROWID",
 ];

@@ -26,11 +26,14 @@ pub(crate) const DIALECT: Dialect = Dialect {
     erase_about_message: &[
         "DELETE FROM cupel_terms WHERE rowid = ($1 << 32) + $2",
         "DELETE FROM cupel_originals WHERE message = ($1 << 32) + $2",
+        "DELETE FROM cupel_vectors WHERE message = ($1 << 32) + $2",
     ],
     erase_about: &[
         "DELETE FROM cupel_terms WHERE rowid IN (SELECT id FROM cupel_messages
              WHERE id >= $1 << 32 AND id < ($1 + 1) << 32 AND time < $2)",
         "DELETE FROM cupel_originals WHERE message IN (SELECT id FROM cupel_messages
+             WHERE id >= $1 << 32 AND id < ($1 + 1) << 32 AND time < $2)",
+        "DELETE FROM cupel_vectors WHERE message IN (SELECT id FROM cupel_messages
              WHERE id >= $1 << 32 AND id < ($1 + 1) << 32 AND time < $2)",
     ],
     erase: "DELETE FROM cupel_messages WHERE id >= $1 << 32 AND id < ($1 + 1) << 32 AND time < $2",
