@@ -187,14 +187,25 @@ impl Server {
 
     /// Runs a statement of the test itself.
     pub fn sql(&self, database: &str, statement: &str) {
+        self.answer(database, statement);
+    }
+
+    /// Returns true if the server can make this extension.
+    pub fn has_extension(&self, name: &str) -> bool {
+        let count = format!("SELECT count(*) FROM pg_available_extensions WHERE name = '{name}'");
+        self.answer("postgres", &count) == "1"
+    }
+
+    fn answer(&self, database: &str, statement: &str) -> String {
         let ran = self
             .command("psql")
-            .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", "cupel", "-h"])
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "cupel", "-h"])
             .arg(&self.folder)
             .args(["-p", &self.port.to_string(), "-d", database, "-c", statement])
             .output()
             .unwrap();
         assert!(ran.status.success(), "{statement}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8_lossy(&ran.stdout).trim().to_owned()
     }
 
     /// The folder of the server's data.

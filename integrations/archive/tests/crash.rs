@@ -8,6 +8,8 @@
 
 mod support;
 
+#[path = "crash/embedding.rs"]
+mod embedding;
 #[path = "crash/killed.rs"]
 mod killed;
 #[path = "crash/migrations.rs"]

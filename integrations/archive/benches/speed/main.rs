@@ -7,6 +7,10 @@
 //! of them; times are medians of 300. `-- --quick` fills 10,000 and 100,000; `-- sqlite` and
 //! `-- postgres` measure one database.
 //!
+//! After that it fills a tenant with 100,000 messages and their vectors, of 384 random numbers, and
+//! measures searches by words and by both, and appends beside the embedding: in SQLite, in PostgreSQL, and
+//! in PostgreSQL with `pgvector` where that is installed. `-- vectors` measures these alone.
+//!
 //! The raw append is a transaction with the same inserts, the raw read the same select. The raw search
 //! is what one would write by hand, and does the same: a conversation of 100 is read whole and judged;
 //! of one of 5,000 the index says which messages have which word, and those with the rarest, 300 at
@@ -26,6 +30,7 @@ mod data;
 mod measure;
 mod raw;
 mod raw_search;
+mod vectors;
 
 use std::time::Instant;
 
@@ -41,18 +46,31 @@ fn main() {
         let sizes = effort.pick([100, 200], [10_000, 100_000], [100_000, 1_000_000]);
         // Either database alone, or both.
         let named = |name: &str| std::env::args().any(|argument| argument == name);
+        let with_words = !named("vectors");
         if !named("postgres") {
             let folder = tempfile::tempdir().unwrap();
             let address = |size| format!("sqlite://{}/{size}.db", folder.path().display());
-            run("SQLite", &sizes.map(address), sizes, effort).await;
+            if with_words {
+                run("SQLite", &sizes.map(address), sizes, effort).await;
+            }
+            let file = format!("sqlite://{}/vectors.db", folder.path().display());
+            vectors::run("SQLite", &file, effort).await;
         }
         if named("sqlite") {
             return;
         }
         let Some(server) = postgres::Server::start() else { return };
-        let addresses =
-            [server.database(), server.database()].map(|database| server.address(&database));
-        run("PostgreSQL", &addresses, sizes, effort).await;
+        if with_words {
+            let addresses =
+                [server.database(), server.database()].map(|database| server.address(&database));
+            run("PostgreSQL", &addresses, sizes, effort).await;
+        }
+        vectors::run("PostgreSQL", &server.address(&server.database()), effort).await;
+        if server.has_extension("vector") {
+            let database = server.database();
+            server.sql(&database, "CREATE EXTENSION vector");
+            vectors::run("pgvector", &server.address(&database), effort).await;
+        }
     });
 }
 

@@ -26,9 +26,10 @@ pub(crate) fn small_talk() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-pub(crate) const QUESTIONS: [&str; 4] = [
+pub(crate) const QUESTIONS: [&str; 5] = [
     "What must my daughter not eat?",
     "Who has our spare key?",
     "Which boiler do we have?",
     "How do I open the bicycle lock?",
+    "And the librarybooks?", // two words as one
 ];

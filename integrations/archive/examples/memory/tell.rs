@@ -1,5 +1,7 @@
 //! The first process: a conversation whose turns are archived.
 
+use std::time::Duration;
+
 use cupel::gather::BoxError;
 use cupel_archive::record::{RecordLayer, RecordedTurn, Recorder, whole};
 use cupel_archive::{Archive, ArchiveMessage};
@@ -30,8 +32,10 @@ pub(crate) async fn tell(archive: &Archive) -> Result<(), BoxError> {
         // The queue is short, and an example types faster than a person.
         recorder.flush().await;
     }
+    // Whoever opens the archive next embeds what is left.
+    let waiting = archive.embed_within(Duration::from_secs(30)).await?;
     println!(
-        "Process {}: had a conversation, archived {} messages, dropped {}.",
+        "Process {}: had a conversation, archived {} messages, dropped {}; {waiting} wait for vectors.",
         std::process::id(),
         recorder.written(),
         recorder.dropped()

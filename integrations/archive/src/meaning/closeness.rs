@@ -1,4 +1,4 @@
-//! How close messages are to a question, by their vectors.
+//! Cosines of messages with a question.
 
 use std::collections::HashMap;
 

@@ -130,7 +130,7 @@ impl ArchiveEmbedder {
             return Err(ArchiveError::argument("embedder weight", problem));
         }
         let (floor, ceiling) = self.range;
-        if !(-1.0..1.0).contains(&floor) || !(ceiling > floor && ceiling <= 1.0) {
+        if !((-1.0..1.0).contains(&floor) && ceiling > floor && ceiling <= 1.0) {
             let problem = format!(
                 "got {floor} to {ceiling}, expected two cosines from -1 to 1, the smaller one first"
             );

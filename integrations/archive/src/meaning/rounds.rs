@@ -18,6 +18,9 @@ use crate::store::{MessageVector, NewVectors, Store, Unembedded};
 /// Conversations that are listed at once.
 const LISTED: i64 = 256;
 
+/// Vectors that are kept at once, in the main.
+const MOST_KEPT: usize = 128;
+
 /// A text that every model takes: if it takes this one and not another, it is the other's fault.
 const PROBE: &str = "text";
 
@@ -113,13 +116,22 @@ impl<'a> Rounds<'a> {
         let batch = i64::try_from(self.meaning.settings.batch).unwrap_or(i64::MAX);
         let (model, read) = (self.meaning.model(), MOST_READ as i64);
         let found = self.store.unembedded(model, (namespace, name), batch, read).await?;
-        Ok(found.map(|unembedded| {
+        Ok(found.map(|mut unembedded| {
             let mut pieces = Vec::new();
-            for message in &unembedded.messages {
-                for (at, piece) in (0..).zip(embedded_pieces(&message.text)) {
+            let mut before = None;
+            for message in std::mem::take(&mut unembedded.messages) {
+                let of_message: Vec<&str> = embedded_pieces(&message.text).collect();
+                // Short transactions: an append to a file waits for them.
+                if let Some(before) = before.filter(|_| pieces.len() + of_message.len() > MOST_KEPT)
+                {
+                    (unembedded.upto, unembedded.more) = (before, true);
+                    break;
+                }
+                for (at, piece) in (0..).zip(of_message) {
                     let key = key_of(namespace, &TextHash::of(piece));
                     pieces.push((message.number, at, key, piece.to_owned()));
                 }
+                before = Some(message.number);
             }
             Share { unembedded, pieces }
         }))

@@ -108,7 +108,7 @@ impl MeaningState {
         }
     }
 
-    /// How close messages are to the question of a search; none while there is nothing to compare, and
+    /// Cosines of messages with the question of a search; none while there is nothing to compare, and
     /// none, with a warning, where that is late or fails.
     pub(crate) async fn closeness(
         &self,

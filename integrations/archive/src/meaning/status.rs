@@ -13,6 +13,6 @@ pub struct EmbeddingStatus {
     /// Failed requests for vectors of messages, each tried again.
     pub failures: u64,
     /// Searches of this process that went by words alone, because the vectors of their questions were
-    /// late, wrong or not to be had.
+    /// late, wrong, or failed.
     pub words_alone: u64,
 }

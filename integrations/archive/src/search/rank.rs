@@ -39,13 +39,13 @@ impl Meaning {
     /// of both. `words` has judged the candidates without their places.
     fn mixed(
         &self,
-        words: Option<Verdict>,
+        words: Option<&Verdict>,
         question: &Question,
         candidates: &[Candidate<'_>],
         place_of: impl Fn(usize) -> Option<MessagePlace>,
     ) -> Verdict {
         let hints = (0..candidates.len()).map(|at| {
-            let words = words.as_ref().and_then(|words| words.hints.get(at)).cloned();
+            let words = words.and_then(|words| words.hints.get(at)).cloned();
             let words = words.unwrap_or_else(|| Hint::new(0.0));
             match place_of(at).and_then(|place| self.closeness.of(place)) {
                 Some(cosine) => {
@@ -88,7 +88,7 @@ pub(super) fn whole(
         Some(meaning) => {
             let words = judge.judge(&question, &apart(&candidates));
             let place_of = |at: usize| places.get(at).copied();
-            Some(meaning.mixed(words, &question, &candidates, place_of))
+            Some(meaning.mixed(words.as_ref(), &question, &candidates, place_of))
         }
     };
     let Some(verdict) = verdict else { return Ok(Vec::new()) };
@@ -155,7 +155,7 @@ pub(super) fn hits(
         Some(meaning) => {
             let words = judge.judge_among(&search.question, &apart(&candidates), &corpus);
             let place_of = |at: usize| places.get(at).copied().flatten();
-            Some(meaning.mixed(words, &search.question, &candidates, place_of))
+            Some(meaning.mixed(words.as_ref(), &search.question, &candidates, place_of))
         }
     };
     let Some(verdict) = verdict else { return Ok(Vec::new()) };

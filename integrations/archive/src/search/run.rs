@@ -66,7 +66,7 @@ pub(crate) async fn run(
     ranked(rows, rank).await
 }
 
-/// What the words of a question find.
+/// Result of looking for the words of a question.
 enum Found<'s> {
     Nothing,
     /// All messages of a short conversation.

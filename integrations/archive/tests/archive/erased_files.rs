@@ -3,8 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
 use chrono::{TimeDelta, Utc};
-use cupel_archive::{Append, Archive, ArchiveMessage};
+use cupel::gather::{BoxError, EmbedAs, Embedder, TextHash, VectorStore as _};
+use cupel_archive::{Append, Archive, ArchiveEmbedder, ArchiveMessage};
 
 use cupel_dev_servers::postgres;
 
@@ -72,6 +77,67 @@ async fn sqlite_has_nothing_left_of_a_forgotten_conversation() {
     assert_eq!(archive.namespace("t").unwrap().conversations(None, 99).await.unwrap().len(), 40);
     let found = archive.namespace("t").unwrap().search("Which ferns?").await.unwrap();
     assert_eq!(found.len(), 10);
+}
+
+/// A model whose vectors can be searched for: their bytes are a word.
+struct Spelled;
+
+#[async_trait]
+impl Embedder for Spelled {
+    fn model(&self) -> &str {
+        "spelled"
+    }
+
+    async fn embed(&self, _: EmbedAs, texts: &[&str]) -> Result<Vec<Vec<f32>>, BoxError> {
+        let word = f32::from_le_bytes(*b"qlat");
+        Ok(texts.iter().map(|text| vec![text.len() as f32, word, word, word]).collect())
+    }
+}
+
+/// The bytes of three of the numbers.
+const SPELLED: &str = "qlatqlatqlat";
+
+async fn fill_vectors(database: &Database) -> Archive {
+    let builder = database.builder().embedder(ArchiveEmbedder::new(Spelled));
+    let archive = builder.open().await.unwrap();
+    let tenant = archive.namespace("t").unwrap();
+    let conversation = tenant.conversation("c").unwrap();
+    let said = (0..50).map(|n| ArchiveMessage::user(format!("message {n}")));
+    conversation.append(Append::new(said)).await.unwrap();
+    assert_eq!(archive.embed_within(Duration::from_secs(60)).await.unwrap(), 0);
+    let vector: Arc<[f32]> = vec![1.0, f32::from_le_bytes(*b"qlat"), 2.0, 3.0].into();
+    tenant.save("spelled", &[(TextHash::of("another text"), vector)]).await.unwrap();
+    archive
+}
+
+#[tokio::test]
+async fn sqlite_has_no_vector_left_of_a_forgotten_conversation() {
+    let database = Database::sqlite();
+    let archive = fill_vectors(&database).await;
+    let folder = database.folder().unwrap();
+    assert!(holds(folder, SPELLED));
+    let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
+    assert!(conversation.forget().await.unwrap().log_emptied);
+    assert!(!holds(folder, "qlat"));
+}
+
+#[tokio::test]
+async fn postgres_has_no_vector_left_in_its_tables_after_scrubbing() {
+    for database in [Database::postgres().await, Database::pgvector().await] {
+        let Some(database) = database else { continue };
+        let Some(server) = postgres::shared() else { return };
+        let archive = fill_vectors(&database).await;
+        let end = database.address.find('?').unwrap();
+        let name = database.address[..end].rsplit('/').next().unwrap();
+        server.sql(name, "ANALYZE");
+        server.sql(name, "CHECKPOINT");
+        let tables = server.data().join("base");
+        assert!(holds(&tables, SPELLED));
+        archive.namespace("t").unwrap().forget_all().await.unwrap();
+        archive.scrub().await.unwrap();
+        server.sql(name, "CHECKPOINT");
+        assert!(!holds(&tables, "qlatqlat"));
+    }
 }
 
 #[tokio::test]

@@ -81,10 +81,10 @@ async fn a_conversation_that_somebody_holds_is_an_error_in_time_and_others_go_on
 }
 
 /// A small disk of memory, where the system lets us have one.
-struct SmallDisk(std::path::PathBuf);
+pub(crate) struct SmallDisk(pub(crate) std::path::PathBuf);
 
 impl SmallDisk {
-    fn mount(megabytes: u32) -> Option<Self> {
+    pub(crate) fn mount(megabytes: u32) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap().keep();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={megabytes}m,mode=777"), "tmpfs"])

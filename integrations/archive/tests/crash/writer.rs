@@ -5,7 +5,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use cupel_archive::{Append, Archive, ArchiveMessage};
+use cupel_archive::{Append, Archive, ArchiveEmbedder, ArchiveMessage};
+
+use crate::support::embedders::Synonyms;
 
 /// Conversations that one writer writes to in turns.
 const CONVERSATIONS: usize = 3;
@@ -19,7 +21,11 @@ fn write_until_killed() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.unwrap().block_on(async {
-        let archive = Archive::open(&address).await.unwrap();
+        let mut archive = Archive::builder(address);
+        if std::env::var_os("CUPEL_TEST_EMBEDDER").is_some() {
+            archive = archive.embedder(ArchiveEmbedder::new(Synonyms::new("m")));
+        }
+        let archive = archive.open().await.unwrap();
         let tenant = archive.namespace("t").unwrap();
         let writers = (0..CONVERSATIONS).map(|conversation| {
             let handle = tenant.conversation(conversation.to_string()).unwrap();
@@ -60,7 +66,17 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn start(address: &str, run: usize) -> Self {
+        Self::started(address, run, &[])
+    }
+
+    /// Starts a writer that embeds its messages as well.
+    pub(crate) fn start_embedding(address: &str, run: usize) -> Self {
+        Self::started(address, run, &[("CUPEL_TEST_EMBEDDER", "1")])
+    }
+
+    fn started(address: &str, run: usize, more: &[(&str, &str)]) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
+            .envs(more.iter().copied())
             .args(["--exact", "writer::write_until_killed", "--ignored", "--nocapture"])
             .env("CUPEL_TEST_ARCHIVE", address)
             .env("CUPEL_TEST_RUN", run.to_string())

@@ -36,12 +36,8 @@ impl Database {
 
     /// A database of the shared server with the extension `pgvector`; none where that is not installed.
     pub(crate) async fn pgvector() -> Option<Self> {
-        use sqlx::Connection as _;
-        let database = Self::postgres().await?;
-        let mut server = sqlx::PgConnection::connect(&database.address).await.unwrap();
-        const IS_THERE: &str = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'";
-        let is_there: i64 = sqlx::query_scalar(IS_THERE).fetch_one(&mut server).await.unwrap();
-        if is_there == 0 {
+        let server = postgres::shared()?;
+        if !server.has_extension("vector") {
             let what = "pgvector is not installed (apt-get install postgresql-15-pgvector), so it is not tested";
             assert!(
                 std::env::var_os("CUPEL_REQUIRE_PGVECTOR").is_none(),
@@ -51,8 +47,9 @@ impl Database {
             let _ = writeln!(std::io::stderr(), "skipped: {what}");
             return None;
         }
-        sqlx::query("CREATE EXTENSION vector").execute(&mut server).await.unwrap();
-        Some(database)
+        let name = server.database();
+        server.sql(&name, "CREATE EXTENSION vector");
+        Some(Self { address: server.address(&name), folder: None })
     }
 
     pub(crate) async fn open(&self) -> Archive {

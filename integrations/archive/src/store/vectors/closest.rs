@@ -11,7 +11,7 @@ use crate::store::backend::Arguments;
 const COMPARE: &str = "compare vectors";
 
 impl Store {
-    /// How close the messages of a conversation, or of a namespace, are to a question's vector. Compares
+    /// Cosines of the messages of a conversation, or of a namespace, with a question's vector. Compares
     /// at most `most` vectors of a namespace.
     pub(crate) async fn closeness(
         &self,

@@ -106,7 +106,7 @@ impl Store {
         }
     }
 
-    /// How close messages are to a question's vector, as the server says: of the closest alone.
+    /// Cosines of the closest messages with a question's vector, as the server computes them.
     pub(super) async fn closeness_on_server(
         &self,
         (namespace, conversation): (&str, Option<&str>),
@@ -122,9 +122,9 @@ impl Store {
             ORDER BY embedding <=> CAST($5 AS vector) LIMIT $6";
         const OF_NAMESPACE: &str = "SELECT v.conversation, v.number,
                    1 - (v.embedding <=> CAST($4 AS vector))
-            FROM cupel_conversations c JOIN cupel_vectors v ON v.conversation = c.id
+            FROM cupel_conversations c CROSS JOIN LATERAL (SELECT * FROM cupel_vectors
+                WHERE conversation = c.id AND model = $2 AND embedding IS NOT NULL OFFSET 0) AS v
             WHERE c.namespace = $1 AND c.name IS DISTINCT FROM $3
-              AND v.model = $2 AND v.embedding IS NOT NULL
             ORDER BY v.embedding <=> CAST($4 AS vector) LIMIT $5";
         let (question, except) = (literal(question), search.except.as_deref());
         let before = search.before.unwrap_or(i64::MAX);

@@ -1,6 +1,7 @@
 //! The statements about vectors that differ between the databases.
 
-/// The statements of one database.
+/// The statements of one database. With `OFFSET 0` PostgreSQL goes from conversation to conversation, instead of
+/// through the vectors of all tenants.
 #[derive(Debug)]
 pub(super) struct VectorStatements {
     /// Id and length of the model `$1`, which nobody forgets until the transaction ends.
@@ -88,7 +89,8 @@ pub(super) const POSTGRES: VectorStatements = VectorStatements {
     of_namespace: "SELECT v.conversation, v.number, v.vector
         FROM (SELECT id FROM cupel_conversations
             WHERE namespace = $1 AND name IS DISTINCT FROM $3 ORDER BY id DESC) AS c
-        JOIN cupel_vectors v ON v.conversation = c.id AND v.model = $2
+        CROSS JOIN LATERAL (SELECT * FROM cupel_vectors
+            WHERE conversation = c.id AND model = $2 OFFSET 0) AS v
         LIMIT $4",
     forget: [
         "DELETE FROM cupel_vectors WHERE ctid IN (
