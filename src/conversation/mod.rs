@@ -35,6 +35,7 @@
 pub(crate) mod edits;
 mod held_texts;
 mod message;
+mod outline;
 mod pairing;
 pub mod plan;
 mod rehearsal;
@@ -46,6 +47,7 @@ pub mod what_if;
 
 pub use edits::{Edits, QuotationEdit, SentSummary};
 pub use message::{Attributes, Message, MessageTexts, Role, Texts};
+pub use outline::outline;
 pub use rehearsal::{DryRun, Rehearsal, RehearsedMessage};
 pub use rules::{Answers, Exchanges, Rules};
 pub use units::{Arrangement, Conversation, PartTokens, QuotableDocument};

@@ -223,6 +223,10 @@ impl Conversation {
         self
     }
 
+    pub(crate) fn shared_counter(&self) -> Arc<dyn TokenCounter> {
+        Arc::clone(&self.counter)
+    }
+
     pub(crate) fn token_counter(&self) -> &dyn TokenCounter {
         &*self.counter
     }

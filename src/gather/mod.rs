@@ -50,6 +50,7 @@
 mod arrivals;
 mod async_judge;
 mod candidates;
+mod compactor;
 mod conversation;
 mod dropped;
 mod embedder;
@@ -61,6 +62,8 @@ mod spans;
 mod stream;
 mod streaming;
 mod streaming_check;
+mod summary_memory;
+mod summary_store;
 pub(crate) mod work_place;
 mod work_time;
 
@@ -69,6 +72,7 @@ pub use async_judge::{AsyncJudge, WaitingJudge};
 pub(crate) use candidates::{
     Candidates, SelectionFailure, SelectionOutcome, SourceFacts, facts_of,
 };
+pub use compactor::{Compactor, CompactorPrice, OutlineCompactor};
 pub use conversation::ConversationStore;
 pub use embedder::{EmbedAs, Embedder, TextHash, VectorStore};
 pub(crate) use judge_queue::JudgeQueue;
@@ -80,6 +84,11 @@ pub use source::{CandidateSource, CandidateStream, FailurePolicy, Source};
 pub use streaming::Snapshot;
 pub(crate) use streaming::{ProgressHook, StreamingMode, StreamingSelection};
 pub(crate) use streaming_check::check_streaming;
+pub use summary_memory::MemorySummaries;
+pub use summary_store::{
+    ClaimOutcome, FoundSummaries, LeaseHolder, SummaryClaim, SummaryLedger, SummaryScope,
+    SummaryStore,
+};
 pub(crate) use work_time::LearnedCost;
 
 /// The error of a source, an adapter or a budget: Tower's own boxed error.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::call::LayerState;
+use super::compaction::Compaction;
 use super::policy_handle::{PolicyParts, PolicyRules};
 use super::selector::Selector;
 use super::service::CupelLayer;
@@ -51,6 +52,7 @@ struct Settings<Req> {
     explain_scores: bool,
     dropped_sample: Option<usize>,
     on_progress: Option<ProgressHook>,
+    compaction: Option<Compaction<Req>>,
 }
 
 /// Placeholder of the adapter until one is set. A layer cannot be built with it.
@@ -73,6 +75,7 @@ impl<Req> CupelLayer<Req, NoAdapter> {
             explain_scores: false,
             dropped_sample: None,
             on_progress: None,
+            compaction: None,
         };
         CupelLayerBuilder { adapter: NoAdapter, settings }
     }
@@ -124,6 +127,12 @@ impl<Req, A> CupelLayerBuilder<Req, A> {
     /// It needs a policy with a judge of its own, or [`relevance`](Self::relevance).
     pub fn waiting_judge(mut self, judge: WaitingJudge) -> Self {
         self.settings.rules.waiting = Some(judge);
+        self
+    }
+
+    /// Puts summaries in the place of what left the window of a planned conversation; off unless set.
+    pub fn compaction(mut self, compaction: Compaction<Req>) -> Self {
+        self.settings.compaction = Some(compaction);
         self
     }
 
@@ -303,6 +312,9 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
         let Self { adapter, mut settings } = self;
         settings.check_sources()?;
         settings.check_waiting()?;
+        if let Some(compaction) = &settings.compaction {
+            compaction.check().map_err(BuildError::new)?;
+        }
         let parts = match (settings.policy.take(), settings.pipeline.take()) {
             (Some(_), Some(_)) => {
                 return Err(BuildError::new(
@@ -338,6 +350,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             explain_scores: settings.explain_scores,
             cost: Arc::default(),
             streaming: streaming.map(Arc::new),
+            compaction: settings.compaction,
         })))
     }
 }

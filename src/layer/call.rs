@@ -6,7 +6,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::call_log::CallLog;
+use super::compaction::Compaction;
 use super::policy_handle::{JudgeRules, PlanRules, PolicyParts, PolicyRules};
+use super::summary_report::SummaryReport;
 use super::{
     BudgetOrigin, BudgetProvider, BuildError, ContextAdapter, ContextError, Selection,
     SelectionHook, Split, Strategy,
@@ -19,7 +21,7 @@ use crate::conversation::tools::{FittedTools, ToolRoom};
 use crate::gather::work_place::{NotRun, WorkNeed, WorkPlace};
 use crate::gather::{
     Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
-    StreamingMode, StreamingSelection,
+    StreamingMode, StreamingSelection, SummaryScope,
 };
 use crate::model::{ContextBudget, ContextItem, PlacedItem, RefusedItem, ToolLimit};
 use crate::pipeline::Pipeline;
@@ -49,6 +51,8 @@ pub(super) struct LayerState<Req, A> {
     pub(super) tools: ToolLimit,
     /// Set when items are selected while they arrive.
     pub(super) streaming: Option<Arc<StreamingMode>>,
+    /// Set when summaries stand for what left the window.
+    pub(super) compaction: Option<Compaction<Req>>,
 }
 
 impl<Req, A> LayerState<Req, A> {
@@ -73,6 +77,7 @@ impl<Req, A> LayerState<Req, A> {
             planning,
             tools,
             streaming: self.streaming.clone(),
+            compaction: self.compaction.clone(),
         })
     }
 }
@@ -99,6 +104,8 @@ pub(super) struct PlannedTurn {
     reported: ReportedRequest,
     /// Set when the judge failed.
     pub(super) judged: Option<Box<JudgeOutcome>>,
+    /// Set when summaries were looked for.
+    pub(super) summaries: Option<Box<SummaryReport>>,
 }
 
 /// A selection that has to be written.
@@ -120,6 +127,8 @@ pub(super) struct OpenedCall {
     pub(super) origin: BudgetOrigin,
     /// The sources, unless there are none.
     pub(super) gather: Option<Box<Gather>>,
+    /// The conversation whose summaries are used.
+    pub(super) scope: Option<SummaryScope>,
 }
 
 impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
@@ -136,7 +145,8 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         let (budget, origin) = budget.map_err(ContextError::Budget)?;
         let open = || Box::new(Gather::open(&self.sources, request, self.gather_deadline));
         let gather = (!self.sources.is_empty()).then(open);
-        Ok(OpenedCall { reading, budget, origin, gather })
+        let scope = self.compaction.as_ref().and_then(|it| (it.scope)(request));
+        Ok(OpenedCall { reading, budget, origin, gather, scope })
     }
 
     /// Takes a request apart, on the blocking pool if that takes long.
@@ -153,7 +163,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     }
 
     /// Works through the texts of a request, on the blocking pool if that takes long.
-    async fn work<T: Send + 'static>(
+    pub(super) async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         mut read: Box<ReadRequest<A::Rest>>,
         place: &WorkPlace,
@@ -203,15 +213,22 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
     pub(super) async fn plan(
         self: &Arc<Self>,
         read: Box<ReadRequest<A::Rest>>,
-        facts: TurnFacts,
+        (facts, scope): (TurnFacts, Option<SummaryScope>),
         budget: &ContextBudget,
         wants_report: bool,
         place: &WorkPlace,
     ) -> Result<(Box<ReadRequest<A::Rest>>, Option<Box<PlannedTurn>>), ContextError> {
+        let (mut read, mut summaries) = (read, None);
+        if scope.is_some() {
+            (read, summaries) = Box::pin(self.summaries(read, facts, scope, place)).await?;
+        }
+        let given = summaries.as_ref().map(|it| it.given.clone());
         let decide = self.work(read, place, move |shared, ReadRequest { rest, talk, .. }| {
             let (planning, talk) = shared.planning.as_ref().zip(talk.as_deref())?;
             let texts = shared.adapter.texts(rest);
-            let draft = talk.decide(&facts.turn(&planning.plan), &*texts)?;
+            let mut turn = facts.turn(&planning.plan);
+            turn.summaries = given.as_ref();
+            let draft = talk.decide(&turn, &*texts)?;
             let task = shared.judging.as_ref().and_then(|_| draft.task(talk, &*texts));
             Some((draft, task))
         });
@@ -232,15 +249,25 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         let finish = self.work(read, place, move |shared, ReadRequest { rest, talk, own, .. }| {
             let talk = talk.as_deref()?;
             let texts = shared.adapter.texts(rest);
+            let cut = draft.cut();
             let planned = draft.finish(verdict, talk, &*texts);
+            if let Some(call) = &mut summaries {
+                call.planned(cut, &planned, facts.fixed_tokens, talk, &*texts);
+            }
             let limit = planned.prepare(own, &budget);
             let reported = match wants_report {
                 true => talk.reported_request(own, &planned.parts, &*texts),
                 false => ReportedRequest::default(),
             };
-            Some(Box::new(PlannedTurn { planned, limit, reported, judged }))
+            let turn = PlannedTurn { planned, limit, reported, judged, summaries: None };
+            Some((Box::new(turn), summaries))
         });
-        finish.await
+        let (read, finished) = finish.await?;
+        let turn = finished.map(|(mut turn, summaries)| {
+            turn.summaries = summaries.map(|call| call.start());
+            turn
+        });
+        Ok((read, turn))
     }
 
     /// Has the candidates judged by the question, which a conversation knows itself.

@@ -42,6 +42,8 @@ mod budget;
 mod builder;
 mod call;
 mod call_log;
+mod compaction;
+mod compaction_task;
 mod error;
 mod hooks;
 mod policy_handle;
@@ -50,7 +52,10 @@ mod room;
 mod selection;
 mod selector;
 mod service;
+mod service_compactor;
 mod spans;
+mod summarise;
+mod summary_report;
 mod window;
 
 pub use crate::conversation::plan::TurnReport;
@@ -64,6 +69,7 @@ pub use crate::model::{Origin, PlacedItem, RefusedItem, Strategy};
 pub use adapter::{ContextAdapter, RequestFacts, Split};
 pub use budget::{BudgetOrigin, BudgetProvider};
 pub use builder::{CupelLayerBuilder, NoAdapter};
+pub use compaction::{Compaction, CompactionWork};
 pub use error::{BudgetLimits, BuildError, ContextError, Error};
 pub use hooks::{CallObserver, CallStart, SelectionHook};
 pub use policy_handle::PolicyHandle;
@@ -73,4 +79,6 @@ pub use selector::{SelectedRequest, Selector};
 pub use service::{
     CupelLayer, CupelService, ResponseFuture, ResponseMode, ResponseOnly, WithReport,
 };
+pub use service_compactor::ServiceCompactor;
+pub use summary_report::{SummaryProblem, SummaryReport};
 pub use window::{DEFAULT_OUTPUT_TOKENS, ModelLookup, ModelWindow, WindowLimits};

@@ -1,5 +1,6 @@
 //! The outcome of one call: what it selected, from what, and why.
 
+use super::summary_report::SummaryReport;
 use crate::conversation::SentSummary;
 use crate::conversation::plan::TurnReport;
 use crate::diagnostics::SelectionReport;
@@ -34,6 +35,8 @@ pub struct Selection {
     pub estimated: bool,
     /// Set when the turn was [planned](crate::conversation::plan).
     pub plan: Option<Box<TurnReport>>,
+    /// Set when a compactor is set and the conversation has a name.
+    pub summaries: Option<Box<SummaryReport>>,
     /// Tokens of the definitions of tools that were sent. They are among the fixed ones.
     pub tool_tokens: i64,
     /// Tools that were sent and left out. None if all were sent.
@@ -56,6 +59,7 @@ impl Selection {
             uncounted: Vec::new(),
             estimated: false,
             plan: None,
+            summaries: None,
             tool_tokens: 0,
             tools: None,
             stream: None,
@@ -103,6 +107,9 @@ impl Selection {
         }
         if let Some(plan) = &self.plan {
             explanation = plan.explain(explanation);
+        }
+        if let Some(summaries) = &self.summaries {
+            explanation = summaries.notes().into_iter().fold(explanation, Explanation::note);
         }
         if let Some(tools) = &self.tools {
             explanation = explanation.tools((**tools).clone());

@@ -133,7 +133,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     selection: &mut Selection,
 ) -> Result<Req, ContextError> {
     // Budget: what the request and the answer may take together.
-    let OpenedCall { reading, budget, origin, gather } = opened?;
+    let OpenedCall { reading, budget, origin, gather, scope } = opened?;
     let place = &WorkPlace::new(shared.blocking_threshold, shared.gather_deadline);
 
     // Read: the request becomes candidates and a rest.
@@ -184,9 +184,10 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let mut turn = None;
     if shared.plans(&read) {
         let wants_report = log.wants_report();
-        let plan = shared.plan(read, facts, &selection.budget, wants_report, place);
+        let plan = shared.plan(read, (facts, scope), &selection.budget, wants_report, place);
         let plan = Box::pin(plan);
         (read, turn) = plan.await?;
+        selection.summaries = turn.as_mut().and_then(|turn| turn.summaries.take());
     }
 
     // Judge: without a plan, how close the candidates are to the question.

@@ -5,14 +5,14 @@ use cupel::relevance::{Candidate, Judge, Lexical, Question};
 use serde_json::{Value, json};
 
 use crate::session::{Session, text_of};
-use crate::ways::Layered;
+use crate::ways::{Layered, Protocol};
 
 /// The window of the questions.
 pub const WINDOW: i64 = 4_000;
 
 /// The shares of the evidence's tokens kept: by the plan, and by relevance alone in the tokens
-/// reserved for recall.
-pub fn shares(conversations: &[Value], share: f64) -> (f64, f64) {
+/// reserved for recall. With summaries, the conversation was sent before, one message shorter each time.
+pub fn shares(conversations: &[Value], share: f64, summarised: bool) -> (f64, f64) {
     let (mut planned, mut alone, mut all) = (0.0, 0.0, 0.0);
     let reserved = (WINDOW as f64 * share) as i64;
     for conversation in conversations {
@@ -32,7 +32,17 @@ pub fn shares(conversations: &[Value], share: f64) -> (f64, f64) {
             all += 1.0;
             let plan = TurnPlan::new().recall(share);
             let known = session.messages.len();
-            let sent = Layered::planned(plan, WINDOW, "gpt-4o").call(&session, known);
+            let mut layered = match summarised {
+                false => Layered::planned(plan, WINDOW, "gpt-4o"),
+                true => {
+                    let mut layered = Layered::summarised(Protocol::Chat, WINDOW, "gpt-4o");
+                    for known in (1..items.len()).filter(|known| known % 2 == 1) {
+                        let _ = layered.call(&session, known);
+                    }
+                    layered
+                }
+            };
+            let sent = layered.call(&session, known);
             let quoted: String = sent.messages.iter().map(text_of).collect();
             let is_kept =
                 |at: &usize| sent.places.contains(at) || quoted.contains(&format!("\n[{at}] "));

@@ -24,8 +24,9 @@ use serde_json::Value;
 
 const WINDOWS: [i64; 3] = [8_000, 12_000, 32_000];
 const SHARES: [i64; 2] = [50, 70];
-/// `plan` is that of `Policy::chat`.
-const WAYS: [&str; 4] = ["newest", "scored", "plan", "tool_use"];
+/// `plan` is that of `Policy::chat`; `summaries` adds those of the compactor without a model, each ready
+/// before the next call.
+const WAYS: [&str; 5] = ["newest", "scored", "plan", "summaries", "tool_use"];
 /// A model whose cache matches only at markers, and one that matches any prefix.
 const MODEL: &str = "gpt-5.6";
 
@@ -44,9 +45,10 @@ fn main() {
         follow_all(&format!("{file}@messages"), &runs, Protocol::Messages);
     }
     let evidence = folder("CUPEL_EVIDENCE_DIR", own("../evidence/data"));
+    let ways = [("plan-10", 0.1, false), ("plan-50", 0.5, false), ("summaries-10", 0.1, true)];
     for (file, conversations) in files(&evidence).into_iter().filter(|(file, _)| is_wanted(file)) {
-        for (way, share) in [("plan-10", 0.1), ("plan-50", 0.5)] {
-            let (kept, alone) = evidence::shares(&conversations, share);
+        for (way, share, summarised) in ways {
+            let (kept, alone) = evidence::shares(&conversations, share, summarised);
             println!("turns {file} {} {way} evidence {kept:.3}", evidence::WINDOW);
             println!("turns {file} {} {way} relevance-alone {alone:.3}", evidence::WINDOW);
         }
@@ -103,7 +105,8 @@ fn report(file: &str, window: &str, sessions: &[(Session, i64)], protocol: Proto
             println!("turns {file} {window} {way} {measure} {value:.3}");
         }
     }
-    for problem in problems.iter().filter(|problem| problem.starts_with("plan")).take(3) {
+    let of_plans = |problem: &&String| problem.starts_with("plan") || problem.starts_with("summ");
+    for problem in problems.iter().filter(of_plans).take(3) {
         println!("# {file} {window} {problem}");
     }
 }
@@ -114,6 +117,7 @@ fn follow(way: &str, session: &Session, window: i64, protocol: Protocol) -> Foll
     let mut layered = match way {
         "newest" => None,
         "scored" => Some(Layered::scored(protocol, window)),
+        "summaries" => Some(Layered::summarised(protocol, window, model)),
         "tool_use" => Some(Layered::new(protocol, Policy::tool_use(), window, model)),
         _ => Some(Layered::new(protocol, Policy::chat(), window, model)),
     };

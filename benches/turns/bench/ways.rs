@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use cupel::layer::{CupelLayer, Selection, Selector};
+use cupel::gather::{MemorySummaries, OutlineCompactor, SummaryScope};
+use cupel::layer::{Compaction, CompactionWork, CupelLayer, Selection, Selector};
 use cupel::model::TurnPlan;
 use cupel::placer::AgePlacer;
 use cupel::scorer::{AgeScorer, CompositeScorer, KindScorer, PriorityScorer};
@@ -67,6 +68,8 @@ pub struct Layered {
     seen: Arc<Mutex<Option<i64>>>,
     model: &'static str,
     is_planned: bool,
+    /// Where summaries are made.
+    runtime: Option<(tokio::runtime::Runtime, CompactionWork)>,
 }
 
 impl Layered {
@@ -90,16 +93,42 @@ impl Layered {
 
     /// By a policy.
     pub fn new(protocol: Protocol, policy: Policy, window: i64, model: &'static str) -> Self {
+        Self::with(protocol, policy, window, model, None)
+    }
+
+    /// By the default plan, with the summaries of the compactor without a model.
+    pub fn summarised(protocol: Protocol, window: i64, model: &'static str) -> Self {
+        let compactor = OutlineCompactor::new().counter(counter());
+        let scope = |_: &JsonBody| Some(SummaryScope::new("", "run"));
+        let compaction = Compaction::new(compactor, MemorySummaries::new(10_000), scope)
+            .lookup_deadline(std::time::Duration::from_secs(5));
+        Self::with(protocol, Policy::chat(), window, model, Some(compaction))
+    }
+
+    fn with(
+        protocol: Protocol,
+        policy: Policy,
+        window: i64,
+        model: &'static str,
+        compaction: Option<Compaction<JsonBody>>,
+    ) -> Self {
         let seen = Arc::new(Mutex::new(None));
         let note = Arc::clone(&seen);
         let is_planned = policy.plan().is_some();
-        let builder = CupelLayer::<JsonBody, _>::builder()
+        let runtime = compaction.as_ref().map(|compaction| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+            (runtime.unwrap(), compaction.work())
+        });
+        let mut builder = CupelLayer::<JsonBody, _>::builder()
             .policy(policy)
             .budget(ContextBudget::builder(window).build().unwrap())
             .on_selection(move |selection: &Selection| {
                 let unused = selection.plan.as_ref().map(|plan| plan.share - plan.recalled_tokens);
                 *note.lock().unwrap() = unused;
             });
+        if let Some(compaction) = compaction {
+            builder = builder.compaction(compaction);
+        }
         let service = match protocol {
             Protocol::Chat => {
                 let adapter = OpenAiAdapter::new().counter(counter());
@@ -110,17 +139,25 @@ impl Layered {
                 Sender::Messages(builder.adapter(adapter).build().unwrap().selector())
             }
         };
-        Self { service, seen, model, is_planned }
+        Self { service, seen, model, is_planned, runtime }
     }
 
     fn send(&self, body: JsonBody) -> Result<String, String> {
-        futures::executor::block_on(async {
+        let select = async {
             let selected = match &self.service {
                 Sender::Chat(selector) => selector.select(body).await,
                 Sender::Messages(selector) => selector.select(body).await,
             };
             selected.map(|it| it.request.json().to_owned()).map_err(|error| error.to_string())
-        })
+        };
+        match &self.runtime {
+            None => futures::executor::block_on(select),
+            Some((runtime, work)) => runtime.block_on(async {
+                let sent = select.await;
+                work.settled().await;
+                sent
+            }),
+        }
     }
 
     pub fn call(&mut self, session: &Session, known: usize) -> Sent {

@@ -4,8 +4,10 @@ use super::super::message::Texts;
 use super::super::tools::end_of_request_before;
 use super::super::units::Conversation;
 use super::documents::DocumentRoom;
-use super::ladder::{Decision, LadderUnit, Step, Sums, run};
+use super::ladder::{Decision, Room, Step};
+use super::ladder_units::{LadderUnit, Sums, run};
 use super::planned::{CacheExpectation, NewestFirst, PlanOutcome, PrefixBreak};
+use super::summary_block::SummaryBlocks;
 use super::turn::Turn;
 
 /// Decision about one request, and the facts that it was made with.
@@ -18,6 +20,9 @@ pub(super) struct Choice<'a> {
     pub(super) frame: i64,
     /// True if there are sources beside the request's own documents.
     pub(super) has_sources: bool,
+    pub(super) room: Room,
+    /// Summaries that each cut could carry.
+    pub(super) summaries: SummaryBlocks,
 }
 
 /// The request before: this history without the model's newest response and what came after it.
@@ -97,6 +102,12 @@ impl Conversation {
         let mut expected = CacheExpectation { cached_tokens: begun, ..CacheExpectation::default() };
         let mut aligned = true;
         let same_standing = same_standing(&then.decision, &now.decision);
+        // Summaries that are gone have changed the message that held them.
+        let carrier = match &planned.standing {
+            Some(block) => Some(block.message),
+            None if then.decision.summaries > 0 => self.carrier(planned).map(|(_, at)| at),
+            None => None,
+        };
         for (then_at, then_limit) in sent_then {
             let same = sent_now.next().filter(|(at, limit)| {
                 (*at == then_at || self.same_message(then_at, *at, texts))
@@ -106,7 +117,7 @@ impl Conversation {
                 expected.broke = Some(reason);
                 return expected;
             };
-            if planned.standing.as_ref().is_some_and(|it| it.message == at) && !same_standing {
+            if carrier == Some(at) && !same_standing {
                 expected.broke = Some(reason);
                 return expected;
             }
@@ -177,9 +188,10 @@ impl Conversation {
     }
 }
 
-/// Returns true if two decisions send the same standing orders: those before the same cut.
+/// Returns true if two decisions send the same standing orders and summaries: those before the same cut.
 fn same_standing(then: &Decision, now: &Decision) -> bool {
-    (then.cut, &then.beside, then.standing > 0) == (now.cut, &now.beside, now.standing > 0)
+    (then.cut, &then.beside, then.standing > 0, then.summaries)
+        == (now.cut, &now.beside, now.standing > 0, now.summaries)
 }
 
 /// Reason for a new beginning, by what gave way in the request before and in this one.

@@ -9,11 +9,13 @@ use super::super::units::{Arrangement, Conversation, PartTokens};
 use super::cache::{Before, Choice, newest_first};
 use super::documents::{DocumentRoom, OWN};
 use super::excerpt::Excerpt;
-use super::ladder::{Decision, Ladder, LadderUnit, Room, Step, Sums};
+use super::ladder::{Decision, Ladder, Room, Step};
+use super::ladder_units::{LadderUnit, Sums};
 use super::passage;
 use super::planned::{CacheExpectation, Part, PlanOutcome, PrefixBreak, SharedVerdict};
 use super::quote::Quotation;
 use super::recall::LEAST;
+use super::summary_block::SummaryBlocks;
 use super::turn::Turn;
 use crate::relevance::{Hint, Judge, JudgeTask, Question, Verdict};
 
@@ -23,6 +25,8 @@ use crate::relevance::{Hint, Judge, JudgeTask, Question, Verdict};
 pub struct TurnDraft {
     planned: PlanOutcome,
     documents: DocumentRoom,
+    /// Index of the first message behind the cut, where a tail begins there.
+    cut: Option<usize>,
 }
 
 impl Conversation {
@@ -65,11 +69,13 @@ impl Conversation {
             let known = before.as_ref().map(|before| before.units.len());
             planned.newest_first = Some(newest_first(&units, &now.turn, known));
         }
-        Some(TurnDraft { planned, documents: now.documents })
+        let is_tail = now.decision.step == Step::Tail;
+        let cut = is_tail.then(|| self.messages_of(now.decision.cut).first().copied()).flatten();
+        Some(TurnDraft { planned, documents: now.documents, cut })
     }
 
     /// Facts of all units.
-    fn plan_units(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Vec<LadderUnit> {
+    pub(super) fn plan_units(&self, turn: &Turn<'_>, texts: &dyn Texts) -> Vec<LadderUnit> {
         let (short, faded) = turn.excerpt_limits();
         let message = |index: &usize| self.messages.get(*index);
         let unit = |(number, members): (usize, &[usize])| {
@@ -102,12 +108,20 @@ impl Conversation {
             user_first: self.user_first,
             excerpt: turn.excerpt_limits().0,
         };
-        let mut decision = Ladder { units, sums: &Sums::of(units), room }.decide();
+        let sums = Sums::of(units);
+        let mut summaries = SummaryBlocks::default();
+        if let Some(given) = turn.summaries {
+            let ladder = Ladder { units, sums: &sums, room, summaries: &summaries };
+            let mut blocks = self.summary_blocks(&ladder, given, &turn);
+            blocks.add_part(self.part.tokens());
+            summaries = blocks;
+        }
+        let mut decision = Ladder { units, sums: &sums, room, summaries: &summaries }.decide();
         // Nothing is recalled in a share that its frame fills.
         if decision.share <= frame {
             decision.share = 0;
         }
-        Some(Choice { decision, documents, turn, frame, has_sources })
+        Some(Choice { decision, documents, turn, frame, has_sources, room, summaries })
     }
 
     fn follow(&self, choice: &Choice<'_>, units: &[LadderUnit], texts: &dyn Texts) -> PlanOutcome {
@@ -145,7 +159,11 @@ impl Conversation {
             planned.parts.push(part);
             planned.tokens.push(tokens);
         }
-        self.add_standing(&mut planned, units, decision.standing, texts);
+        let summaries = match decision.summaries {
+            0 => None,
+            _ => choice.summaries.get(decision.cut),
+        };
+        self.add_standing(&mut planned, units, (decision.standing, summaries), texts);
         planned
     }
 
@@ -365,6 +383,11 @@ impl TurnDraft {
         Some(task)
     }
 
+    /// Index of the first message behind the cut, where a tail begins there.
+    pub(crate) fn cut(&self) -> Option<usize> {
+        self.cut
+    }
+
     /// Units before the cut.
     fn earlier(&self) -> impl Iterator<Item = usize> {
         let parts = self.planned.parts.iter().enumerate();
@@ -384,7 +407,7 @@ impl TurnDraft {
         texts: &dyn Texts,
     ) -> PlanOutcome {
         let earlier: Vec<usize> = self.earlier().collect();
-        let Self { mut planned, documents } = self;
+        let Self { mut planned, documents, .. } = self;
         let candidates = std::mem::take(&mut planned.candidates);
         if planned.share > 0 {
             let hints = verdict.as_ref().map_or(&[][..], |verdict| &verdict.hints);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::message::Message;
+use super::ladder_units::{LadderUnit, Sums, run};
+use super::summary_block::SummaryBlocks;
 
 /// Room and settings that a decision is made with.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +61,8 @@ pub(super) struct Decision {
     pub(super) full_share: i64,
     /// Tokens kept for standing orders.
     pub(super) standing: i64,
+    /// Tokens of the summaries before the tail; 0 if there are none.
+    pub(super) summaries: i64,
     /// The longest result that is sent whole.
     pub(super) excerpt: i64,
     /// Tokens for the newest unit, if its excerpts have to be shorter than the others.
@@ -81,6 +84,8 @@ pub(super) struct Ladder<'a> {
     pub(super) units: &'a [LadderUnit],
     pub(super) sums: &'a Sums,
     pub(super) room: Room,
+    /// Summaries that each cut could carry.
+    pub(super) summaries: &'a SummaryBlocks,
 }
 
 /// Doubles the share of sources as often as there is room: they may take more while the conversation is
@@ -120,6 +125,7 @@ impl Ladder<'_> {
             share,
             full_share: share,
             standing: 0,
+            summaries: 0,
             excerpt: i64::MAX,
             squeeze: None,
             question,
@@ -139,9 +145,24 @@ impl Ladder<'_> {
         let standing = if question.is_some_and(has_orders) { self.room.standing } else { 0 };
         let room = room.saturating_sub(standing);
         let base = Decision { excerpt: self.room.excerpt, standing, ..base };
-        let replied = question.and_then(|question| self.before(question));
-        let last = replied.or(question).unwrap_or_else(|| self.newest_unit());
-        for (line, cut) in self.cuts(0, last) {
+        // Summaries give way before anything else.
+        let summarised = !self.summaries.is_empty();
+        let without = || if summarised { self.tail(false, room, &base) } else { None };
+        if let Some(decision) = self.tail(summarised, room, &base).or_else(without) {
+            return decision;
+        }
+        match question {
+            Some(question) => self.around(question, self.before(question), room, base),
+            None => self.newest(None, room, base),
+        }
+    }
+
+    /// The longest tail that fits, with the summaries before it or without any.
+    fn tail(&self, summarised: bool, room: i64, base: &Decision) -> Option<Decision> {
+        let (share, question) = (base.share, base.question);
+        for (line, cut) in self.cuts(0, self.last_cut(question)) {
+            let summaries = if summarised { self.summaries.tokens(cut) } else { 0 };
+            let room = room.saturating_sub(summaries);
             let faded_to = self.faded_to(line, cut, room.saturating_sub(share));
             let tokens = self.size(cut, faded_to).saturating_add(share);
             if tokens > room {
@@ -152,13 +173,29 @@ impl Ladder<'_> {
             if tokens.saturating_add(self.tokens_of(&beside)) <= room {
                 // Without a question the whole history is one exchange.
                 let step = if question.is_some() { Step::Tail } else { Step::Steps };
-                return Decision { step, cut, faded_to, beside, ..base };
+                return Some(Decision { step, cut, faded_to, beside, summaries, ..base.clone() });
             }
         }
-        match question {
-            Some(question) => self.around(question, replied, room, base),
-            None => self.newest(None, room, base),
+        None
+    }
+
+    /// The last unit at which a tail may begin.
+    fn last_cut(&self, question: Option<usize>) -> usize {
+        let replied = question.and_then(|question| self.before(question));
+        replied.or(question).unwrap_or_else(|| self.newest_unit())
+    }
+
+    /// Cuts before the question that later messages do not move. Two neighbours enclose a cell.
+    pub(super) fn settled_cuts(&self) -> Vec<usize> {
+        let Some(question) = self.question() else { return Vec::new() };
+        let mut cuts: Vec<usize> =
+            self.cuts(0, self.last_cut(Some(question))).map(|(_, cut)| cut).collect();
+        let places = self.places();
+        // A better place may still come.
+        if cuts.last().is_some_and(|cut| places.get(*cut) == Some(&UnitPlace::Inside)) {
+            let _ = cuts.pop();
         }
+        cuts
     }
 
     /// The last unit in which a user asks something, pinned or not.
@@ -359,103 +396,11 @@ impl Ladder<'_> {
     }
 }
 
-/// Facts of one unit that a plan decides by.
-#[derive(Debug, Clone, Default)]
-pub(super) struct LadderUnit {
-    /// Sent unchanged.
-    pub(super) whole: i64,
-    /// With its long results as excerpts.
-    pub(super) short: i64,
-    /// With those of the older part.
-    pub(super) faded: i64,
-    /// It begins with a user's message.
-    pub(super) opens: bool,
-    /// A user asks something in it.
-    pub(super) asks: bool,
-    /// Nobody says anything in it.
-    pub(super) blank: bool,
-    pub(super) stays: bool,
-    /// A user gives a standing order in it, or takes one back.
-    pub(super) rules: bool,
-    /// A user gives a standing order in it.
-    pub(super) orders: bool,
-    /// Not part of the request before: its calls had no results then.
-    pub(super) absent: bool,
-    /// The unit without which it is not sent.
-    pub(super) needs: Option<usize>,
-}
-
-impl LadderUnit {
-    /// The unit of these messages, and the unit it needs.
-    pub(super) fn of<'a>(
-        messages: impl Iterator<Item = &'a Message>,
-        needs: Option<usize>,
-        short: i64,
-        faded: i64,
-    ) -> Self {
-        let mut unit = Self { needs, blank: true, ..Self::default() };
-        for (at, message) in messages.enumerate() {
-            unit.add(message, at == 0, short, faded);
-        }
-        unit
-    }
-
-    fn add(&mut self, message: &Message, first: bool, short: i64, faded: i64) {
-        self.whole = self.whole.saturating_add(message.tokens.max(0));
-        self.short = self.short.saturating_add(message.within(short));
-        self.faded = self.faded.saturating_add(message.within(faded));
-        self.stays |= message.stays();
-        self.asks |= message.asks() && !message.required;
-        self.blank &= message.blank;
-        if first {
-            self.opens = message.opens_exchange();
-        }
-    }
-}
-
-/// Sums over units from the start, so that the size of any run of them is a difference.
-#[derive(Debug, Default)]
-pub(super) struct Sums {
-    pub(super) whole: Vec<i64>,
-    /// Also the grid's measure.
-    pub(super) short: Vec<i64>,
-    pub(super) faded: Vec<i64>,
-    /// Sums of the units that stay.
-    pub(super) fixed: Vec<i64>,
-}
-
-impl Sums {
-    pub(super) fn of(units: &[LadderUnit]) -> Self {
-        let sums = |tokens: &dyn Fn(&LadderUnit) -> i64| {
-            let mut sum = 0_i64;
-            let mut sums = Vec::with_capacity(units.len() + 1);
-            sums.push(0);
-            for unit in units {
-                sum = sum.saturating_add(tokens(unit));
-                sums.push(sum);
-            }
-            sums
-        };
-        let moving = |unit: &LadderUnit, tokens: i64| if unit.stays { 0 } else { tokens };
-        Self {
-            whole: sums(&|unit| moving(unit, unit.whole)),
-            short: sums(&|unit| moving(unit, unit.short)),
-            faded: sums(&|unit| moving(unit, unit.faded)),
-            fixed: sums(&|unit| if unit.stays { unit.whole } else { 0 }),
-        }
-    }
-}
-
-/// The sum of a run of units.
-pub(super) fn run(sums: &[i64], from: usize, to: usize) -> i64 {
-    let at = |index: usize| sums.get(index).copied().unwrap_or_default();
-    at(to).saturating_sub(at(from)).max(0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
+    use super::super::super::message::Message;
     use super::*;
     use crate::conversation::Role;
 
@@ -477,7 +422,8 @@ mod tests {
         let has_sources = false;
         let room = Room { tokens, share, frame, standing, has_sources, width, user_first, excerpt };
         LOOKS.set(0);
-        Ladder { units: &units, sums: &Sums::of(&units), room }.decide();
+        let (sums, summaries) = (Sums::of(&units), SummaryBlocks::default());
+        Ladder { units: &units, sums: &sums, room, summaries: &summaries }.decide();
         LOOKS.get()
     }
 

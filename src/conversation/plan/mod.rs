@@ -9,7 +9,8 @@
 //!    conversation's start cross a line of a grid, so it moves rarely, and the requests between two
 //!    moves begin alike. Long tool results in it are [excerpts](Excerpt), shorter ones in its older,
 //!    **faded** part. Its first user message begins with the user's
-//!    [standing orders](StandingBlock) from before the cut;
+//!    [standing orders](StandingBlock) from before the cut, and, if a compactor is set and they are there,
+//!    [summaries](TurnSummaries) of what left the window;
 //! 3. what is **recalled**: passages of messages before the cut and what sources bring, by relevance to
 //!    the user's last words, [quoted](Quotation) in the conversation's order as the first part of the
 //!    user's last message. A share of the window is the limit; less is quoted if less is relevant;
@@ -59,6 +60,7 @@ mod decide;
 mod documents;
 mod excerpt;
 mod ladder;
+mod ladder_units;
 mod passage;
 mod planned;
 mod quote;
@@ -68,6 +70,9 @@ mod report;
 mod source_label;
 mod standing;
 mod standing_block;
+mod summary;
+mod summary_block;
+mod summary_cells;
 mod turn;
 
 pub use decide::TurnDraft;
@@ -77,5 +82,11 @@ pub use quote::Quotation;
 pub use report::TurnReport;
 pub(crate) use report::{ReportedRequest, SentMessage};
 pub use standing_block::StandingBlock;
+pub(crate) use summary::is_usable;
+pub use summary::{
+    ANY_CUT, CellContent, CellMessage, PlacedSummary, StoredSummary, SummaryCell, SummaryKey,
+    SummaryRules, TurnSummaries,
+};
+pub use summary_cells::SummaryCells;
 pub use turn::Turn;
 pub(crate) use turn::{TurnFacts, recall_pipeline};

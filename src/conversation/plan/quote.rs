@@ -76,6 +76,13 @@ impl Quotation {
         self.labelled(name, SourceLabel::of(item), text);
     }
 
+    /// Quotes a summary of the messages between two. Derived text is never trusted.
+    pub(super) fn summary(&mut self, (first, last): (usize, usize), text: &str) {
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "[{first}-{last}, summary, untrusted] ");
+        self.quote(text, UNTRUSTED);
+    }
+
     fn labelled(&mut self, name: &str, label: SourceLabel, text: &str) {
         self.text.push('[');
         // A name is one line and closes no bracket.

@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use super::super::message::{Message, Role, Texts};
 use super::super::units::Conversation;
-use super::ladder::LadderUnit;
+use super::ladder_units::LadderUnit;
 use super::planned::{Part, PlanOutcome};
 use super::quote::Quotation;
 use super::standing_block::StandingBlock;
+use super::summary_block::SummaryBlock;
 use super::turn::Turn;
 use crate::standing::{StandingOrder, StandingOrders, standing_kinds};
 use crate::text_cache::TextCache;
@@ -47,18 +48,28 @@ impl Conversation {
         }
     }
 
-    /// Adds the block to a plan whose parts are known, if so many tokens are kept for it.
+    /// Adds the block to a plan whose parts are known: the orders, if so many tokens are kept for them, and
+    /// the summaries.
     pub(super) fn add_standing(
         &self,
         planned: &mut PlanOutcome,
         units: &[LadderUnit],
-        reserve: i64,
+        (reserve, summaries): (i64, Option<&SummaryBlock>),
         texts: &dyn Texts,
     ) {
-        if reserve <= 0 {
+        if reserve <= 0 && summaries.is_none() {
             return;
         }
-        if let Some((unit, block)) = self.standing_block(planned, units, reserve, texts) {
+        let Some((unit, message)) = self.carrier(planned) else { return };
+        let orders = match reserve {
+            ..=0 => None,
+            _ => self.standing_block(planned, (units, message), reserve, texts),
+        };
+        let block = match summaries {
+            Some(it) => Some(StandingBlock::summarised(message, orders, it, self.token_counter())),
+            None => orders,
+        };
+        if let Some(block) = block {
             let tokens = block.tokens.saturating_add(self.part.tokens());
             let slot = planned.tokens.get_mut(unit);
             slot.into_iter().for_each(|slot| *slot = slot.saturating_add(tokens));
@@ -93,20 +104,24 @@ impl Conversation {
         kinds
     }
 
-    /// The block of a plan whose parts are known, and the unit that carries it.
+    /// The unit and the message that carry the block of a plan whose parts are known: the first of a user
+    /// behind the cut.
+    pub(super) fn carrier(&self, planned: &PlanOutcome) -> Option<(usize, usize)> {
+        let parts = planned.parts.iter().zip(self.all_members()).enumerate();
+        let mut behind = parts.filter(|(_, (part, _))| part.is_sent() && **part != Part::Head);
+        let asks = |index: &&usize| self.messages.get(**index).is_some_and(Message::asks);
+        behind.find_map(|(unit, (_, members))| Some((unit, *members.iter().find(asks)?)))
+    }
+
+    /// The block with the orders of a plan whose parts are known, for the message that carries it.
     fn standing_block(
         &self,
         planned: &PlanOutcome,
-        units: &[LadderUnit],
+        (units, message): (&[LadderUnit], usize),
         reserve: i64,
         texts: &dyn Texts,
-    ) -> Option<(usize, StandingBlock)> {
+    ) -> Option<StandingBlock> {
         let parts = || planned.parts.iter().zip(self.all_members()).enumerate();
-        let behind = parts().filter(|(_, (part, _))| part.is_sent() && **part != Part::Head);
-        let asks = |index: &&usize| self.messages.get(**index).is_some_and(Message::asks);
-        let (unit, message) = behind
-            .filter_map(|(unit, (_, members))| Some((unit, *members.iter().find(asks)?)))
-            .next()?;
         let mut orders = StandingOrders::new();
         let earlier =
             parts().zip(units).filter(|((_, (part, _)), unit)| unit.rules && !part.is_sent());
@@ -126,8 +141,7 @@ impl Conversation {
         let orders = self.without_results(orders.iter().cloned().collect(), texts);
         let counter = self.token_counter();
         let frame = StandingBlock::frame_tokens(counter).saturating_add(self.part.tokens());
-        let block = StandingBlock::new(message, orders, reserve.saturating_sub(frame), counter)?;
-        Some((unit, block))
+        StandingBlock::new(message, orders, reserve.saturating_sub(frame), counter)
     }
 
     /// Orders whose text occurs in no tool's result and in no document.

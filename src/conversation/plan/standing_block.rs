@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use super::quote::quote_into;
+use super::summary::PlacedSummary;
+use super::summary_block::SummaryBlock;
 use crate::standing::StandingOrder;
 use crate::tokens::TokenCounter;
 
@@ -11,10 +13,11 @@ const OPEN: &str = "<standing>\nThe user's own earlier instructions and preferen
                     places. They still apply unless the user says otherwise.\n";
 const CLOSE: &str = "</standing>\n\n";
 
-/// The block of standing orders that a request carries.
+/// The block of standing orders that a request carries, with the summaries behind them.
 ///
 /// It becomes the first text of the first user message behind the cut. It holds what the user said in
-/// messages that are no longer sent, so its bytes change only when the cut moves.
+/// messages that are no longer sent, and summaries of such messages, so its bytes change only when the cut
+/// moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StandingBlock {
@@ -28,6 +31,12 @@ pub struct StandingBlock {
     pub orders: Vec<StandingOrder>,
     /// Number of older orders that did not fit.
     pub left_out: usize,
+    /// Summaries behind the orders, in the conversation's order. Empty unless a compactor is set.
+    pub summaries: Vec<PlacedSummary>,
+    /// Tokens of the summaries with their frame. They are among the tokens of the text.
+    pub summary_tokens: i64,
+    /// The summaries in their frame.
+    quoted: String,
 }
 
 impl StandingBlock {
@@ -50,7 +59,7 @@ impl StandingBlock {
         }
         orders.reverse();
         let left_out = count - orders.len();
-        let mut block = Self { message, text: String::new(), tokens: 0, orders, left_out };
+        let mut block = Self { orders, left_out, ..Self::empty(message) };
         let most = share.saturating_add(Self::frame_tokens(counter));
         while !block.orders.is_empty() {
             block = block.written(counter);
@@ -64,10 +73,43 @@ impl StandingBlock {
         None
     }
 
+    fn empty(message: usize) -> Self {
+        Self {
+            message,
+            text: String::new(),
+            tokens: 0,
+            orders: Vec::new(),
+            left_out: 0,
+            summaries: Vec::new(),
+            summary_tokens: 0,
+            quoted: String::new(),
+        }
+    }
+
+    /// The block with these orders, if there are any, and summaries.
+    pub(super) fn summarised(
+        message: usize,
+        orders: Option<Self>,
+        summaries: &SummaryBlock,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let block = Self {
+            summaries: summaries.placed.clone(),
+            summary_tokens: summaries.tokens,
+            quoted: summaries.text.clone(),
+            ..orders.unwrap_or_else(|| Self::empty(message))
+        };
+        block.written(counter)
+    }
+
     /// Writes the text anew.
     fn written(mut self, counter: &dyn TokenCounter) -> Self {
-        let lines: String = self.orders.iter().map(line).collect();
-        self.text = format!("{OPEN}{lines}{CLOSE}");
+        self.text.clear();
+        if !self.orders.is_empty() {
+            let lines: String = self.orders.iter().map(line).collect();
+            self.text = format!("{OPEN}{lines}{CLOSE}");
+        }
+        self.text.push_str(&self.quoted);
         self.tokens = counter.count(&self.text).max(0);
         self
     }
@@ -83,7 +125,7 @@ impl StandingBlock {
             self.orders.retain(|order| !text.contains(&*order.text));
         }
         let unchanged = self.orders.len() == before;
-        match self.orders.is_empty() {
+        match self.orders.is_empty() && self.summaries.is_empty() {
             true => None,
             false if unchanged => Some(self),
             false => Some(self.written(counter)),
@@ -95,14 +137,27 @@ impl StandingBlock {
     pub fn describe(&self) -> String {
         let orders = self.orders.iter().map(|order| line(order).trim_end().replace('\n', " "));
         let orders: Vec<String> = orders.collect();
-        let Self { message, tokens, left_out, .. } = self;
+        let Self { message, left_out, summaries, summary_tokens, .. } = self;
+        let tokens = self.tokens.saturating_sub(*summary_tokens);
+        let count = summaries.len();
+        let places = summaries.first().zip(summaries.last());
+        let places = places.map(|(from, to)| format!("{} to {}", from.first, to.last));
+        let placed = places.map(|places| {
+            format!(
+                "{count} summaries of messages {places} take {summary_tokens} tokens in message {message}"
+            )
+        });
+        if self.orders.is_empty() {
+            return placed.unwrap_or_default();
+        }
         let more = match left_out {
             0 => String::new(),
             count => format!("; {count} older ones did not fit"),
         };
         let orders = orders.join(" ");
+        let behind = placed.map_or_else(String::new, |placed| format!("; {placed}"));
         format!(
-            "standing orders of the user take {tokens} tokens in message {message}: {orders}{more}"
+            "standing orders of the user take {tokens} tokens in message {message}: {orders}{more}{behind}"
         )
     }
 

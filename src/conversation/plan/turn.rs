@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::recall_slice::RecallSlice;
+use super::summary::TurnSummaries;
 use crate::model::{ContextBudget, RecallBy, TurnPlan};
 use crate::pipeline::Pipeline;
 use crate::scorer::ReflexiveScorer;
@@ -26,6 +27,8 @@ pub struct Turn<'a> {
     pub remote: bool,
     /// True if the request before had other tools, so that its prefix is not known.
     pub tools_changed: bool,
+    /// Summaries that are there. None where no compactor is set.
+    pub summaries: Option<&'a TurnSummaries>,
 }
 
 impl<'a> Turn<'a> {
@@ -39,6 +42,7 @@ impl<'a> Turn<'a> {
             has_sources: false,
             remote: false,
             tools_changed: false,
+            summaries: None,
         }
     }
 
@@ -64,6 +68,12 @@ impl<'a> Turn<'a> {
         self.has_sources = there_are;
         self
     }
+
+    /// Sets the summaries that are there.
+    pub fn summaries(mut self, summaries: &'a TurnSummaries) -> Self {
+        self.summaries = Some(summaries);
+        self
+    }
 }
 
 /// Numbers that a turn is planned with, without the settings.
@@ -87,7 +97,8 @@ impl TurnFacts {
     /// The turn with these settings.
     pub(crate) fn turn<'a>(&self, plan: &'a TurnPlan) -> Turn<'a> {
         let Self { window, room, fixed_tokens, has_sources, remote, tools_changed } = *self;
-        Turn { plan, window, room, fixed_tokens, has_sources, remote, tools_changed }
+        let summaries = None;
+        Turn { plan, window, room, fixed_tokens, has_sources, remote, tools_changed, summaries }
     }
 }
 
