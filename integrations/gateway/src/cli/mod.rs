@@ -34,8 +34,10 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(GatewayArgs { command: Some(command), .. }) => command.run(),
         Ok(GatewayArgs { completions: Some(shell), .. }) => {
             let (mut command, name) = (GatewayArgs::command(), "cupel-gateway");
-            clap_complete::generate(shell, &mut command, name, &mut std::io::stdout());
-            Ok(())
+            // It panics if it cannot write, as on a full disk.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command, name, &mut script);
+            output::print(&String::from_utf8_lossy(&script))
         }
         Ok(args) if args.health => health::run(&args),
         Ok(args) if args.demo => serve::on_runtime(demo::run(args.once, args.listen)),

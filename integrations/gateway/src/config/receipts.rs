@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::credentials::Secret;
 
-/// Receipts of calls: hashes of each request as it came and as it was sent.
+/// Receipts of calls: hashes of the client's request and of the one that was sent.
 ///
 /// ```
 /// use cupel_gateway::{ReceiptConfig, Secret};

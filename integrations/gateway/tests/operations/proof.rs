@@ -208,4 +208,9 @@ fn an_audit_that_cannot_be_written_is_an_error() {
         assert!(!is_good && said.contains(expected), "{said}");
     }
     assert!(audit(&["--no-page"], None).0);
+    let mut completions = Command::new(env!("CARGO_BIN_EXE_cupel-gateway"));
+    let output = completions.args(["--completions", "fish"]).stdout(full()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("cupel-gateway: cannot write to the standard output"), "{said}");
 }
