@@ -144,6 +144,17 @@ pub(super) fn items_sharing_a_tag(groups: &TagGroups) -> Vec<i64> {
 /// A group on a list of groups that have a set of tags in common, and its tags behind that set.
 type Member<'a> = (u32, &'a [u32]);
 
+/// The tags of a group, each with what stays of the group behind it.
+fn by_tag<'a>(
+    &(group, mut tags): &Member<'a>,
+) -> impl Iterator<Item = (u32, Member<'a>)> + use<'a> {
+    std::iter::from_fn(move || {
+        let (&tag, further) = tags.split_first()?;
+        tags = further;
+        Some((tag, (group, further)))
+    })
+}
+
 /// Counts by inclusion and exclusion.
 struct Subsets<'a> {
     groups: &'a TagGroups,
@@ -166,13 +177,18 @@ impl Subsets<'_> {
 
     /// Visits, for every tag that at least two groups of a list have, the list of these groups.
     fn visit_common_tags(&mut self, list: &[Member<'_>], sign: i64) {
-        let mut tagged: Vec<(u32, Member<'_>)> = Vec::new();
-        for &(group, mut tags) in list {
-            while let Some((&tag, further)) = tags.split_first() {
-                tagged.push((tag, (group, further)));
-                tags = further;
+        // A long list goes through every tag once, a short one through its own tags.
+        if list.len() >= self.groups.tag_count {
+            let mut lists: Vec<Vec<Member<'_>>> = vec![Vec::new(); self.groups.tag_count];
+            for (tag, member) in list.iter().flat_map(by_tag) {
+                lists.get_mut(tag as usize).into_iter().for_each(|list| list.push(member));
             }
+            for list in lists.into_iter().filter(|list| list.len() > 1) {
+                self.visit(&list, sign);
+            }
+            return;
         }
+        let mut tagged: Vec<(u32, Member<'_>)> = list.iter().flat_map(by_tag).collect();
         tagged.sort_unstable_by_key(|(tag, _)| *tag);
         for with_tag in tagged.chunk_by(|(a, _), (b, _)| a == b).filter(|list| list.len() > 1) {
             let list: Vec<Member<'_>> = with_tag.iter().map(|(_, member)| *member).collect();

@@ -9,6 +9,7 @@ impl PrefixSums {
     }
 
     /// Adds to the number at a position.
+    #[inline]
     pub(super) fn add(&mut self, mut position: usize, amount: u64) {
         while let Some(sum) = self.0.get_mut(position) {
             *sum = sum.saturating_add(amount);
@@ -17,6 +18,7 @@ impl PrefixSums {
     }
 
     /// Sum of the numbers up to a position, that one included.
+    #[inline]
     pub(super) fn up_to(&self, position: usize) -> u64 {
         let (mut total, mut end) = (0_u64, position + 1);
         while let Some(sum) = end.checked_sub(1).and_then(|node| self.0.get(node)) {

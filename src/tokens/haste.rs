@@ -7,7 +7,7 @@ thread_local! {
     static HASTE: Cell<Haste> = const { Cell::new(Haste::No) };
 }
 
-/// Whether texts are counted.
+/// Treatment of texts that are new.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Haste {
     /// All texts are counted.

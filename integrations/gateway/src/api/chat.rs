@@ -59,6 +59,12 @@ pub(super) async fn answer(
     if held.is_readable && !is_bypassed {
         head.headers.remove(CONTENT_ENCODING);
     }
+    if key.is_some_and(|key| !key.models.is_empty()) && held.is_readable {
+        // Before a source or a server is asked anything. A body that cannot be read is refused below.
+        if let Ok(model) = named_model(parts, &held.bytes).await {
+            check_model(key, model.as_deref())?;
+        }
+    }
     let request = ChatRequest { shared, endpoint, parts: &head, bytes };
     let selected = match shadow {
         Some(opening) if !parts.headers.contains_key(BYPASS) => {
@@ -78,10 +84,9 @@ pub(super) async fn answer(
         return Err(body::unknown_encoding());
     }
     let mut model = selected.model.clone();
-    if let Some(name) = deployment(parts.uri.path()) {
-        model = Some(guard::decoded(name));
-    } else if is_routed || route::may_name_two(&held.bytes) {
-        match route::model_in_body(held.bytes.clone()).await {
+    let is_in_path = deployment(parts.uri.path()).is_some();
+    if is_in_path || is_routed || route::may_name_two(&held.bytes) {
+        match named_model(parts, &held.bytes).await {
             // With one upstream a body that cannot be read goes there anyway.
             Err(refusal) if !is_routed && refusal.code != route::TWICE => {}
             named => model = named?,
@@ -211,6 +216,24 @@ impl BesideCall {
 fn is_whole(selection: &Selection) -> bool {
     let scored = selection.plan.is_none() && !selection.report.excluded.is_empty();
     !scored && !selection.is_compacted()
+}
+
+/// Returns the model that the path of a request names, or its body.
+///
+/// # Errors
+///
+/// Refuses a body that names two models, and one that cannot be read but would have to be.
+async fn named_model(parts: &Parts, body: &Bytes) -> Result<Option<String>, Refusal> {
+    let Some(name) = deployment(parts.uri.path()) else {
+        return route::model_in_body(body.clone()).await;
+    };
+    if route::may_name_two(body) {
+        match route::model_in_body(body.clone()).await {
+            Err(refusal) if refusal.code == route::TWICE => return Err(refusal),
+            _ => {}
+        }
+    }
+    Ok(Some(guard::decoded(name)))
 }
 
 /// Longest refusal that is read.

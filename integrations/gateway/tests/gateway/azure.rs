@@ -1,6 +1,6 @@
 //! Azure's paths, which name the model as a deployment, and endpoints that nobody fits.
 
-use cupel_gateway::{ClientKey, Secret, Upstream, UpstreamKey};
+use cupel_gateway::{ClientKey, Retriever, Secret, Upstream, UpstreamKey};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc;
@@ -50,6 +50,30 @@ async fn a_deployment_is_the_model_of_a_request_without_one() {
     let other = "POST /openai/deployments/test-300/chat/completions?api-version=2024-10-21";
     let answer = exchange(gateway.address, request(gateway.address, other, JSON, &whole)).await;
     assert!(answer.contains("model_not_allowed"), "{answer}");
+
+    // Servers differ in which of two models they take, and some look at the path and others at the body.
+    let twice = r#"{"model":"test-900","model":"test-300","messages":[]}"#;
+    let answer = exchange(gateway.address, request(gateway.address, line, JSON, twice)).await;
+    assert!(answer.contains("two_models"), "{answer}");
+    assert!(arrivals.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_model_that_a_key_may_not_use_is_refused_before_anybody_is_asked() {
+    let (server, mut arrivals) = upstream().await;
+    let mut config = config(&server.url);
+    config.keys = vec![ClientKey::new("gate", Secret::new("gate"))];
+    config.keys[0].models = vec!["test-900".to_owned()];
+    config.sources = vec![Retriever::new("manual", format!("{}/search", server.url))];
+    let gateway = Running::start(config).await;
+    // The window of an unknown model would be asked for.
+    for model in ["test-300", "unknown"] {
+        let body = chat(model).to_string();
+        let asked = request(gateway.address, "POST /v1/chat/completions", JSON, &body);
+        let answer = exchange(gateway.address, asked).await;
+        assert!(answer.contains("model_not_allowed"), "{answer}");
+    }
+    assert!(arrivals.try_recv().is_err());
 }
 
 #[tokio::test]
