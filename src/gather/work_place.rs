@@ -20,6 +20,9 @@ use crate::tokens::with_estimates;
 /// exhausted the pool, for ever.
 const START_WITHIN: Duration = Duration::from_millis(100);
 
+/// Shortest time to wait for a thread.
+const LEAST_PATIENCE: Duration = Duration::from_millis(20);
+
 /// Work of so many steps goes to the pool, unless a layer says otherwise: 2 ms.
 pub(crate) const DEFAULT_THRESHOLD: u64 = 2_000_000;
 
@@ -56,8 +59,10 @@ pub(crate) struct WorkPlace {
 }
 
 impl WorkPlace {
-    /// A place that waits for the pool and for spare threads no longer than `most`, together.
+    /// A place that waits for the pool and for spare threads no longer than `most`, together. It waits at least
+    /// 20 ms: a thread needs some time to start.
     pub(crate) fn new(threshold: u64, most: Duration) -> Self {
+        let most = most.max(LEAST_PATIENCE);
         let start = START_WITHIN.min(most);
         let spare = SPARE_WITHIN.min(most.saturating_sub(start));
         Self {

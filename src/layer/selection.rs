@@ -30,8 +30,9 @@ pub struct Selection {
     /// Parts of the request that could not be counted, in words. The request may be larger than the
     /// budget by as much.
     pub uncounted: Vec<String>,
-    /// True if no thread was free to count long texts, so that new ones were estimated: by the number of bytes, or
-    /// by [`HeuristicCounter`](crate::tokens::HeuristicCounter) and a third more. All counts are then upper bounds.
+    /// True if no thread was free to count long texts, so that new ones were estimated: by the number of bytes,
+    /// or by [`HeuristicCounter`](crate::tokens::HeuristicCounter) and a third more. Within the bounds of that
+    /// counter the request is not larger than it says.
     pub estimated: bool,
     /// Set when the turn was [planned](crate::conversation::plan).
     pub plan: Option<Box<TurnReport>>,

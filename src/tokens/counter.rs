@@ -32,8 +32,8 @@ pub trait TokenCounter: Send + Sync {
     /// The number of tokens of `text` on its own, without any message format around it.
     fn count(&self, text: &str) -> i64;
 
-    /// A number that is not below the count, found without counting: the bytes of the text, unless a counter
-    /// knows better. A layer goes by it for new texts if no thread is free to count them.
+    /// A conservative number, found without counting: the bytes of the text, unless a counter knows better. A
+    /// layer goes by it for new texts if no thread is free to count them.
     fn upper_bound(&self, text: &str) -> i64 {
         i64::try_from(text.len()).unwrap_or(i64::MAX)
     }
