@@ -17,16 +17,12 @@ const OVERLAP: usize = 4 * LONGEST;
 /// Counts the tokens of pieces. Its memory is used again from piece to piece.
 pub(super) struct Merge<'a> {
     ranks: &'a Ranks,
-    short: Vec<Short>,
+    /// Where the tokens of a short piece begin.
+    starts: Vec<u32>,
+    /// Rank of the union of each of them with the next one.
+    unions: Vec<Rank>,
     long: Vec<Long>,
     heap: BinaryHeap<Reverse<(Rank, u32)>>,
-}
-
-/// A token of a short piece.
-struct Short {
-    start: u32,
-    /// Rank of the union with the next one.
-    rank: Rank,
 }
 
 /// A token of a window, at the place of its first byte.
@@ -40,7 +36,13 @@ struct Long {
 
 impl<'a> Merge<'a> {
     pub(super) fn new(ranks: &'a Ranks) -> Self {
-        Self { ranks, short: Vec::new(), long: Vec::new(), heap: BinaryHeap::new() }
+        Self {
+            ranks,
+            starts: Vec::new(),
+            unions: Vec::new(),
+            long: Vec::new(),
+            heap: BinaryHeap::new(),
+        }
     }
 
     /// Number of tokens of a piece.
@@ -49,38 +51,33 @@ impl<'a> Merge<'a> {
             return usize::from(!piece.is_empty());
         }
         match piece.len() {
-            ..=SHORT => self.count_short(piece),
-            ..=WINDOW => self.encode(piece).count(),
+            length if length <= SHORT => self.count_short(piece),
+            length if length <= WINDOW => self.encode(piece).count(),
             _ => self.count_long(piece),
         }
     }
 
     fn count_short(&mut self, piece: &[u8]) -> usize {
-        let Self { ranks, short, .. } = self;
-        short.clear();
-        let pairs = piece.windows(2).map(|pair| ranks.rank(pair)).chain([NONE]);
-        short.extend((0..).zip(pairs).map(|(start, rank)| Short { start, rank }));
-        // Of equal ranks the first.
-        while let Some((at, lowest)) = short.iter().enumerate().min_by_key(|(_, token)| token.rank)
-        {
-            if lowest.rank == NONE {
-                break;
-            }
-            short.remove(at + 1);
-            let rank = |short: &[Short], at: usize| {
-                let start = short.get(at).map_or(0, |token| token.start as usize);
-                let Some(_) = short.get(at + 1) else { return NONE };
-                let end = short.get(at + 2).map_or(piece.len(), |token| token.start as usize);
-                ranks.rank(piece.get(start..end).unwrap_or_default())
-            };
+        let Self { ranks, starts, unions, .. } = self;
+        starts.clear();
+        starts.extend((0_u32..).zip(piece).map(|(start, _)| start));
+        unions.clear();
+        unions.extend(piece.windows(2).map(|pair| ranks.rank(pair)).chain([NONE]));
+        // The minimum is found first and then its place, of equal ones the first: both are quick.
+        while let Some(lowest) = unions.iter().min().copied().filter(|lowest| *lowest != NONE) {
+            let Some(at) = unions.iter().position(|union| *union == lowest) else { break };
+            starts.remove(at + 1);
+            unions.remove(at + 1);
             for at in [Some(at), at.checked_sub(1)].into_iter().flatten() {
-                let rank = rank(short, at);
-                if let Some(token) = short.get_mut(at) {
-                    token.rank = rank;
+                let start = |at: usize| starts.get(at).map(|start| *start as usize);
+                let end = |at: usize| start(at).unwrap_or(piece.len());
+                let bytes = start(at + 1).and_then(|_| piece.get(start(at)?..end(at + 2)));
+                if let Some(union) = unions.get_mut(at) {
+                    *union = bytes.map_or(NONE, |bytes| ranks.rank(bytes));
                 }
             }
         }
-        short.len()
+        starts.len()
     }
 
     /// Number of tokens of a piece of any length, in time that is linear in it.
