@@ -34,9 +34,11 @@ use crate::error::CupelError;
 /// assert!(BpeCounter::for_model("gpt-nonsense").is_err());
 /// # Ok::<(), cupel::CupelError>(())
 /// ```
-// Three crates were tried in its place. `bpe-openai` links 47 MB for the same two encodings. `tiktoken-rs` panics on
-// a megabyte of spaces. `tiktoken` does not build on the declared `rust-version` and took ten seconds for a megabyte
-// of mixed scripts.
+// Three crates were tried in its place. `bpe-openai` links 47 MB for the same two encodings and takes 40 ms and 70 MB to
+// load o200k. It counts prose and code in 1.4 times the time, Chinese, Japanese and Thai in less than half of it,
+// and a megabyte without a space in 5 to 70 ms, where this counter takes 20 to 110 ms. `tiktoken-rs` panics on a
+// megabyte of spaces. `tiktoken` does not build on the declared `rust-version` and took ten seconds for a megabyte of
+// mixed scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BpeCounter {
     encoding: Encoding,

@@ -61,8 +61,8 @@ impl OpenAiAdapter {
     /// Begins to load an encoding now, on a thread of its own, so that the first call does not have to
     /// wait for it.
     ///
-    /// Without this the first call for a model of that encoding loads it (about 10 ms; 0.1 s in a debug
-    /// build). It does so on Tokio's blocking pool, where large requests are read, too: other
+    /// Without this the first call for a model of that encoding loads it (about 10 ms; less than a second in
+    /// a debug build). It does so on Tokio's blocking pool, where large requests are read, too: other
     /// tasks go on, and a timeout around the call fires in time.
     pub fn preload(self, encoding: Encoding) -> Self {
         load_in_background(shared_counter(encoding));

@@ -36,8 +36,8 @@ const OPENING: usize = 16;
 
 /// Loads the encoding that most models have.
 pub(crate) async fn load() {
-    // It takes about 0.1 s.
-    drop(off_executor(100_000_000, || shared_counter(Encoding::O200k).count("load")).await);
+    // It takes about 10 ms.
+    drop(off_executor(10_000_000, || shared_counter(Encoding::O200k).count("load")).await);
 }
 
 /// Selects in bodies, by the profile of their model.

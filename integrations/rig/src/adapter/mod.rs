@@ -119,7 +119,7 @@ impl RigAdapter {
     /// Begins to load the vocabulary of the model now, on a thread of its own, so that the first call does
     /// not have to wait for it. Call it last: another counter may have nothing to load.
     ///
-    /// Without this the first call for a model loads it (about 0.1 s; seconds in a debug build), on Tokio's
+    /// Without this the first call for a model loads it (about 10 ms; less than a second in a debug build), on Tokio's
     /// blocking pool. Requests with a text of 64 KiB or more are read there too: other tasks go on, and
     /// a time-out around the call fires in time.
     #[must_use]
