@@ -71,7 +71,7 @@ async fn main() -> Result<ExitCode, client::Failure> {
         writeln!(out, "{large}")?;
         return Ok(if large.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let bare = proxy::start(upstream, GatewayMode::Fit).await?;
+    let bare = proxy::start(upstream).await?;
     let gateway = start(upstream, GatewayMode::Fit).await?;
 
     let latency = latency::measure(bare, gateway, settings.requests).await?;
