@@ -17,6 +17,10 @@ pub mod prompt_cache {}
 pub mod tools {}
 
 #[doc = include_str!("guide_links.md")]
+#[doc = include_str!("../docs/meaning.md")]
+pub mod meaning {}
+
+#[doc = include_str!("guide_links.md")]
 #[doc = include_str!("../docs/standing-orders.md")]
 pub mod standing_orders {}
 

@@ -11,6 +11,8 @@ mod depth;
 mod files;
 #[path = "policy_spec/limits.rs"]
 mod limits;
+#[path = "policy_spec/meaning.rs"]
+mod meaning;
 #[path = "policy_spec/paths.rs"]
 mod paths;
 #[path = "policy_spec/round_trip.rs"]

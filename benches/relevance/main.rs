@@ -12,6 +12,7 @@
     missing_docs
 )]
 
+mod meaning;
 mod texts;
 
 use std::hint::black_box;
@@ -62,6 +63,15 @@ fn main() {
         small_selecting.push(timed(|| pipeline.run(&known_items, &budget).unwrap()));
     }
 
+    let talk = texts.take(effort.pick(100, 1_000, 1_000));
+    let by_meaning = meaning::Meaning::new();
+    by_meaning.judge_with_words(&talk, &question);
+    let (mut words_alone, mut with_meaning) = (vec![], vec![]);
+    for _ in 0..repeats {
+        words_alone.push(timed(|| judge(&talk, &question)));
+        with_meaning.push(timed(|| by_meaning.judge_with_words(&talk, &question)));
+    }
+
     let before = Lexical::remembered();
     let large = texts.take(most);
     let mut large_first = vec![timed(|| judge(&large, &question))];
@@ -88,6 +98,14 @@ fn main() {
                 "Pipeline::run",
                 median(small_selecting),
                 Goal::AtMost(10.0),
+            ),
+            Row::new(
+                "words and a model, known",
+                talk.len(),
+                median(with_meaning),
+                "words alone",
+                median(words_alone),
+                Goal::AtMost(2.0),
             ),
             Row::new(
                 "first turn",

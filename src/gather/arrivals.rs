@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use super::judge_queue::{JudgeQueue, JudgeText};
+use super::judge_queue::{JudgeQueue, JudgeText, PlanAnswers};
 use super::run::{Gather, GatherError, Sink};
 use super::streaming::StreamingSelection;
 use crate::model::ContextItem;
@@ -20,6 +20,8 @@ pub(crate) struct Arrivals {
     pub(crate) judged: Option<Box<JudgeOutcome>>,
     /// Set while an async judge runs.
     pub(crate) queue: Option<Box<JudgeQueue>>,
+    /// Answers of the async judge about the texts of a plan.
+    pub(crate) plan_answers: Option<PlanAnswers>,
 }
 
 /// Decides about arriving items on behalf of one call.
@@ -37,7 +39,7 @@ impl Arrivals {
         // A handle from an earlier call's source may be what this request is made of.
         own.iter_mut().for_each(|item| item.set_gathered(false));
         let sources = vec![Vec::new(); sources];
-        Self { own, sources, streaming: None, judged: None, queue: None }
+        Self { own, sources, streaming: None, judged: None, queue: None, plan_answers: None }
     }
 
     /// Returns true if candidates were judged by a question.

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 use super::BoxError;
 use crate::names::short_type_name;
+use crate::policy::Relevance;
 use crate::relevance::{Candidate, DEFAULT_BLEND_WEIGHT, Question};
 
 /// Says how close texts are to a question, and has to be waited for.
@@ -57,6 +59,22 @@ pub trait AsyncJudge: Send + Sync {
         candidates: &[Candidate<'_>],
     ) -> Result<Vec<f64>, BoxError>;
 
+    /// As [`judge`](Self::judge), and counts what it took, for the report. A judge that asks a model
+    /// overrides both; other judges need not.
+    ///
+    /// # Errors
+    ///
+    /// As [`judge`](Self::judge).
+    async fn judge_counted(
+        &self,
+        question: &Question,
+        candidates: &[Candidate<'_>],
+        work: &JudgeWork,
+    ) -> Result<Vec<f64>, BoxError> {
+        let _ = work;
+        self.judge(question, candidates).await
+    }
+
     /// The name to use in reports; the type's name unless overridden.
     fn name(&self) -> &str {
         short_type_name::<Self>()
@@ -85,12 +103,52 @@ impl<J: AsyncJudge + ?Sized> AsyncJudge for Arc<J> {
         (**self).judge(question, candidates).await
     }
 
+    async fn judge_counted(
+        &self,
+        question: &Question,
+        candidates: &[Candidate<'_>],
+        work: &JudgeWork,
+    ) -> Result<Vec<f64>, BoxError> {
+        (**self).judge_counted(question, candidates, work).await
+    }
+
     fn name(&self) -> &str {
         (**self).name()
     }
 
     fn is_deterministic(&self) -> bool {
         (**self).is_deterministic()
+    }
+}
+
+/// Work of an [`AsyncJudge`] in one call, for the report: requests to its model, and texts that it knew.
+#[derive(Debug, Default)]
+pub struct JudgeWork {
+    requests: AtomicUsize,
+    cached: AtomicUsize,
+}
+
+impl JudgeWork {
+    /// Counts a request to the model.
+    pub fn add_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts texts, or pieces of texts, whose vectors or scores were known.
+    pub fn add_cached(&self, texts: usize) {
+        self.cached.fetch_add(texts, Ordering::Relaxed);
+    }
+
+    /// Requests to the model.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Texts that were known.
+    #[must_use]
+    pub fn cached(&self) -> usize {
+        self.cached.load(Ordering::Relaxed)
     }
 }
 
@@ -188,6 +246,13 @@ impl WaitingJudge {
         self
     }
 
+    /// The judge of a policy that a file describes.
+    pub(crate) fn of_policy(relevance: &Relevance) -> Option<Self> {
+        let waiting = relevance.waiting.as_ref()?;
+        let settings = waiting.settings.downcast_ref::<Self>()?;
+        Some(settings.clone().weight(waiting.weight))
+    }
+
     /// Checks the settings. The error says what is wrong with them.
     pub(crate) fn check(&self) -> Result<(), String> {
         let name = self.judge.name();
@@ -220,5 +285,13 @@ impl WaitingJudge {
             Some(steps) => (answer * f64::from(steps)).round() / f64::from(steps),
             None => answer,
         })
+    }
+}
+
+/// A judge that has to be waited for, as the model of a policy file. The file's weight counts.
+#[cfg(feature = "serde")]
+impl From<WaitingJudge> for crate::policy::spec::MeaningModel {
+    fn from(judge: WaitingJudge) -> Self {
+        Self::with_waiting(Arc::new(judge))
     }
 }

@@ -54,6 +54,8 @@ mod compactor;
 mod conversation;
 mod dropped;
 mod embedder;
+mod embedding_queue;
+mod embeddings_judge;
 mod judge_queue;
 mod report;
 mod run;
@@ -68,14 +70,15 @@ pub(crate) mod work_place;
 mod work_time;
 
 pub(crate) use arrivals::{Arrivals, Intake};
-pub use async_judge::{AsyncJudge, WaitingJudge};
+pub use async_judge::{AsyncJudge, JudgeWork, WaitingJudge};
 pub(crate) use candidates::{
     Candidates, SelectionFailure, SelectionOutcome, SourceFacts, facts_of,
 };
 pub use compactor::{Compactor, CompactorPrice, OutlineCompactor};
 pub use conversation::ConversationStore;
 pub use embedder::{EmbedAs, Embedder, TextHash, VectorStore};
-pub(crate) use judge_queue::JudgeQueue;
+pub use embeddings_judge::EmbeddingsJudge;
+pub(crate) use judge_queue::{JudgeQueue, PlanAnswers};
 pub use report::{
     DroppedCounts, GatherReport, JudgeReport, SourceOutcome, SourceReport, StopReason, StreamReport,
 };

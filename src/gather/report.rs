@@ -90,6 +90,15 @@ pub struct JudgeReport {
     pub texts: usize,
     /// Number of texts with its answer in their hint. The others have that of the policy's judge.
     pub judged: usize,
+    /// Requests to its model, if it counts them.
+    pub requests: usize,
+    /// Texts, or pieces of texts, that it knew without asking its model, if it counts them.
+    pub cached: usize,
+    /// True if the answers are those of an earlier call of the same exchange, so that the recalled part
+    /// stays as it was. The judge was not asked again.
+    pub reused: bool,
+    /// Time at which it was asked first; none if it was not.
+    pub started_at: Option<SystemTime>,
     /// From when it was asked first to its last answer, or to what ended the wait.
     pub elapsed: Duration,
     /// Outcome of the judge. A wrong answer is a failure, too.
@@ -99,6 +108,12 @@ pub struct JudgeReport {
 impl JudgeReport {
     pub(crate) fn new(name: &str) -> Self {
         let outcome = SourceOutcome::Completed;
+        Self { name: name.into(), outcome, ..Self::default() }
+    }
+
+    /// Report on a judge that was not asked, because an earlier call of the exchange has its answers.
+    pub(crate) fn not_asked(name: &str) -> Self {
+        let outcome = SourceOutcome::NotNeeded;
         Self { name: name.into(), outcome, ..Self::default() }
     }
 }
@@ -137,6 +152,14 @@ impl SourceOutcome {
         match caught(|| error.to_string()) {
             Ok(error) => Self::Failed { error },
             Err(message) => Self::Panicked { message },
+        }
+    }
+
+    /// The error's text, or the name of the outcome.
+    pub(super) fn message(self) -> String {
+        match self {
+            Self::Failed { error } => error,
+            other => other.name().to_owned(),
         }
     }
 

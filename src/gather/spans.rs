@@ -58,6 +58,8 @@ pub(crate) fn judge(name: &str) -> Span {
         cupel.judge.name = name,
         cupel.judge.texts = field::Empty,
         cupel.judge.judged = field::Empty,
+        cupel.judge.requests = field::Empty,
+        cupel.judge.cached = field::Empty,
         cupel.judge.outcome = field::Empty,
         "error.type" = field::Empty,
         otel.status_code = field::Empty,
@@ -69,6 +71,8 @@ impl JudgeReport {
     pub(crate) fn record(&self, span: &Span) {
         span.record("cupel.judge.texts", self.texts as i64);
         span.record("cupel.judge.judged", self.judged as i64);
+        span.record("cupel.judge.requests", self.requests as i64);
+        span.record("cupel.judge.cached", self.cached as i64);
         span.record("cupel.judge.outcome", self.outcome.name());
         if self.outcome.is_failure() {
             record_failure(span, self.outcome.name());

@@ -351,6 +351,7 @@ impl<Req, A: ContextAdapter<Req>> CupelLayerBuilder<Req, A> {
             cost: Arc::default(),
             streaming: streaming.map(Arc::new),
             compaction: settings.compaction,
+            exchanges: Arc::default(),
         })))
     }
 }

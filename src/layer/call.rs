@@ -1,12 +1,11 @@
 //! The steps of one call, each a function of plain values.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use super::call_log::CallLog;
 use super::compaction::Compaction;
+use super::exchange::{ExchangeAnswers, OpenPlan};
 use super::policy_handle::{JudgeRules, PlanRules, PolicyParts, PolicyRules};
 use super::summary_report::SummaryReport;
 use super::{
@@ -16,12 +15,11 @@ use super::{
 use crate::caught::caught;
 use crate::conversation::Conversation;
 use crate::conversation::edits::WrittenTurn;
-use crate::conversation::plan::{PlanOutcome, Quotation, ReportedRequest, TurnFacts};
+use crate::conversation::plan::{PlanOutcome, ReportedRequest, TurnFacts};
 use crate::conversation::tools::{FittedTools, ToolRoom};
 use crate::gather::work_place::{NotRun, WorkNeed, WorkPlace};
 use crate::gather::{
-    Arrivals, Gather, GatherReport, Intake, JudgeQueue, LearnedCost, Source, SourceFacts,
-    StreamingMode, StreamingSelection, SummaryScope,
+    Arrivals, Gather, LearnedCost, Source, SourceFacts, StreamingMode, SummaryScope, WaitingJudge,
 };
 use crate::model::{ContextBudget, ContextItem, PlacedItem, RefusedItem, ToolLimit};
 use crate::pipeline::Pipeline;
@@ -53,6 +51,8 @@ pub(super) struct LayerState<Req, A> {
     pub(super) streaming: Option<Arc<StreamingMode>>,
     /// Set when summaries stand for what left the window.
     pub(super) compaction: Option<Compaction<Req>>,
+    /// Answers of the async judge in exchanges that may go on.
+    pub(super) exchanges: Arc<ExchangeAnswers>,
 }
 
 impl<Req, A> LayerState<Req, A> {
@@ -78,6 +78,7 @@ impl<Req, A> LayerState<Req, A> {
             tools,
             streaming: self.streaming.clone(),
             compaction: self.compaction.clone(),
+            exchanges: Arc::default(),
         })
     }
 }
@@ -101,7 +102,9 @@ pub(super) struct PlannedTurn {
     /// Budget of what competes to be recalled, and of what is sent anyway.
     pub(super) limit: ContextBudget,
     /// The candidates and messages, for a report.
-    reported: ReportedRequest,
+    pub(super) reported: ReportedRequest,
+    /// Set while an async judge may still change what is recalled.
+    pub(super) open: Option<Box<OpenPlan>>,
     /// Set when the judge failed.
     pub(super) judged: Option<Box<JudgeOutcome>>,
     /// Set when summaries were looked for.
@@ -203,6 +206,11 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         fit.await
     }
 
+    /// The async judge, if there is one.
+    pub(super) fn waiting(&self) -> Option<&WaitingJudge> {
+        self.judging.as_ref()?.waiting.as_ref()
+    }
+
     /// Returns true if the request is a conversation whose turns are planned.
     pub(super) fn plans(&self, read: &ReadRequest<A::Rest>) -> bool {
         self.planning.is_some() && read.talk.is_some()
@@ -234,6 +242,12 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         });
         let (read, decided) = decide.await?;
         let Some((draft, task)) = decided else { return Ok((read, None)) };
+        // While items are selected as they arrive, the plan cannot wait for the judge.
+        let is_open = self.waiting().is_some() && self.streaming.is_none();
+        let open = task.clone().filter(|_| is_open).zip(read.talk.as_deref());
+        let open = open.map(|(task, talk)| {
+            Box::new(OpenPlan::new(&self.exchanges, talk, (draft.clone(), task), read.own.clone()))
+        });
         let verdict = match task {
             Some(task) => self.judge(task, place).await,
             None => Ok(None),
@@ -259,7 +273,7 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
                 true => talk.reported_request(own, &planned.parts, &*texts),
                 false => ReportedRequest::default(),
             };
-            let turn = PlannedTurn { planned, limit, reported, judged, summaries: None };
+            let turn = PlannedTurn { planned, limit, reported, open, judged, summaries: None };
             Some((Box::new(turn), summaries))
         });
         let (read, finished) = finish.await?;
@@ -390,64 +404,6 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
         })
     }
 
-    /// The async judge, if the policy's own judge has found something to go by.
-    pub(super) fn judge_queue(
-        &self,
-        planned: Option<&PlanOutcome>,
-        arrivals: &Arrivals,
-        question: Option<Question>,
-    ) -> Option<JudgeQueue> {
-        let (waiting, judging) = (self.rules.waiting.as_ref()?, self.judging.as_ref()?);
-        // A plan keeps the hints that things came with, and goes by the user's last words alone.
-        let (asked, blend, question) = match planned {
-            Some(planned) => (planned.is_judged(), 0.0, question?.alone()),
-            None => (arrivals.is_asked(), judging.relevance.blended(), question?),
-        };
-        asked.then(|| JudgeQueue::new(waiting, blend, question, self.gather_deadline))
-    }
-
-    /// Gathers from the sources until they have ended or their time is up.
-    pub(super) async fn gather(
-        &self,
-        mut gather: Option<Box<Gather>>,
-        arrivals: &mut Arrivals,
-        mut intake: CallIntake<'_, Req, A>,
-        report: &mut GatherReport,
-    ) -> Result<(), ContextError> {
-        if gather.is_none() && arrivals.queue.is_none() {
-            return Ok(());
-        }
-        let gathered = poll_fn(|cx| {
-            // First, so that its work begins before that of the sources.
-            let mut judged = arrivals.poll_judge(cx);
-            if let Some(open) = &mut gather {
-                let polled = guarded(|| {
-                    let polled = arrivals.poll_sources(cx, open, &mut intake);
-                    Ok(polled.map_err(ContextError::from))
-                });
-                let outcome = match polled {
-                    Ok(Poll::Pending) => {
-                        // About what has arrived meanwhile.
-                        let _ = arrivals.poll_judge(cx);
-                        return Poll::Pending;
-                    }
-                    Ok(Poll::Ready(outcome)) => outcome,
-                    Err(error) => Err(error),
-                };
-                *report = open.take_report();
-                gather = None; // and its span with it
-                if outcome.is_err() {
-                    return Poll::Ready(outcome);
-                }
-                judged = arrivals.poll_judge(cx);
-            }
-            judged.map(Ok)
-        });
-        let gathered = gathered.await;
-        report.judge = arrivals.queue.take().map(|queue| queue.into_report());
-        gathered
-    }
-
     /// The pipeline for candidates that are planned, judged, or neither.
     pub(super) fn pipeline_for(&self, asked: bool, planned: bool) -> &Pipeline {
         match (&self.planning, &self.judging) {
@@ -455,55 +411,6 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> LayerState<Req, A> {
             (_, Some(judging)) if asked => &judging.pipeline,
             _ => &self.pipeline,
         }
-    }
-}
-
-/// Counts the items of sources, and starts to select while they arrive.
-pub(super) struct CallIntake<'a, Req, A: ContextAdapter<Req>> {
-    pub(super) shared: &'a LayerState<Req, A>,
-    pub(super) read: &'a mut ReadRequest<A::Rest>,
-    pub(super) planned: Option<&'a PlanOutcome>,
-    pub(super) limit: &'a ContextBudget,
-    pub(super) wants_report: bool,
-    pub(super) recounts: bool,
-}
-
-impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Intake for CallIntake<'_, Req, A> {
-    fn count(&mut self, source: usize, items: &mut [ContextItem]) {
-        let adapter = &self.shared.adapter;
-        let ReadRequest { rest, talk, .. } = &*self.read;
-        let Some(talk) = talk else {
-            for item in items {
-                let tokens = adapter.source_item_tokens(rest, item);
-                item.set_tokens(tokens);
-            }
-            return;
-        };
-        let name = self.shared.sources.get(source).map_or("", Source::name);
-        let texts = adapter.texts(rest);
-        for item in items {
-            if let Some(planned) = self.planned.filter(|_| item.future_relevance_hint().is_none()) {
-                if let Some(hint) = planned.hint(item.content(), item.tokens()) {
-                    item.set_hint(hint);
-                }
-            }
-            let text = texts.source(item);
-            let tokens = Quotation::item_tokens(name, item, &text, talk.token_counter());
-            item.set_tokens(tokens);
-        }
-    }
-
-    fn stream(&self, asked: bool, now: bool) -> Option<StreamingSelection> {
-        let mode = self.shared.streaming.as_ref().filter(|mode| now || mode.is_watched())?;
-        Some(StreamingSelection::new(
-            self.shared.pipeline_for(asked, self.planned.is_some()),
-            mode,
-            Arc::clone(&self.shared.facts),
-            self.limit.clone(),
-            Arc::clone(&self.shared.cost),
-            self.wants_report,
-            self.recounts || self.planned.is_some(),
-        ))
     }
 }
 

@@ -37,6 +37,7 @@
 //! called. What it returns passes through untouched, streams included.
 
 mod adapter;
+mod answers;
 mod batch;
 mod budget;
 mod builder;
@@ -45,6 +46,8 @@ mod call_log;
 mod compaction;
 mod compaction_task;
 mod error;
+mod exchange;
+mod gathering;
 mod hooks;
 mod policy_handle;
 mod request;
@@ -62,8 +65,8 @@ pub use crate::conversation::plan::TurnReport;
 pub use crate::conversation::{Edits, SentSummary};
 pub use crate::gather::work_place::{WorkError, off_executor};
 pub use crate::gather::{
-    AsyncJudge, DroppedCounts, EmbedAs, Embedder, Snapshot, StreamReport, TextHash, VectorStore,
-    WaitingJudge,
+    AsyncJudge, DroppedCounts, EmbedAs, Embedder, EmbeddingsJudge, JudgeWork, Snapshot,
+    StreamReport, TextHash, VectorStore, WaitingJudge,
 };
 pub use crate::model::{Origin, PlacedItem, RefusedItem, Strategy};
 pub use adapter::{ContextAdapter, RequestFacts, Split};

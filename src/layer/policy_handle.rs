@@ -103,6 +103,8 @@ pub(super) struct JudgeRules {
     /// Selects when there is a question.
     pub(super) pipeline: Pipeline,
     pub(super) cost: Arc<LearnedCost>,
+    /// Async judge: the builder's, or that of the policy's file.
+    pub(super) waiting: Option<WaitingJudge>,
 }
 
 /// Plan of the turns of conversations.
@@ -143,6 +145,7 @@ impl PolicyParts {
         }
         let judging = relevance.map(|relevance| JudgeRules {
             pipeline: relevance.pipeline(&pipeline),
+            waiting: rules.waiting.clone().or_else(|| WaitingJudge::of_policy(&relevance)),
             relevance,
             cost: Arc::default(),
         });

@@ -103,7 +103,13 @@ impl Selection {
         }
         if let Some(judge) = &self.gather.judge {
             let JudgeReport { name, texts, judged, outcome, .. } = judge;
-            let note = format!("judge {name}: {outcome}, {judged} of {texts} texts judged");
+            let mut note = format!("judge {name}: {outcome}, {judged} of {texts} texts judged");
+            if judge.reused {
+                note = format!("judge {name}: as in the call before, {judged} texts judged");
+            } else if judge.requests + judge.cached > 0 {
+                let (requests, cached) = (judge.requests, judge.cached);
+                note.push_str(&format!("; {requests} requests, {cached} texts known"));
+            }
             explanation = explanation.note(note);
         }
         if let Some(plan) = &self.plan {

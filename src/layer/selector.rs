@@ -8,8 +8,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tracing::Instrument as _;
 
 use super::batch::SelectionJob;
-use super::call::{CallIntake, LayerState, OpenedCall, ReadRequest, WriteTask, guarded};
+use super::call::{LayerState, OpenedCall, ReadRequest, WriteTask, guarded};
 use super::call_log::CallLog;
+use super::gathering::CallIntake;
 use super::room::CallRoom;
 use super::{ContextAdapter, ContextError, PolicyHandle, Selection, Split};
 use crate::conversation::Conversation;
@@ -171,7 +172,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     selection.budget = room.take_off(fixed_tokens)?;
     selection.refused = refused.len();
     selection.uncounted = uncounted;
-    let came_with: Vec<Option<f64>> = match shared.rules.waiting {
+    let came_with: Vec<Option<f64>> = match shared.waiting() {
         Some(_) => read.own.iter().map(ContextItem::future_relevance_hint).collect(),
         None => Vec::new(),
     };
@@ -205,7 +206,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
             let judging = Box::pin(shared.judge_own(read, question, judging, place));
             (read, question, judged) = judging.await?;
         }
-    } else if shared.rules.waiting.is_some() {
+    } else if shared.waiting().is_some() {
         let asked = |talk: &Conversation| talk.question(&*shared.adapter.texts(&read.rest));
         question = guarded(|| Ok(read.talk.as_deref().and_then(asked)))?;
     }
@@ -213,9 +214,12 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     let mut arrivals = Arrivals::new(std::mem::take(&mut read.own), shared.sources.len());
     arrivals.judged = judged;
 
-    // Gather: the sources deliver; an async judge runs beside them.
+    // Gather: the sources deliver; an async judge runs beside them, unless this exchange has its answers.
     let planned = turn.as_ref().map(|turn| &turn.planned);
-    if let Some(mut queue) = shared.judge_queue(planned, &arrivals, question) {
+    let open = turn.as_ref().and_then(|turn| turn.open.as_deref());
+    let kept = open.and_then(|open| shared.exchanges.of_call_before(&open.exchange));
+    let queue = shared.judge_queue(planned, &arrivals, question);
+    if let Some(mut queue) = queue.filter(|_| !matches!(kept, Some(None))) {
         let texts = shared.adapter.texts(&read.rest);
         let text = |index: usize, item: &ContextItem| match &read.talk {
             Some(talk) => {
@@ -225,8 +229,17 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
             }
             None => item.shared_content(),
         };
+        let verdict = arrivals.judged.as_ref().and_then(|judged| judged.verdict.as_ref());
+        let verdict = verdict.filter(|_| read.talk.is_some());
         guarded(|| {
-            arrivals.own = queue.hold_own(std::mem::take(&mut arrivals.own), &came_with, text);
+            match open {
+                Some(open) if kept.is_none() => queue.ask_about_plan(Arc::clone(&open.task)),
+                Some(_) => {}
+                None => {
+                    let own = std::mem::take(&mut arrivals.own);
+                    arrivals.own = queue.hold_own(own, &came_with, verdict, text);
+                }
+            }
             Ok(())
         })?;
         arrivals.queue = Some(Box::new(queue));
@@ -240,6 +253,16 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
         recounts: recounts_sources,
     };
     shared.gather(gather, &mut arrivals, intake, &mut selection.gather).await?;
+
+    // Its answers decide with the words what is recalled.
+    if let Some(planned) = turn.take_if(|turn| turn.open.is_some()) {
+        let budget = ((&selection.budget, log.wants_report()), place);
+        let report = &mut selection.gather.judge;
+        let again =
+            Box::pin(shared.use_answers(read, planned, kept, budget, &mut arrivals, report));
+        let (back, planned) = again.await?;
+        (read, turn) = (back, Some(planned));
+    }
 
     // What the request holds anyway is not quoted again.
     let mut repeats = Vec::new();

@@ -1,5 +1,6 @@
 //! Use of the question by a policy: the judge, and the items that it has judged.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::error::{ConfigError, CupelError};
@@ -46,18 +47,57 @@ pub struct Relevance {
     pub(super) blend: f64,
     pub(super) scorer: Option<Arc<dyn Scorer>>,
     pub(super) slicer: Option<Arc<dyn Slicer>>,
+    /// The judge as a file wrote it, if it cannot be told from the judge.
+    #[cfg(feature = "serde")]
+    pub(super) written: Option<Arc<dyn Any + Send + Sync>>,
+    /// Model that a layer waits for.
+    pub(crate) waiting: Option<WaitingModel>,
+}
+
+/// Model that has to be waited for. A layer knows the type of its settings.
+#[derive(Debug, Clone)]
+pub(crate) struct WaitingModel {
+    #[cfg_attr(not(feature = "layer"), expect(dead_code, reason = "a layer reads it"))]
+    pub(crate) settings: Arc<dyn Any + Send + Sync>,
+    /// Its share in a hint.
+    #[cfg_attr(not(feature = "layer"), expect(dead_code, reason = "a layer reads it"))]
+    pub(crate) weight: f64,
 }
 
 impl Relevance {
     /// Judges with this judge. Values, `Arc`s and `Box`es all go in.
     pub fn new(judge: impl Judge + 'static) -> Self {
-        Self { judge: Arc::new(judge), blend: 0.0, scorer: None, slicer: None }
+        Self {
+            judge: Arc::new(judge),
+            blend: 0.0,
+            scorer: None,
+            slicer: None,
+            #[cfg(feature = "serde")]
+            written: None,
+            waiting: None,
+        }
     }
 
     /// The same with another judge, such as a [`Blend`](crate::relevance::Blend) of this one and
     /// another.
     pub fn with_judge(mut self, judge: impl Judge + 'static) -> Self {
         self.judge = Arc::new(judge);
+        self.waiting = None;
+        #[cfg(feature = "serde")]
+        {
+            self.written = None;
+        }
+        self
+    }
+
+    /// Remembers the judge as a file wrote it, and the model that a layer waits for.
+    #[cfg(feature = "serde")]
+    pub(super) fn written_as(
+        mut self,
+        written: Arc<dyn Any + Send + Sync>,
+        waiting: Option<WaitingModel>,
+    ) -> Self {
+        (self.written, self.waiting) = (Some(written), waiting);
         self
     }
 

@@ -46,6 +46,8 @@ pub struct Verdict {
     /// One for each candidate, in their order.
     pub hints: Vec<Hint>,
     further: SharedFurther,
+    /// Values of the hints before neighbours lent; none if nobody did.
+    alone: Option<Arc<[f64]>>,
 }
 
 /// A user's function. A panic when it is dropped is ignored.
@@ -64,7 +66,21 @@ impl Verdict {
         hints: Vec<Hint>,
         further: impl Fn(&Candidate<'_>) -> Hint + Send + Sync + 'static,
     ) -> Self {
-        Self { hints, further: SharedFurther(Some(Arc::new(further))) }
+        Self { hints, further: SharedFurther(Some(Arc::new(further))), alone: None }
+    }
+
+    /// Sets the values of the hints before neighbours lent.
+    pub(super) fn with_alone(mut self, alone: Arc<[f64]>) -> Self {
+        self.alone = Some(alone);
+        self
+    }
+
+    /// Value of a candidate's hint, without what its neighbours lent.
+    pub(crate) fn alone(&self, index: usize) -> Option<f64> {
+        match &self.alone {
+            Some(alone) => alone.get(index).copied(),
+            None => self.hints.get(index).map(Hint::value),
+        }
     }
 
     /// Judges a text that was not among the candidates, by what is known from them.
@@ -312,6 +328,28 @@ impl JudgeTask {
             Candidate { text, tokens: *tokens, place: *place }
         };
         self.candidates.iter().map(candidate).collect()
+    }
+
+    /// Number of texts.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Returns true if there is no text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    /// The question.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// All texts in a row, which tell this task from others.
+    pub(crate) fn all_texts(&self) -> &str {
+        &self.texts
     }
 
     /// Asks a judge here. None if the question has nothing to go by.

@@ -34,6 +34,8 @@ mod apply;
 pub(crate) mod blend;
 mod judge;
 mod lexical;
+mod neighbours;
+mod pieces;
 mod vectors;
 
 pub use crate::model::Hint;
@@ -44,4 +46,9 @@ pub(crate) use judge::is_said;
 pub use judge::{Candidate, Judge, JudgeFn, JudgeTask, Question, Verdict, judge_fn};
 pub use lexical::{Corpus, Language, Lexical};
 pub(crate) use lexical::{DefinitionIndex, is_informative};
+#[cfg(feature = "layer")]
+pub(crate) use neighbours::lend_hints;
+pub use pieces::pieces;
+#[cfg(feature = "layer")]
+pub(crate) use vectors::dot;
 pub use vectors::{Vectors, cosine};

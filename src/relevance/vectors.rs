@@ -105,7 +105,8 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
 /// Number of sums that are computed side by side, as processors do.
 const LANES: usize = 8;
 
-fn dot(a: &[f32], b: &[f32]) -> f64 {
+/// The cosine of two vectors of length one and of the same number of values.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
     let mut sums = [0.0_f64; LANES];
     for (a, b) in a.chunks(LANES).zip(b.chunks(LANES)) {
         for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {

@@ -5,6 +5,8 @@
 mod bad_input;
 mod conversation;
 #[cfg(feature = "layer")]
+mod embeddings;
+#[cfg(feature = "layer")]
 mod layer;
 mod policy;
 #[cfg(feature = "layer")]

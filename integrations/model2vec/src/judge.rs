@@ -5,17 +5,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use cupel::relevance::{Candidate, Hint, Judge, Question, Vectors, Verdict, cosine};
+#[cfg(feature = "config")]
+use cupel::policy::spec::{MeaningModel, MeaningSpec, ScorerRegistry};
+use cupel::relevance::{Candidate, Hint, Judge, Question, Vectors, Verdict, cosine, pieces};
 use model2vec_rs::model::StaticModel;
 
-use crate::pieces::{MOST_BYTES, MOST_READ, pieces};
 use crate::{LoadError, files};
 
 /// Judges texts by the vectors of a [model2vec](https://github.com/MinishLab/model2vec) model.
 ///
 /// A hint is the cosine between the question and the text's closest piece; what is negative is 0.
-/// That is a fixed map: no text's hint depends on another's, and equal texts and questions have equal
-/// hints on every machine. Each text's vectors are computed once and [remembered](Vectors) by content.
+/// That is a fixed map, and equal texts and questions have equal hints on every machine. In a conversation
+/// neighbours then [lend](Verdict::with_neighbours) each other part of their hints. Each text's vectors are computed once and [remembered](Vectors) by content.
 /// The question itself, where it is among the candidates, has the hint 0.
 ///
 /// Cheap to clone: clones share the model and what is remembered.
@@ -30,6 +31,9 @@ pub struct Model2Vec {
 /// dimensions. Other tokenizers take up to ten times as long.
 const STEPS_PER_BYTE: usize = 300;
 const STEPS_PER_PIECE: usize = 2_000;
+/// Bytes of a piece, and most that are read of a text.
+const PIECE_BYTES: usize = 600;
+const MOST_READ: usize = 256 << 10;
 
 impl Model2Vec {
     /// Loads a model from a folder with `tokenizer.json`, `model.safetensors` and `config.json`, as
@@ -101,12 +105,13 @@ impl Judge for Model2Vec {
         if asked.iter().all(|value| *value == 0.0) {
             return None; // not a token that the model knows
         }
-        let (judge, question) = (self.clone(), question.clone());
+        let (judge, text) = (self.clone(), question.text().to_owned());
         let hint = move |candidate: &Candidate<'_>| {
-            let is_question = candidate.text == question.text();
+            let is_question = candidate.text == text;
             Hint::new(if is_question { 0.0 } else { judge.closest(&asked, candidate.text) })
         };
-        Some(Verdict::new(candidates.iter().map(&hint).collect(), hint))
+        let hints = candidates.iter().map(&hint).collect();
+        Some(Verdict::new(hints, hint).with_neighbours(question, candidates))
     }
 
     fn name(&self) -> &str {
@@ -115,10 +120,10 @@ impl Judge for Model2Vec {
 
     fn steps(&self, candidates: &[Candidate<'_>]) -> Option<u64> {
         let steps = candidates.iter().map(|candidate| {
-            let read = candidate.text.len().min(2 * MOST_READ);
+            let read = candidate.text.len().min(MOST_READ);
             let known = self.vectors.get(candidate.text).is_some();
             let new = if known { 0 } else { STEPS_PER_BYTE * read };
-            (new + STEPS_PER_PIECE * (1 + read / MOST_BYTES)) as u64
+            (new + STEPS_PER_PIECE * (1 + read / PIECE_BYTES)) as u64
         });
         Some(steps.fold(0, u64::saturating_add))
     }
@@ -131,4 +136,24 @@ impl fmt::Debug for Model2Vec {
             .field("remembered", &self.vectors)
             .finish()
     }
+}
+
+/// Has policy files open models of type `model2vec`: `relevance: { type: blend, words: lexical, meaning:
+/// { type: model2vec, path: … } }`.
+///
+/// ```
+/// use cupel::policy::spec::ScorerRegistry;
+/// use cupel::scorer::SystemTimeProvider;
+///
+/// let registry = cupel_model2vec::register(ScorerRegistry::new(SystemTimeProvider));
+/// # let _ = registry;
+/// ```
+#[cfg(feature = "config")]
+#[must_use]
+pub fn register(registry: ScorerRegistry) -> ScorerRegistry {
+    registry.models(|spec| {
+        let MeaningSpec::Model2Vec { path } = spec else { return None };
+        let model = Model2Vec::load(path);
+        Some(model.map(MeaningModel::judge).map_err(|error| format!("path: {error}")))
+    })
 }

@@ -25,10 +25,11 @@
 mod error;
 mod files;
 mod judge;
-mod pieces;
 
 pub use error::LoadError;
 pub use judge::Model2Vec;
+#[cfg(feature = "config")]
+pub use judge::register;
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

@@ -388,6 +388,12 @@ impl TurnDraft {
         self.cut
     }
 
+    /// The user's last message, by its index.
+    #[must_use]
+    pub fn question(&self) -> Option<usize> {
+        self.planned.question
+    }
+
     /// Units before the cut.
     fn earlier(&self) -> impl Iterator<Item = usize> {
         let parts = self.planned.parts.iter().enumerate();

@@ -131,6 +131,11 @@ impl PlanOutcome {
         self.verdict.0.is_some()
     }
 
+    /// Takes the verdict out of the plan.
+    pub(crate) fn take_verdict(&mut self) -> Option<Verdict> {
+        self.verdict.0.take()
+    }
+
     /// Relevance of an item that a source brings; none when nobody can say.
     #[must_use]
     pub fn hint(&self, text: &str, tokens: i64) -> Option<Hint> {

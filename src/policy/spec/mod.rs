@@ -68,6 +68,7 @@
 mod conversion;
 #[cfg(feature = "config")]
 mod file;
+mod meaning;
 mod nested;
 mod parts;
 mod policy;
@@ -81,6 +82,7 @@ use serde::Serialize;
 use crate::model::{OverflowStrategy, ToolLimit, TurnPlan};
 
 pub use conversion::PolicySpecError;
+pub use meaning::{EmbeddingsSpec, KeyVariable, MeaningModel, MeaningSpec};
 pub use nested::NestedSpec;
 pub use registry::ScorerRegistry;
 pub use relevance::{JudgeSpec, RelevanceSpec};

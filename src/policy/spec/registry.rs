@@ -1,8 +1,10 @@
 //! Registry of the things that a spec cannot hold: a clock, and scorers and judges written in code.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
+use super::meaning::{MeaningModel, MeaningSpec};
 use crate::error::{ConfigError, CupelError};
 use crate::relevance::Judge;
 use crate::scorer::{Scorer, TimeProvider};
@@ -45,17 +47,26 @@ use crate::scorer::{Scorer, TimeProvider};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ScorerRegistry {
     clock: Arc<dyn TimeProvider>,
     pub(super) scorers: BTreeMap<String, Arc<dyn Scorer>>,
     pub(super) judges: BTreeMap<String, Arc<dyn Judge>>,
+    models: Vec<Arc<OpenModel>>,
 }
+
+/// Opens models of one type. None for other types.
+type OpenModel = dyn Fn(&MeaningSpec) -> Option<Result<MeaningModel, String>> + Send + Sync;
 
 impl ScorerRegistry {
     /// A registry without scorers; decay scorers will read this clock.
     pub fn new(clock: impl TimeProvider + 'static) -> Self {
-        Self { clock: Arc::new(clock), scorers: BTreeMap::new(), judges: BTreeMap::new() }
+        Self {
+            clock: Arc::new(clock),
+            scorers: BTreeMap::new(),
+            judges: BTreeMap::new(),
+            models: Vec::new(),
+        }
     }
 
     /// Adds a scorer under a name. Values, `Arc`s and `Box`es all go in.
@@ -89,6 +100,24 @@ impl ScorerRegistry {
         Ok(self)
     }
 
+    /// Opens the models of `relevance: { type: blend, … }` by this function. It returns none for models that
+    /// it does not know, and then the functions that were added before are asked.
+    ///
+    /// `cupel_model2vec::register` and `cupel_async_openai::register` add theirs.
+    #[must_use]
+    pub fn models(
+        mut self,
+        open: impl Fn(&MeaningSpec) -> Option<Result<MeaningModel, String>> + Send + Sync + 'static,
+    ) -> Self {
+        self.models.push(Arc::new(open));
+        self
+    }
+
+    /// Opens a model. None if nothing knows its type.
+    pub(super) fn open_model(&self, spec: &MeaningSpec) -> Option<Result<MeaningModel, String>> {
+        self.models.iter().rev().find_map(|open| open(spec))
+    }
+
     /// The judge registered under a name.
     pub fn judge(&self, name: &str) -> Option<&Arc<dyn Judge>> {
         self.judges.get(name)
@@ -117,6 +146,16 @@ impl ScorerRegistry {
         let mut entries = self.scorers.iter();
         let found = entries.find(|(_, known)| known.identity() == scorer.identity());
         found.map(|(name, _)| name.as_str())
+    }
+}
+
+impl fmt::Debug for ScorerRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScorerRegistry")
+            .field("clock", &self.clock)
+            .field("scorers", &self.scorers)
+            .field("judges", &self.judges)
+            .finish_non_exhaustive()
     }
 }
 

@@ -6,12 +6,18 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::conversion::Conversion;
+use super::meaning::{MeaningSpec, OpenedModel};
+use super::nested::{NestedPart, NestedSpec};
 use super::parts::{parts, setting};
 use super::scorer::write_scorer;
 use super::{ScorerSpec, SlicerSpec};
 use crate::config::{Fields, FromTree, Path};
 use crate::policy::Relevance;
-use crate::relevance::{Judge, Language, Lexical};
+use crate::policy::relevance::WaitingModel;
+use crate::relevance::{Blend, Judge, Language, Lexical};
+
+/// A judge, and the settings of a model that has to be waited for beside it.
+type BuiltJudge = (Arc<dyn Judge>, Option<WaitingModel>);
 
 parts! {
     /// A judge as data.
@@ -19,6 +25,7 @@ parts! {
     /// | judge | keys; those in parentheses may be left out |
     /// | --- | --- |
     /// | `lexical` | (`language`): `english` (the default), `none`, or another [`Language`] |
+    /// | `blend` | `words`, a judge; `meaning`, a [`MeaningSpec`]; (`weight`), the model's share from 0 to 1, 0.5 where left out |
     /// | `custom` | `name`: registered in a [`ScorerRegistry`](crate::policy::spec::ScorerRegistry) |
     pub enum JudgeSpec: "a judge" else Self::Lexical { language: Language::default() } => {
         /// [`Lexical`](crate::relevance::Lexical).
@@ -26,11 +33,32 @@ parts! {
             /// The language whose endings do not matter.
             language: Language = Language::default(),
         },
+        /// Words and a model together.
+        "blend" Blend {
+            /// The judge that compares words.
+            words: NestedSpec<JudgeSpec> = NestedSpec::from(JudgeSpec::words()),
+            /// The model.
+            meaning: MeaningSpec,
+            /// The model's share.
+            weight: f64 = DEFAULT_WEIGHT,
+        },
         /// A judge written in code.
         "custom" Custom {
             /// The name it is registered under.
             name: String,
         },
+    }
+}
+
+/// Share of the model in a blend, where a file does not say it.
+const DEFAULT_WEIGHT: f64 = 0.5;
+
+impl NestedPart for JudgeSpec {
+    fn depth(&self) -> usize {
+        match self {
+            Self::Blend { words, .. } => 2.max(1 + words.depth()),
+            _ => 1,
+        }
     }
 }
 
@@ -99,8 +127,11 @@ impl FromTree for RelevanceSpec {
 impl RelevanceSpec {
     /// Use of the question that the spec describes, or a stand-in after a problem is recorded.
     pub(super) fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Relevance {
-        let judge = self.judge.build(path, convert);
+        let (judge, waiting) = self.judge.build(path, convert);
         let mut relevance = Relevance::new(judge).blend(self.blend);
+        if matches!(self.judge, JudgeSpec::Blend { .. }) {
+            relevance = relevance.written_as(Arc::new(self.judge.clone()), waiting);
+        }
         if convert.check(path, relevance.check()).is_none() {
             relevance = relevance.blend(0.0);
         }
@@ -124,18 +155,60 @@ impl RelevanceSpec {
         let slicer = relevance.slicer.as_ref();
         let slicer =
             slicer.map(|slicer| SlicerSpec::describe(&**slicer, &path.key("slicer"), convert));
-        let judge = JudgeSpec::describe(&*relevance.judge, path, convert);
+        let written = relevance.written.as_ref().and_then(|spec| spec.downcast_ref::<JudgeSpec>());
+        let judge = match written {
+            Some(written) => written.clone(),
+            None => JudgeSpec::describe(&*relevance.judge, path, convert),
+        };
         Self { judge, blend: relevance.blend, scorer, slicer }
     }
 }
 
 impl JudgeSpec {
-    fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> Arc<dyn Judge> {
-        match self {
+    fn words() -> Self {
+        Self::Lexical { language: Language::default() }
+    }
+
+    /// The judge, and the settings of one that has to be waited for.
+    fn build(&self, path: &Path<'_>, convert: &mut Conversion<'_>) -> BuiltJudge {
+        let judge: Arc<dyn Judge> = match self {
             Self::Lexical { language } => Arc::new(Lexical::in_language(*language)),
+            Self::Blend { words, meaning, weight } => {
+                return Self::build_blend((words, meaning, *weight), path, convert);
+            }
             Self::Custom { name } => convert
                 .registered(name, &path.key("name"), "judge", |it| &it.judges)
                 .unwrap_or_else(|| Arc::new(Lexical::new())),
+        };
+        (judge, None)
+    }
+
+    fn build_blend(
+        (words, meaning, weight): (&NestedSpec<Self>, &MeaningSpec, f64),
+        path: &Path<'_>,
+        convert: &mut Conversion<'_>,
+    ) -> BuiltJudge {
+        let at = path.key("words");
+        let words = words.open(&at, convert);
+        if matches!(words, Self::Blend { .. }) {
+            convert.add(&at, "is a blend, expected a judge of words, such as lexical");
+        }
+        let (judge, _) = words.build(&at, convert);
+        let at = path.key("meaning");
+        meaning.check(&at, convert);
+        if !(0.0..=1.0).contains(&weight) {
+            convert.add(path.key("weight"), format!("must be from 0 to 1, got {weight}"));
+            return (judge, None);
+        }
+        match meaning.open(&at, convert).map(|model| model.0) {
+            None => (judge, None),
+            Some(OpenedModel::Waiting(settings)) => {
+                (judge, Some(WaitingModel { settings, weight }))
+            }
+            Some(OpenedModel::Judge(model)) => {
+                let blend = Blend::new(Arc::clone(&judge), model).weight(weight);
+                (convert.check(path, blend).map_or(judge, |blend| Arc::new(blend)), None)
+            }
         }
     }
 

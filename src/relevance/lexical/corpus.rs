@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use super::super::{Candidate, Question, Verdict};
 use super::bm25::{QuestionTerms, ends, is_common};
 use super::terms::{each_folded, lower};
-use super::{KnownTerms, Lexical, Statistics, Texts, lend};
+use super::{KnownTerms, Lexical, Statistics, Texts};
 
 /// Statistics of all texts that an index searched; the candidates are a few of them.
 ///
@@ -95,10 +95,8 @@ impl Lexical {
         // What nobody counted weighs nothing.
         with.resize(asked.terms.len(), u32::try_from(all).unwrap_or(u32::MAX));
         let statistics = Statistics::new(&asked, &with, all, length);
-        let (mut scores, words) = texts.scores(&asked, &statistics, candidates);
-        lend(candidates, &texts, &mut scores);
+        let (scores, words) = texts.scores(&asked, &statistics, candidates);
         let known = KnownTerms::new(self.language, asked, statistics);
-        let hints = known.hints(&scores, &words);
-        Some(Verdict::new(hints, move |candidate| known.further(candidate)))
+        Some(known.verdict(candidates, &texts, scores, &words))
     }
 }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use super::neighbours::{WHOLE_SHARE, hint_of, lend};
 use super::{Candidate, Hint, Judge, Question, Verdict};
 pub(crate) use bm25::is_informative;
-use bm25::{Bm25Scorer, Matches, QuestionTerms, Statistics, lend_to_neighbours};
+use bm25::{Bm25Scorer, Matches, QuestionTerms, Statistics};
 pub use corpus::Corpus;
 pub(crate) use definitions::DefinitionIndex;
 use terms::{MOST_BYTES, TermReader, each_term, is_known, key_of, terms_of};
@@ -112,11 +113,11 @@ impl Judge for Lexical {
         }
         let texts = Texts::read(question, candidates, &asked, self.language);
         let statistics = texts.statistics(&asked);
-        let (mut scores, words) = texts.scores(&asked, &statistics, candidates);
-        lend(candidates, &texts, &mut scores);
-        let known = KnownTerms::new(self.language, asked, statistics);
-        let hints = known.hints(&scores, &words);
-        Some(Verdict::new(hints, move |candidate| known.further(candidate)))
+        let (scores, words) = texts.scores(&asked, &statistics, candidates);
+        Some(
+            KnownTerms::new(self.language, asked, statistics)
+                .verdict(candidates, &texts, scores, &words),
+        )
     }
 
     fn name(&self) -> &str {
@@ -248,31 +249,6 @@ impl Texts {
     }
 }
 
-/// Share of a whole text's score that each of its passages gets on top.
-const WHOLE_SHARE: f64 = 0.3;
-
-/// Lets the parts of the conversation lend each other of their scores.
-fn lend(candidates: &[Candidate<'_>], texts: &Texts, scores: &mut [f64]) {
-    let is_said = |(candidate, (_, length)): (&Candidate<'_>, &(u32, Option<u32>))| {
-        candidate.place.is_some() && length.is_some()
-    };
-    let said = candidates.iter().zip(&texts.ends).map(is_said);
-    let place = |index: &usize| candidates.get(*index).and_then(|candidate| candidate.place);
-    let tokens = |index: usize| candidates.get(index).map_or(0, |candidate| candidate.tokens);
-    if said.clone().all(|is_said| is_said) && candidates.is_sorted_by_key(|it| it.place) {
-        lend_to_neighbours((0..candidates.len()).map(tokens), scores);
-        return;
-    }
-    let mut order: Vec<usize> =
-        said.enumerate().filter_map(|(index, is_said)| is_said.then_some(index)).collect();
-    order.sort_by_key(place);
-    let mut own: Vec<f64> = order.iter().filter_map(|index| scores.get(*index).copied()).collect();
-    lend_to_neighbours(order.iter().map(|index| tokens(*index)), &mut own);
-    for (index, lent) in order.into_iter().zip(own) {
-        scores.get_mut(index).into_iter().for_each(|score| *score = lent);
-    }
-}
-
 /// Data to judge a text.
 struct KnownTerms {
     language: Language,
@@ -295,6 +271,23 @@ impl KnownTerms {
         Self { language, asked, statistics, telling }
     }
 
+    /// Verdict on candidates with these scores of their own: neighbours lend.
+    fn verdict(
+        self,
+        candidates: &[Candidate<'_>],
+        texts: &Texts,
+        mut scores: Vec<f64>,
+        words: &[u64],
+    ) -> Verdict {
+        let alone = scores.iter().map(|score| hint_of(*score)).collect();
+        let is_said = |(candidate, (_, length)): (&Candidate<'_>, &(u32, Option<u32>))| {
+            candidate.place.is_some() && length.is_some()
+        };
+        lend(candidates, candidates.iter().zip(&texts.ends).map(is_said), &mut scores);
+        let hints = self.hints(&scores, words);
+        Verdict::new(hints, move |candidate| self.further(candidate)).with_alone(alone)
+    }
+
     fn hints(&self, scores: &[f64], words: &[u64]) -> Vec<Hint> {
         // Many texts match the same words.
         let mut known: HashMap<u64, Arc<[Box<str>]>, foldhash::fast::FixedState> =
@@ -302,9 +295,8 @@ impl KnownTerms {
         let mut shared = |set: u64| {
             (set != 0).then(|| Arc::clone(known.entry(set).or_insert_with(|| self.words(set))))
         };
-        let hint = |(score, set): (&f64, &u64)| {
-            Hint::new(on_the_map(*score)).with_shared_words(shared(*set))
-        };
+        let hint =
+            |(score, set): (&f64, &u64)| Hint::new(hint_of(*score)).with_shared_words(shared(*set));
         scores.iter().zip(words).map(hint).collect()
     }
 
@@ -326,19 +318,8 @@ impl KnownTerms {
             false,
         );
         let words = (words != 0).then(|| self.words(words));
-        Hint::new(on_the_map(score)).with_shared_words(words)
+        Hint::new(hint_of(score)).with_shared_words(words)
     }
-}
-
-/// A text of average length that has every word once scores about 2, half of them about 0.8.
-const HALF_WAY: f64 = 0.5;
-
-/// From a score, which has no upper end, to 0..1: a fixed map, so that a hint means the same
-/// whatever else there is. In steps of a millionth, so that what rounding leaves of equal scores
-/// stays equal.
-fn on_the_map(score: f64) -> f64 {
-    const STEPS: f64 = 1_048_576.0;
-    (score / (score + HALF_WAY) * STEPS).round() / STEPS
 }
 
 /// Cost of a text whose terms are cached, in nanoseconds.

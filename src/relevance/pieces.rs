@@ -2,13 +2,23 @@
 
 /// The mean of a long text's tokens is close to nothing in particular, so a text is as close to a
 /// question as its best piece. About a hundred words.
-pub(crate) const MOST_BYTES: usize = 600;
+const MOST_BYTES: usize = 600;
 
 /// Longest part that is read from either end of a text, in bytes. Larger texts do not fit a window anyway.
-pub(crate) const MOST_READ: usize = 128 << 10;
+const MOST_READ: usize = 128 << 10;
 
-/// The pieces of a text, in their order; at least one.
-pub(crate) fn pieces(text: &str) -> Vec<&str> {
+/// Cuts a text into pieces of about 600 bytes, for judges that embed; at least one.
+///
+/// Pieces end with a line, a sentence or a word where they can. Of a text above 256 KiB both ends are cut.
+///
+/// ```
+/// use cupel::relevance::pieces;
+///
+/// assert_eq!(pieces("A short text."), ["A short text."]);
+/// assert_eq!(pieces(&"One sentence of many. ".repeat(100)).len(), 4);
+/// ```
+#[must_use]
+pub fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::with_capacity(text.len().min(2 * MOST_READ) / MOST_BYTES + 1);
     if text.len() <= 2 * MOST_READ {
         cut(text, &mut pieces);
