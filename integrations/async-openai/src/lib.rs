@@ -27,15 +27,21 @@
 //!
 //! Or below the client, with [`HttpLayer`], so that existing code goes on calling
 //! `client.chat().create(..)`.
+//!
+//! [`EmbeddingsClient`] asks a server for vectors, so that recall goes by meaning as well.
 
+mod embeddings;
 mod http;
 mod service;
 
 pub use cupel_json::{
-    CacheRule, ContextPosition, ContextRole, ContextTemplate, Detail, Endpoint, ImageRule,
-    JsonBody, JsonWindow, MessageView, Model, Models, OpenAiAdapter, Request, Streaming,
+    CacheRule, ContextPosition, ContextRole, ContextTemplate, Detail, EmbeddingsApi, Endpoint,
+    ImageRule, JsonBody, JsonWindow, MessageView, Model, Models, OpenAiAdapter, Request, Streaming,
     ToolPrices, ToolRule, UnknownModel,
 };
+pub use embeddings::EmbeddingsClient;
+#[cfg(feature = "config")]
+pub use embeddings::register;
 pub use http::{HttpFuture, HttpLayer, HttpService};
 pub use service::{ChatService, ResponsesService};
 

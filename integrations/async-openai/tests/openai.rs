@@ -16,6 +16,8 @@ mod concurrency;
 mod context;
 #[path = "openai/counting.rs"]
 mod counting;
+#[path = "openai/embeddings.rs"]
+mod embeddings;
 #[path = "openai/failures.rs"]
 mod failures;
 #[path = "openai/messages.rs"]

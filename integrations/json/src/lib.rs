@@ -38,6 +38,7 @@
 mod adapter;
 mod breakpoints;
 mod draft;
+mod embeddings;
 pub mod guide;
 mod media;
 mod messages;
@@ -53,6 +54,7 @@ mod typed;
 
 pub use adapter::{JsonAdapter, JsonWindow};
 pub use cupel::tokens::ToolPrices;
+pub use embeddings::EmbeddingsApi;
 pub use media::{Detail, ImageRule};
 pub use messages::{BINDING_BETA, MessagesAdapter, MessagesApi};
 pub use models::{

@@ -14,6 +14,8 @@ mod histories;
 mod judging;
 #[path = "plan/loops.rs"]
 mod loops;
+#[path = "plan/meaning.rs"]
+mod meaning;
 #[path = "plan/parts.rs"]
 mod parts;
 #[path = "plan/properties.rs"]
