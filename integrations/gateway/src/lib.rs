@@ -30,6 +30,7 @@ mod gateway_state;
 mod guard;
 pub mod guide;
 mod key_limits;
+mod meaning;
 #[cfg(feature = "archive")]
 mod memory;
 mod metrics;
@@ -47,8 +48,8 @@ mod upstream_count;
 
 pub use config::{
     AccessLog, ClientKey, Config, CountMethod, GatewayConfigError, GatewayLimits, GatewayMode,
-    Memory, ModelRule, PORT, PageConfig, Protocol, ReceiptConfig, Retriever, Rollout, TlsRoots,
-    ToolCount, Upstream, UpstreamConnection, UpstreamKey,
+    Meaning, Memory, ModelRule, PORT, PageConfig, Protocol, ReceiptConfig, Retriever, Rollout,
+    TlsRoots, ToolCount, Upstream, UpstreamConnection, UpstreamKey,
 };
 pub use credentials::{Caller, CallerBody, Secret, random_token};
 pub use gateway::{Gateway, GatewayHandle};

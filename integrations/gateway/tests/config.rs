@@ -282,6 +282,7 @@ fn every_key_is_in_an_example_of_the_guide() {
         ("[[models]]", upstream),
         ("[[sources]]", upstream),
         ("[archive]", upstream),
+        ("[meaning]", upstream),
         ("[limits]", upstream),
         ("[page]", upstream),
         ("[[keys]]", upstream),
@@ -327,4 +328,37 @@ fn a_tokenizer_says_how_to_count_and_has_to_be_one() {
     let config = Config::from_toml(&text(""), &|_| None).unwrap();
     let error = Gateway::new(config).unwrap_err().to_string();
     assert!(error.contains("models[0]: ") && error.contains("it is a GGUF file"), "{error}");
+}
+
+#[test]
+fn every_mistake_of_a_meaning_is_listed() {
+    let read = |meaning: &str| {
+        let text = format!("{meaning}\n[[upstreams]]\nurl = \"http://a.example/v1\"");
+        Config::from_toml(&text, &environment).map_err(|error| error.to_string())
+    };
+    let right = read("[meaning]\nurl = \"http://127.0.0.1:8080/v1\"\nmodel = \"minilm\"");
+    let meaning = right.unwrap().meaning.unwrap();
+    assert_eq!((meaning.weight, meaning.deadline), (0.5, Duration::from_millis(500)));
+
+    let missing = read("[meaning]\nweigth = 1").unwrap_err();
+    assert!(missing.contains("meaning.url: missing, expected the address"), "{missing}");
+    assert!(missing.contains("meaning.model: missing, expected the name"), "{missing}");
+    assert!(missing.contains("did you mean weight?"), "{missing}");
+    let wrong =
+        read("[meaning]\nurl = \"127.0.0.1:80\"\nmodel = \" \"\nkey = \"sk-secret\"\nrange = [1]");
+    let wrong = wrong.unwrap_err();
+    assert!(wrong.contains("meaning.key: must be a table with env or file"), "{wrong}");
+    assert!(wrong.contains("meaning.range: has 1 numbers") && !wrong.contains("secret"), "{wrong}");
+    let wrong = read(
+        "[meaning]\nurl = \"127.0.0.1:80\"\nmodel = \" \"\nweight = 2\ndeadline_seconds = 0\n\
+         range = [0.9, 0.1]\nbatch = 0\ndimensions = 0",
+    );
+    let wrong = wrong.unwrap_err();
+    for key in ["url", "model", "weight", "deadline_seconds", "range", "batch", "dimensions"] {
+        assert!(wrong.contains(&format!("meaning.{key}: ")), "{key}: {wrong}");
+    }
+    let table = "policy = { scorer = \"recency\", slicer = \"greedy\", placer = \"age\" }\n\
+                 [meaning]\nurl = \"http://a.example/v1\"\nmodel = \"m\"";
+    let wrong = read(table).unwrap_err();
+    assert!(wrong.starts_with("meaning: policy has no relevance"), "{wrong}");
 }

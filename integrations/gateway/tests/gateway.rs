@@ -24,6 +24,8 @@ mod limits;
 mod local;
 #[path = "gateway/local_stand_in.rs"]
 mod local_stand_in;
+#[path = "gateway/meaning.rs"]
+mod meaning;
 #[path = "gateway/messages.rs"]
 mod messages;
 #[path = "gateway/oddities.rs"]

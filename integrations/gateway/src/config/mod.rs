@@ -2,6 +2,7 @@
 
 mod client_key;
 mod connection;
+mod meaning;
 mod read;
 mod receipts;
 mod rollout;
@@ -19,6 +20,7 @@ use crate::credentials::{CallerBody, Secret};
 pub use client_key::ClientKey;
 use client_key::is_route;
 pub use connection::{TlsRoots, UpstreamConnection};
+pub use meaning::Meaning;
 pub use receipts::ReceiptConfig;
 pub use rollout::{GatewayMode, Rollout};
 pub use upstream::{CountMethod, ModelRule, Protocol, ToolCount, Upstream, UpstreamKey};
@@ -85,6 +87,8 @@ pub struct Config {
     pub sources: Vec<Retriever>,
     /// Sources in code, for programs that embed the gateway.
     pub code_sources: Vec<Source<CallerBody>>,
+    /// Embedding model that judges beside the words what is recalled.
+    pub meaning: Option<Meaning>,
     /// Memory across conversations.
     pub memory: Option<Memory>,
     /// Key of the hash that tells tenants apart. Gateways with the same key know the same tenants.
@@ -129,6 +133,7 @@ impl Config {
             anonymous_memory: false,
             sources: Vec::new(),
             code_sources: Vec::new(),
+            meaning: None,
             memory: None,
             tenant_secret: None,
             page: PageConfig::default(),
@@ -214,6 +219,23 @@ impl Config {
                 if let Some(other) = others.iter().find(|other| other.models.contains(model)) {
                     let message = format!("{model:?} is also claimed by {:?}", other.name);
                     problems.push(format!("upstreams[{index}].models: {message}, expected one"));
+                }
+            }
+        }
+        if let Some(meaning) = &self.meaning {
+            problems.extend(meaning.problems());
+            let rules = self.models.iter().enumerate();
+            let policies = rules.filter_map(|(index, rule)| {
+                Some((format!("models[{index}].policy"), rule.policy.as_ref()?))
+            });
+            for (path, policy) in
+                std::iter::once(("policy".to_owned(), &self.policy)).chain(policies)
+            {
+                if policy.relevance().is_none() {
+                    problems.push(format!(
+                        "meaning: {path} has no relevance, which says whether there is anything to ask; \
+                         expected relevance = \"lexical\" in it, or no meaning"
+                    ));
                 }
             }
         }

@@ -20,6 +20,7 @@ use crate::api_path::deployment;
 use crate::config::{Config, GatewayLimits, Protocol, Upstream, find_upstream, fits};
 use crate::credentials::{Caller, CallerBody};
 use crate::guard::decoded;
+use crate::meaning;
 use crate::proxy::UpstreamClient;
 pub(crate) use dry_planner::DryPlanner;
 use profile::Profile;
@@ -87,12 +88,13 @@ impl BodySelector {
     ///
     /// Returns why a layer cannot be built.
     pub(crate) fn new(config: &Config, client: &UpstreamClient) -> Result<Self, String> {
+        let meaning = config.meaning.as_ref().map(|meaning| meaning::judge(meaning, client));
         let profile = |(index, rule)| {
-            let profile = Profile::new(config, Some(rule), client);
+            let profile = Profile::new(config, Some(rule), client, meaning.as_ref());
             profile.map_err(|error| format!("models[{index}]: {error}"))
         };
         let profiles = config.models.iter().enumerate().map(profile).collect::<Result<_, _>>()?;
-        let others = Profile::new(config, None, client)?;
+        let others = Profile::new(config, None, client, meaning.as_ref())?;
         let (limits, upstreams) = (config.limits.clone(), config.upstreams.clone());
         let windows = ServerWindows::new(client.clone(), limits.count_time);
         Ok(Self { profiles, others, limits, upstreams, windows, is_silent: false })
@@ -105,7 +107,7 @@ impl BodySelector {
     /// As [`new`](Self::new).
     pub(crate) fn silent(config: &Config, client: &UpstreamClient) -> Result<Self, String> {
         let (sources, code_sources) = (Vec::new(), Vec::new());
-        let config = Config { sources, code_sources, ..config.clone() };
+        let config = Config { sources, code_sources, meaning: None, ..config.clone() };
         Ok(Self { is_silent: true, ..Self::new(&config, client)? })
     }
 

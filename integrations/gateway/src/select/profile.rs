@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cupel::gather::BoxError;
 use cupel::layer::{
     BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, ModelWindow,
-    SelectedRequest, Selector,
+    SelectedRequest, Selector, WaitingJudge,
 };
 use cupel::tokens::{ClaudeTokenizer, Encoding, LocalFamily};
 use cupel::{ContextBudget, Policy};
@@ -50,9 +50,10 @@ impl Profile {
         config: &Config,
         rule: Option<&ModelRule>,
         client: &UpstreamClient,
+        meaning: Option<&WaitingJudge>,
     ) -> Result<Self, String> {
         let default = ModelRule::new("");
-        let build = ProfileBuilder { config, rule: rule.unwrap_or(&default), client };
+        let build = ProfileBuilder { config, rule: rule.unwrap_or(&default), client, meaning };
         let rule = build.rule;
         let built = || -> Result<Self, BoxError> {
             let counting = Counting::of_rule(rule)?;
@@ -160,6 +161,8 @@ struct ProfileBuilder<'a> {
     config: &'a Config,
     rule: &'a ModelRule,
     client: &'a UpstreamClient,
+    /// Judge by meaning, which all layers share.
+    meaning: Option<&'a WaitingJudge>,
 }
 
 impl ProfileBuilder<'_> {
@@ -251,7 +254,7 @@ impl ProfileBuilder<'_> {
     where
         A: ContextAdapter<CallerBody> + 'static,
     {
-        let Self { config, client, .. } = self;
+        let Self { config, client, meaning, .. } = self;
         let mut policy = self.policy();
         // The page shows the savings against newest-first trimming.
         if let (Some(plan), true) = (policy.plan(), config.page.token.is_some()) {
@@ -263,6 +266,9 @@ impl ProfileBuilder<'_> {
             .policy(policy)
             .budget(budget)
             .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()));
+        if let Some(meaning) = meaning {
+            builder = builder.waiting_judge((*meaning).clone());
+        }
         for retriever in &config.sources {
             builder = builder.source(retriever::source(retriever, client));
         }

@@ -1,6 +1,7 @@
 //! Configuration files. Every mistake in a file is listed, with its path.
 
 mod keys;
+mod meaning;
 mod secrets;
 mod sources;
 mod upstreams;
@@ -127,6 +128,7 @@ impl ConfigReader<'_> {
         let page = fields.take("page");
         let sources = fields.take("sources");
         let archive = fields.take("archive");
+        let meaning = fields.take("meaning");
         let tenant_secret = fields.take("tenant_secret");
         let access_log = fields.take("access_log");
         let metrics = fields.take("metrics");
@@ -167,6 +169,7 @@ impl ConfigReader<'_> {
         config.receipts = self.receipts(receipts, &root.key("receipts"));
         config.page = self.page(page, &root.key("page"));
         config.sources = self.list(sources, &root.key("sources"), Self::source, |one| &one.name);
+        config.meaning = meaning.and_then(|tree| self.meaning(tree, &root.key("meaning")));
         config.memory = archive.and_then(|tree| self.memory(tree, &root.key("archive")));
         config.tenant_secret =
             tenant_secret.and_then(|tree| self.secret(tree, &root.key("tenant_secret")));

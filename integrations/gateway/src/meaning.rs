@@ -1,0 +1,75 @@
+//! Embedding model over HTTP: it gets texts, under a deadline, and its answers are not trusted.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cupel::gather::{BoxError, EmbedAs, Embedder, EmbeddingsJudge, WaitingJudge};
+use cupel::layer::off_executor;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Request};
+use http_body_util::{BodyExt, Limited};
+
+use crate::config::Meaning;
+use crate::proxy::UpstreamClient;
+
+/// Longest answer that is read, in bytes.
+const MOST_BYTES: usize = 64 << 20;
+/// Time for an answer in the background. A call does not wait for so long.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Nanoseconds that reading a byte of an answer takes, about.
+const STEPS_PER_BYTE: u64 = 5;
+
+/// Makes the judge of all layers. They share its memory.
+pub(crate) fn judge(meaning: &Meaning, client: &UpstreamClient) -> WaitingJudge {
+    let model = EmbeddingModel { meaning: meaning.clone(), client: client.clone() };
+    let mut judge = EmbeddingsJudge::new(model)
+        .named(meaning.model.as_str())
+        .range(meaning.range.0, meaning.range.1)
+        .batch(meaning.batch)
+        .remember(meaning.bytes);
+    if let Some(dimensions) = meaning.dimensions {
+        judge = judge.dimensions(dimensions);
+    }
+    judge.waiting().weight(meaning.weight).deadline(meaning.deadline)
+}
+
+struct EmbeddingModel {
+    meaning: Meaning,
+    client: UpstreamClient,
+}
+
+#[async_trait]
+impl Embedder for EmbeddingModel {
+    fn model(&self) -> &str {
+        &self.meaning.model
+    }
+
+    /// Sends texts, without any of the client's headers.
+    async fn embed(&self, what: EmbedAs, texts: &[&str]) -> Result<Vec<Vec<f32>>, BoxError> {
+        let api = self.meaning.api();
+        let url = format!("{}/embeddings", self.meaning.url.trim_end_matches('/'));
+        let mut request = Request::post(url)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json");
+        if let Some(key) = &self.meaning.key {
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))?;
+            value.set_sensitive(true);
+            request = request.header(AUTHORIZATION, value);
+        }
+        let request = request.body(api.body(what, texts).into())?;
+        let answer = self.client.ask(request, TIMEOUT).await?;
+        if !answer.status().is_success() {
+            return Err(format!("the server of embeddings answered {}", answer.status()).into());
+        }
+        let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await?.to_bytes();
+        let (count, steps) = (texts.len(), STEPS_PER_BYTE.saturating_mul(body.len() as u64));
+        Ok(off_executor(steps, move || api.read(&body, count)).await??)
+    }
+}
+
+impl fmt::Debug for EmbeddingModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddingModel").field("model", &self.meaning.model).finish_non_exhaustive()
+    }
+}
