@@ -71,6 +71,21 @@ pub const HTTP_STATUS: &str = "http.response.status_code";
 pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
 /// On `cupel.selection`: the model the request is for, if the adapter knows it.
 pub const REQUEST_MODEL: &str = "gen_ai.request.model";
+/// On an async judge: its name. Also a label of the judges' metrics.
+pub const JUDGE_NAME: &str = "cupel.judge.name";
+/// On an async judge: number of texts that it was asked about.
+pub const JUDGE_TEXTS: &str = "cupel.judge.texts";
+/// On an async judge: number of texts with its answer in their hint.
+pub const JUDGE_JUDGED: &str = "cupel.judge.judged";
+/// On an async judge: number of requests to its model.
+pub const JUDGE_REQUESTS: &str = "cupel.judge.requests";
+/// On an async judge: number of texts, or pieces of texts, that it knew.
+pub const JUDGE_CACHED: &str = "cupel.judge.cached";
+/// On an async judge: true if answers of an earlier call of the exchange were used.
+pub const JUDGE_REUSED: &str = "cupel.judge.reused";
+/// On an async judge: name of its outcome. Also a label of the judges' metrics.
+pub const JUDGE_OUTCOME: &str = "cupel.judge.outcome";
+
 /// On a source `retrieval`, on a model's call such as `chat`.
 pub const OPERATION_NAME: &str = "gen_ai.operation.name";
 /// On a source: its name.

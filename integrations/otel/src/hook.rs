@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 use cupel::diagnostics::{
     ExcludedItem, IncludedItem, PipelineStage, TraceCollector, TraceDetailLevel, TraceEvent,
 };
-use cupel::gather::{GatherReport, SourceReport};
+use cupel::gather::{GatherReport, JudgeReport, SourceReport};
 use cupel::layer::{CallObserver, CallStart, ContextError, Selection, SelectionHook};
 use cupel::{ContextBudget, CupelError};
 use opentelemetry::global::BoxedTracer;
@@ -285,7 +285,9 @@ impl ObservedCall {
         }
         if let Some(tracer) = self.tracer.take() {
             let gathered = gather.and_then(|gather| self.write_gather(&tracer, gather));
-            let gathered = gathered.unwrap_or(self.called_at);
+            let judged =
+                gather.and_then(|gather| self.write_judge(&tracer, gather.judge.as_ref()?));
+            let gathered = gathered.max(judged).unwrap_or(self.called_at);
             end(&self.context, error, SystemTime::now().max(gathered));
         }
     }
@@ -302,6 +304,26 @@ impl ObservedCall {
         gather.sources.iter().for_each(|source| write_source(tracer, source, began, &context));
         let ended = began.checked_add(gather.elapsed).unwrap_or(began);
         end(&context, None, ended);
+        Some(ended)
+    }
+
+    /// Writes the span of an async judge, which runs beside the sources. Returns the time at which it ended.
+    fn write_judge(&self, tracer: &BoxedTracer, judge: &JudgeReport) -> Option<SystemTime> {
+        let began = judge.started_at?.max(self.called_at);
+        let outcome = judge.outcome.name();
+        let builder = SpanBuilder::from_name(names::JUDGE_SPAN).with_start_time(began);
+        let builder = builder.with_attributes([
+            KeyValue::new(attributes::JUDGE_NAME, judge.name.clone()),
+            KeyValue::new(attributes::JUDGE_TEXTS, count(judge.texts)),
+            KeyValue::new(attributes::JUDGE_JUDGED, count(judge.judged)),
+            KeyValue::new(attributes::JUDGE_REQUESTS, count(judge.requests)),
+            KeyValue::new(attributes::JUDGE_CACHED, count(judge.cached)),
+            KeyValue::new(attributes::JUDGE_REUSED, judge.reused),
+            KeyValue::new(attributes::JUDGE_OUTCOME, outcome),
+        ]);
+        let context = self.context.with_span(tracer.build_with_context(builder, &self.context));
+        let ended = began.checked_add(judge.elapsed).unwrap_or(began);
+        end(&context, judge.outcome.is_failure().then_some(outcome), ended);
         Some(ended)
     }
 }

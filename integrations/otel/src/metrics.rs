@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cupel::ContextBudget;
 use cupel::diagnostics::ExclusionReason;
-use cupel::gather::GatherReport;
+use cupel::gather::{GatherReport, JudgeReport};
 use cupel::layer::Selection;
 use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider};
 use opentelemetry::{KeyValue, global};
@@ -22,6 +22,11 @@ use crate::{attributes, names};
 /// | `cupel.selection.tokens` | {token} | |
 /// | `cupel.budget.utilization` | 1 | |
 /// | `cupel.source.duration` | s | `cupel.source.name`, `cupel.source.outcome` |
+/// | `cupel.judge.duration` | s | `cupel.judge.name`, `cupel.judge.outcome` |
+/// | `cupel.judge.texts` | {text} | `cupel.judge.name` |
+/// | `cupel.judge.requests` | {request} | `cupel.judge.name` |
+/// | `cupel.judge.cached` | {text} | `cupel.judge.name` |
+/// | `cupel.judge.failures` | {failure} | `cupel.judge.name`, `cupel.judge.outcome` |
 /// | `cupel.items.included` | {item} | |
 /// | `cupel.items.excluded` | {item} | `cupel.exclusion.reason` |
 /// | `cupel.source.failures` | {failure} | `cupel.source.name`, `cupel.source.outcome` |
@@ -38,6 +43,11 @@ pub struct CupelMetrics {
     items_included: Counter<u64>,
     items_excluded: Counter<u64>,
     source_failures: Counter<u64>,
+    judge_duration: Histogram<f64>,
+    judge_texts: Counter<u64>,
+    judge_requests: Counter<u64>,
+    judge_cached: Counter<u64>,
+    judge_failures: Counter<u64>,
 }
 
 /// Boundaries from 10 µs to 10 s; the usual ones begin at 5 s.
@@ -99,6 +109,27 @@ impl CupelMetrics {
                 "{failure}",
                 "Sources that failed, panicked or were late.",
             ),
+            judge_duration: seconds(names::JUDGE_DURATION, "Time until an async judge had ended."),
+            judge_texts: counter(
+                names::JUDGE_TEXTS,
+                "{text}",
+                "Texts that judges were asked about.",
+            ),
+            judge_requests: counter(
+                names::JUDGE_REQUESTS,
+                "{request}",
+                "Requests of judges to their models.",
+            ),
+            judge_cached: counter(
+                names::JUDGE_CACHED,
+                "{text}",
+                "Texts, or pieces of texts, that judges knew.",
+            ),
+            judge_failures: counter(
+                names::JUDGE_FAILURES,
+                "{failure}",
+                "Async judges that failed, panicked or were late.",
+            ),
         }
     }
 
@@ -127,7 +158,7 @@ impl CupelMetrics {
         self.items_included.add(items as u64, &[]);
     }
 
-    /// Records the sources of a call.
+    /// Records the sources and the async judge of a call.
     pub(crate) fn record_gather(&self, gather: &GatherReport) {
         for source in &gather.sources {
             let labels = [
@@ -138,6 +169,23 @@ impl CupelMetrics {
             if source.outcome.is_failure() {
                 self.source_failures.add(1, &labels);
             }
+        }
+        if let Some(judge) = gather.judge.as_ref().filter(|judge| judge.started_at.is_some()) {
+            self.record_judge(judge);
+        }
+    }
+
+    /// Records an async judge. One whose earlier answers were used has done nothing.
+    fn record_judge(&self, judge: &JudgeReport) {
+        let name = KeyValue::new(attributes::JUDGE_NAME, judge.name.clone());
+        let outcome = KeyValue::new(attributes::JUDGE_OUTCOME, judge.outcome.name());
+        let labels = [name.clone(), outcome];
+        self.judge_duration.record(judge.elapsed.as_secs_f64(), &labels);
+        self.judge_texts.add(judge.texts as u64, std::slice::from_ref(&name));
+        self.judge_requests.add(judge.requests as u64, std::slice::from_ref(&name));
+        self.judge_cached.add(judge.cached as u64, std::slice::from_ref(&name));
+        if judge.outcome.is_failure() {
+            self.judge_failures.add(1, &labels);
         }
     }
 

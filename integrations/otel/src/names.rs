@@ -12,6 +12,8 @@ pub const SELECTION_SPAN: &str = "cupel.selection";
 pub const GATHER_SPAN: &str = "cupel.gather";
 /// The span of one source.
 pub const SOURCE_SPAN: &str = "cupel.source";
+/// The span of an async judge.
+pub const JUDGE_SPAN: &str = "cupel.judge";
 /// The span of a run of the pipeline.
 pub const PIPELINE_SPAN: &str = "cupel.pipeline";
 
@@ -30,6 +32,16 @@ pub const SELECTION_TOKENS: &str = "cupel.selection.tokens";
 pub const BUDGET_UTILIZATION: &str = "cupel.budget.utilization";
 /// Duration of a source, in seconds.
 pub const SOURCE_DURATION: &str = "cupel.source.duration";
+/// Duration of an async judge, in seconds.
+pub const JUDGE_DURATION: &str = "cupel.judge.duration";
+/// Number of texts that an async judge was asked about.
+pub const JUDGE_TEXTS: &str = "cupel.judge.texts";
+/// Number of requests of an async judge to its model.
+pub const JUDGE_REQUESTS: &str = "cupel.judge.requests";
+/// Number of texts, or pieces of texts, that an async judge knew.
+pub const JUDGE_CACHED: &str = "cupel.judge.cached";
+/// Number of calls in which an async judge failed or was late.
+pub const JUDGE_FAILURES: &str = "cupel.judge.failures";
 /// Number of items that are sent.
 pub const ITEMS_INCLUDED: &str = "cupel.items.included";
 /// Number of items that were dropped, by reason.

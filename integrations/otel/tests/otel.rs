@@ -18,6 +18,7 @@ mod otel {
     mod conversation;
     mod exporters;
     mod failures;
+    mod judges;
     mod layer;
     pub(crate) mod metrics;
     mod otlp;
