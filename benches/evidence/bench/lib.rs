@@ -11,6 +11,8 @@
     clippy::must_use_candidate
 )]
 
+pub mod embeddings;
+pub mod paraphrased;
 pub mod planned;
 pub mod planted;
 pub mod sets;

@@ -8,14 +8,17 @@
 //! ways: `blend`, the words and the model together, and `meaning`, the model alone.
 //! `CUPEL_BLEND_WEIGHT=<share>` sets the model's share.
 //!
+//! With `CUPEL_EMBEDDINGS_URL=<address without /embeddings>` there are `embeddings-blend` and `embeddings`, the same with
+//! a server, and the way `planned` uses it beside the words. See `EmbeddingsServer::from_env` for its settings.
+//!
 //! A set of documents alone is also measured as `<file>+talk`: all other questions are messages beside the
 //! documents.
 //!
 //! The way `planned` sends each conversation through a layer with `Policy::chat` and looks into the body:
 //! `evidence <file> <window> planned <share>` is the share of the evidence's sentences that it contains, and
 //! `recalled` the mean of the tokens that were quoted. `planted` are written conversations in which one
-//! sentence is the answer. `talk-<kind>` are written conversations of 100,000 tokens with instructions and
-//! preferences that a user says once. `CUPEL_WAYS=planned` measures this way alone.
+//! sentence is the answer; `planted-paraphrased` asks for it in other words. `talk-<kind>` are written conversations of
+//! 100,000 tokens with instructions and preferences that a user says once. `CUPEL_WAYS=planned` measures this way alone.
 //!
 //! The share of the other ways is that of the evidence's tokens, of what could fit in the budget, as the mean over the
 //! questions that have evidence. A token is four characters, and an item has four more.
@@ -29,6 +32,7 @@
     missing_docs
 )]
 
+use cupel_bench_evidence::embeddings::EmbeddingsServer;
 use cupel_bench_evidence::planned::{PlannedEvidence, PlannedWay, WINDOWS, sentences};
 use cupel_bench_evidence::planted::{self, PlantedFacts, Replies};
 use cupel_bench_evidence::sets::{Asked, Set, sets};
@@ -70,23 +74,26 @@ fn planned(sets: &[Set], smoke: bool) {
             println!("evidence {name} {window} recalled {:.0}", mean(|it| it.recalled_tokens));
         }
     };
+    let server = EmbeddingsServer::from_env();
     for window in WINDOWS {
-        let way = PlannedWay::new(window);
+        let way = PlannedWay::new(window, server.clone());
         for set in sets.iter().take(if smoke { 1 } else { usize::MAX }) {
             print(&set.name, window, set.asked().filter_map(|asked| way.measure(&asked)).collect());
         }
     }
     let planted = [("planted", Replies::Long, 8_000), ("planted-short", Replies::Short, 1_500)];
     for (name, replies, window) in planted {
-        let way = PlannedWay::new(window);
-        let mut facts = Vec::new();
-        for PlantedFacts { items, questions } in planted::conversations(replies) {
+        let way = PlannedWay::new(window, server.clone());
+        let (mut facts, mut others) = (Vec::new(), Vec::new());
+        for PlantedFacts { items, questions, paraphrased } in planted::conversations(replies) {
             let send = |(question, fact): &(_, String)| {
                 way.send(&items, question, std::slice::from_ref(fact))
             };
             facts.extend(questions.iter().filter_map(send));
+            others.extend(paraphrased.iter().filter_map(send));
         }
         print(name, window, facts);
+        print(&format!("{name}-paraphrased"), window, others);
     }
     let talks = talks(if smoke { 1 } else { 10 });
     for window in WINDOWS {

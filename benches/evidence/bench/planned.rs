@@ -9,6 +9,7 @@ use cupel::{ContextBudget, ContextItem, ContextKind, Policy};
 use cupel_json::{Endpoint, JsonBody, OpenAiAdapter};
 use serde_json::{Value, json};
 
+use crate::embeddings::EmbeddingsServer;
 use crate::sets::Asked;
 
 /// Windows that conversations are planned for.
@@ -26,23 +27,29 @@ pub struct PlannedEvidence {
 /// A layer without a service, for one window.
 pub struct PlannedWay {
     selector: Selector<JsonBody, OpenAiAdapter>,
+    server: Option<EmbeddingsServer>,
     recalled: Arc<Mutex<i64>>,
 }
 
 impl PlannedWay {
-    pub fn new(window: i64) -> Self {
+    /// With a server, its model decides with the words what is recalled.
+    pub fn new(window: i64, server: Option<EmbeddingsServer>) -> Self {
         let recalled = Arc::new(Mutex::new(0));
         let note = Arc::clone(&recalled);
         let count = |text: &str| i64::try_from(text.chars().count().div_ceil(4)).unwrap();
         let adapter = OpenAiAdapter::new().counter(Arc::new(counter_fn("characters / 4", count)));
-        let layer = CupelLayer::<JsonBody, _>::builder()
+        let mut layer = CupelLayer::<JsonBody, _>::builder()
             .policy(Policy::chat())
             .budget(ContextBudget::builder(window).build().unwrap())
             .adapter(adapter)
             .on_selection(move |selection: &Selection| {
                 *note.lock().unwrap() = selection.plan.as_ref().unwrap().recalled_tokens;
             });
-        Self { selector: layer.build().unwrap().selector(), recalled }
+        if let Some(server) = &server {
+            let hour = std::time::Duration::from_secs(3_600);
+            layer = layer.waiting_judge(server.waiting()).gather_deadline(hour);
+        }
+        Self { selector: layer.build().unwrap().selector(), server, recalled }
     }
 
     /// Measures the evidence of a question. None if the set has no conversation.
@@ -61,7 +68,16 @@ impl PlannedWay {
     ) -> Option<PlannedEvidence> {
         let body = body(items, question)?;
         let request = JsonBody::parse(Endpoint::Chat, body.to_string()).unwrap();
-        let sent = futures::executor::block_on(self.selector.select(request)).unwrap();
+        let select = self.selector.select(request);
+        let sent = match &self.server {
+            Some(server) => server.block_on(select).unwrap(),
+            None => futures::executor::block_on(select).unwrap(),
+        };
+        if self.server.is_some() {
+            let judge = sent.selection.gather.judge.as_ref();
+            let judged = judge.is_none_or(|judge| judge.outcome.name() == "completed");
+            assert!(judged, "{judge:?}");
+        }
         let sent: Value = serde_json::from_str(sent.request.json()).unwrap();
         let messages = sent["messages"].as_array().unwrap();
         let mut text = String::new();

@@ -7,12 +7,15 @@
 use cupel::relevance::Question;
 use cupel::{ContextItem, ContextKind};
 
+use crate::paraphrased::PARAPHRASED;
 use crate::sets::item;
 
 /// A conversation, and questions with the sentence that answers each.
 pub struct PlantedFacts {
     pub items: Vec<ContextItem>,
     pub questions: Vec<(Question, String)>,
+    /// The same questions in other words than the sentences.
+    pub paraphrased: Vec<(Question, String)>,
 }
 
 /// Thing, question, sentence with `{}` for the value, and the values.
@@ -228,7 +231,7 @@ pub fn conversations(replies: Replies) -> Vec<PlantedFacts> {
 fn conversation(seed: u64, replies: Replies) -> PlantedFacts {
     let mut dice = Dice(seed);
     let topics: Vec<&str> = FACTS.iter().step_by(3).map(|fact| fact.0).collect();
-    let (mut items, mut questions) = (Vec::new(), Vec::new());
+    let (mut items, mut questions, mut paraphrased) = (Vec::new(), Vec::new(), Vec::new());
     let mut exchange =
         |dice: &mut Dice, topic: &str, user: Option<String>, model: Option<String>| {
             let is_short = replies == Replies::Short;
@@ -251,6 +254,8 @@ fn conversation(seed: u64, replies: Replies) -> PlantedFacts {
             }
             _ => exchange(&mut dice, topic, Some(new.clone()), None),
         }
+        let other = PARAPHRASED.get(number).copied().unwrap_or_default();
+        paraphrased.push((Question::new(other), new.clone()));
         questions.push((Question::new(*question), new));
         for _ in 0..2 {
             let topic = topics[dice.below(topics.len())];
@@ -261,5 +266,5 @@ fn conversation(seed: u64, replies: Replies) -> PlantedFacts {
         let topic = topics[dice.below(topics.len())];
         exchange(&mut dice, topic, None, None);
     }
-    PlantedFacts { items, questions }
+    PlantedFacts { items, questions, paraphrased }
 }

@@ -12,6 +12,7 @@ use cupel::{ContextBudget, ContextItem, OverflowStrategy, Policy, ReflexiveScore
 
 use cupel_model2vec::Model2Vec;
 
+use crate::embeddings::EmbeddingsServer;
 use crate::sets::Asked;
 
 #[derive(Clone)]
@@ -34,10 +35,15 @@ pub enum Way {
     Blend(Model2Vec, f64),
     /// The best first, by a model alone.
     Meaning(Model2Vec),
+    /// The best first, by words and a model behind a server together.
+    EmbeddingsBlend(EmbeddingsServer),
+    /// The best first, by a model behind a server alone.
+    Embeddings(EmbeddingsServer),
 }
 
 impl Way {
-    /// All there are: the last two need a model in `CUPEL_MODEL2VEC_DIR`.
+    /// All there are: the last ones need a model in `CUPEL_MODEL2VEC_DIR`, or a server at
+    /// `CUPEL_EMBEDDINGS_URL`.
     pub fn all() -> Vec<Self> {
         let mut all = vec![
             Self::Newest,
@@ -54,6 +60,9 @@ impl Way {
             let weight = weight.map_or(DEFAULT_BLEND_WEIGHT, |weight| weight.parse().unwrap());
             all.extend([Self::Blend(model.clone(), weight), Self::Meaning(model)]);
         }
+        if let Some(server) = EmbeddingsServer::from_env() {
+            all.extend([Self::EmbeddingsBlend(server.clone()), Self::Embeddings(server)]);
+        }
         all
     }
 
@@ -68,6 +77,8 @@ impl Way {
             Self::DocumentQa => "document_qa",
             Self::Blend(..) => "blend",
             Self::Meaning(_) => "meaning",
+            Self::EmbeddingsBlend(_) => "embeddings-blend",
+            Self::Embeddings(_) => "embeddings",
         }
     }
 
@@ -84,6 +95,11 @@ impl Way {
                 by_hint(Blend::new(Lexical::new(), model.clone()).weight(*weight).unwrap())
             }
             Self::Meaning(model) => by_hint(model.clone()),
+            Self::EmbeddingsBlend(server) => {
+                let blend = Blend::new(Lexical::new(), server.clone()).weight(server.weight);
+                by_hint(blend.unwrap())
+            }
+            Self::Embeddings(server) => by_hint(server.clone()),
         }
     }
 
