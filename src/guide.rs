@@ -25,6 +25,10 @@ pub mod meaning {}
 pub mod standing_orders {}
 
 #[doc = include_str!("guide_links.md")]
+#[doc = include_str!("../docs/summaries.md")]
+pub mod summaries {}
+
+#[doc = include_str!("guide_links.md")]
 #[doc = include_str!("../docs/why-left-out.md")]
 pub mod why_left_out {}
 

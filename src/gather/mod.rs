@@ -74,7 +74,9 @@ pub use async_judge::{AsyncJudge, JudgeWork, WaitingJudge};
 pub(crate) use candidates::{
     Candidates, SelectionFailure, SelectionOutcome, SourceFacts, facts_of,
 };
-pub use compactor::{Compactor, CompactorPrice, OutlineCompactor};
+pub use compactor::{
+    Compactor, CompactorPrice, OutlineCompactor, SUMMARY_PROMPT, compactor_version,
+};
 pub use conversation::ConversationStore;
 pub use embedder::{EmbedAs, Embedder, TextHash, VectorStore};
 pub use embeddings_judge::EmbeddingsJudge;

@@ -28,13 +28,13 @@ use crate::conversation::plan::{StoredSummary, SummaryKey};
 #[derive(Clone)]
 #[must_use]
 pub struct MemorySummaries {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<SummaryEntries>>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct SummaryEntries {
     most: usize,
-    entries: HashMap<(Arc<str>, SummaryKey), Entry>,
+    entries: HashMap<(Arc<str>, SummaryKey), SummaryEntry>,
     /// Entries by the number of their last use.
     uses: BTreeMap<u64, (Arc<str>, SummaryKey)>,
     ledgers: HashMap<SummaryScope, (SummaryLedger, u64)>,
@@ -42,7 +42,7 @@ struct Kept {
     next_use: u64,
 }
 
-struct Entry {
+struct SummaryEntry {
     scope: SummaryScope,
     text: Option<Arc<str>>,
     asked_at: i64,
@@ -53,7 +53,7 @@ struct Entry {
 impl MemorySummaries {
     /// Keeps at most so many summaries, and the ledgers of as many conversations.
     pub fn new(entries: usize) -> Self {
-        let kept = Kept { most: entries.max(1), ..Kept::default() };
+        let kept = SummaryEntries { most: entries.max(1), ..SummaryEntries::default() };
         Self { kept: Arc::new(Mutex::new(kept)) }
     }
 
@@ -69,19 +69,19 @@ impl MemorySummaries {
         self.len() == 0
     }
 
-    fn lock<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+    fn lock<T>(&self, work: impl FnOnce(&mut SummaryEntries) -> T) -> T {
         work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Kept {
+impl SummaryEntries {
     fn number(&mut self) -> u64 {
         self.next_use += 1;
         self.next_use
     }
 
     /// The entry of a key, as the one that was used last.
-    fn entry(&mut self, at: &(Arc<str>, SummaryKey)) -> Option<&mut Entry> {
+    fn entry(&mut self, at: &(Arc<str>, SummaryKey)) -> Option<&mut SummaryEntry> {
         let used = self.number();
         let entry = self.entries.get_mut(at)?;
         let before = std::mem::replace(&mut entry.used, used);
@@ -137,7 +137,7 @@ impl Kept {
         }
         let used = self.number();
         let asked_at = claim.asked_at;
-        let entry = Entry { scope: scope.clone(), text: None, asked_at, lease, used };
+        let entry = SummaryEntry { scope: scope.clone(), text: None, asked_at, lease, used };
         self.uses.insert(used, at.clone());
         self.entries.insert(at, entry);
         ClaimOutcome::Granted
@@ -196,7 +196,7 @@ impl SummaryStore for MemorySummaries {
 
     async fn forget(&self, scope: &SummaryScope) -> Result<(), BoxError> {
         self.lock(|kept| {
-            let Kept { entries, uses, ledgers, ledger_uses, .. } = kept;
+            let SummaryEntries { entries, uses, ledgers, ledger_uses, .. } = kept;
             entries.retain(|_, entry| entry.scope != *scope);
             uses.retain(|_, at| entries.contains_key(at));
             if let Some((_, used)) = ledgers.remove(scope) {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::compaction_task::{CompactionTask, SummaryJob};
 use super::summary_report::SummaryProblem;
 use crate::conversation::plan::{SummaryKey, SummaryRules};
 use crate::gather::{Compactor, SummaryScope, SummaryStore};
@@ -113,8 +112,7 @@ impl<Req> Compaction<Req> {
         self
     }
 
-    /// Sets the share of the window that summaries take at most; [4 %](SummaryRules::DEFAULT_SHARE) unless
-    /// set.
+    /// Sets the share of the window that summaries take at most. See [`SummaryRules::share`].
     pub fn share(self, share: f64) -> Self {
         self.set(|it| it.rules = it.rules.clone().share(share))
     }
@@ -216,16 +214,9 @@ impl CompactionSettings {
         Arc::clone(&self.work).try_acquire_owned().ok()
     }
 
-    /// The work of one call. None if too much has not ended.
-    pub(super) fn task(
-        self: &Arc<Self>,
-        scope: SummaryScope,
-        input_cost: f64,
-        jobs: Vec<SummaryJob>,
-    ) -> Option<CompactionTask> {
-        let permit = Arc::clone(&self.tasks).try_acquire_owned().ok()?;
-        let settings = Arc::clone(self);
-        Some(CompactionTask { settings, scope, input_cost, jobs, _permit: permit })
+    /// Permission to leave work behind. None if too much has not ended.
+    pub(super) fn task_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.tasks).try_acquire_owned().ok()
     }
 
     /// Remembers why a summary was not made, for the next report.

@@ -45,6 +45,17 @@ pub(super) struct CompactionTask {
 }
 
 impl CompactionTask {
+    /// The work of one call. None if too much has not ended.
+    pub(super) fn new(
+        settings: &Arc<CompactionSettings>,
+        scope: SummaryScope,
+        input_cost: f64,
+        jobs: Vec<SummaryJob>,
+    ) -> Option<Self> {
+        let _permit = settings.task_permit()?;
+        Some(Self { settings: Arc::clone(settings), scope, input_cost, jobs, _permit })
+    }
+
     /// Claims the summaries, and makes those that are granted. Returns true if another holder is at work on
     /// one.
     pub(super) async fn run(self) -> bool {

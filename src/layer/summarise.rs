@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::call::{LayerState, ReadRequest};
 use super::compaction::CompactionSettings;
-use super::compaction_task::{SummaryJob, SummaryWork, within};
+use super::compaction_task::{CompactionTask, SummaryJob, SummaryWork, within};
 use super::summary_report::{SummaryProblem, SummaryReport};
 use super::{ContextAdapter, ContextError};
 use crate::conversation::plan::{
@@ -132,7 +132,8 @@ impl SummaryCall {
     async fn wait(&mut self, wait: Duration) {
         let until = Instant::now() + wait;
         let jobs = std::mem::take(&mut self.jobs);
-        let Some(task) = self.settings.task(self.scope.clone(), 0.0, jobs) else { return };
+        let task = CompactionTask::new(&self.settings, self.scope.clone(), 0.0, jobs);
+        let Some(task) = task else { return };
         let Ok(runtime) = Handle::try_current() else { return };
         let mut own = Some(runtime.spawn(task.run()));
         while self.missing().next().is_some() && Instant::now() < until {
@@ -164,7 +165,7 @@ impl SummaryCall {
         let price = self.settings.compactor.price();
         for cell in cells {
             let work = self.settings.permit().map(|permit| SummaryWork {
-                content: talk.cell_content(cell, texts),
+                content: talk.cell_content(cell, texts).conversation(&*self.scope.conversation),
                 limit: cell.limit,
                 counter: talk.shared_counter(),
                 permit,
@@ -233,10 +234,12 @@ impl SummaryCall {
             return Box::new(self.report);
         }
         match Handle::try_current() {
-            Ok(runtime) => match self.settings.task(self.scope, self.input_cost, jobs) {
-                Some(task) => drop(runtime.spawn(task.run())),
-                None => self.report.asked = 0,
-            },
+            Ok(runtime) => {
+                match CompactionTask::new(&self.settings, self.scope, self.input_cost, jobs) {
+                    Some(task) => drop(runtime.spawn(task.run())),
+                    None => self.report.asked = 0,
+                }
+            }
             Err(_) => {
                 self.report.asked = 0;
                 self.report.lookup.get_or_insert(SummaryProblem::NoTimer);

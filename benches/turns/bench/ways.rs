@@ -68,7 +68,7 @@ pub struct Layered {
     seen: Arc<Mutex<Option<i64>>>,
     model: &'static str,
     is_planned: bool,
-    /// Where summaries are made.
+    /// Runtime in which summaries are made.
     runtime: Option<(tokio::runtime::Runtime, CompactionWork)>,
 }
 

@@ -53,6 +53,7 @@ mod search;
 mod shared;
 pub mod source;
 mod store;
+mod summaries;
 
 pub use append::{Append, AppendOutcome};
 pub use archive::{Archive, ArchiveBuilder};
@@ -64,6 +65,7 @@ pub use message::{ArchiveMessage, StoredMessage};
 pub use namespace::Namespace;
 pub use page::Page;
 pub use search::{Search, SearchHit};
+pub use summaries::ArchiveSummaries;
 
 /// Types of the core that appear in this crate's API.
 pub use cupel::conversation::Role;

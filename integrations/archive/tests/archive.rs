@@ -46,6 +46,8 @@ mod searching;
 mod sources;
 #[path = "archive/storing.rs"]
 mod storing;
+#[path = "archive/summaries.rs"]
+mod summaries;
 #[path = "archive/tenants.rs"]
 mod tenants;
 #[path = "archive/vector_store.rs"]

@@ -71,12 +71,12 @@ pub struct SummaryRules {
     tenant: Arc<str>,
     compactor: Arc<str>,
     version: Arc<str>,
-    share: f64,
+    share: Option<f64>,
     limit: Option<i64>,
 }
 
 impl SummaryRules {
-    /// Share of the window for summaries, unless set.
+    /// Largest share of the window for summaries, unless set.
     pub const DEFAULT_SHARE: f64 = 0.04;
 
     /// Summaries of this compactor, in this version.
@@ -85,7 +85,7 @@ impl SummaryRules {
             tenant: "".into(),
             compactor: compactor.into(),
             version: version.into(),
-            share: Self::DEFAULT_SHARE,
+            share: None,
             limit: None,
         }
     }
@@ -96,13 +96,17 @@ impl SummaryRules {
         self
     }
 
-    /// Sets the share of the window that summaries take at most. The frame around them comes on top.
+    /// Sets the share of the window that summaries take at most. Unless set, it is
+    /// [4 %](Self::DEFAULT_SHARE), and no more than an eighth of the grid's width. The frame around them comes on top. When
+    /// the tail has grown into their room, both come out of the share for what is
+    /// [recalled](crate::model::TurnPlan::recall), up to half of it. Larger summaries, or those of a plan that
+    /// recalls nothing, come out of the tail.
     pub const fn share(mut self, share: f64) -> Self {
-        self.share = share;
+        self.share = Some(share);
         self
     }
 
-    /// Sets the tokens that one summary has at most; a sixteenth of the grid's width unless set, and 48 in
+    /// Sets the tokens that one summary has at most; a twentieth of the grid's width unless set, and 48 in
     /// small windows. Only cells of at least four times the limit are summarised.
     pub const fn limit(mut self, tokens: i64) -> Self {
         self.limit = Some(tokens);
@@ -116,8 +120,7 @@ impl SummaryRules {
     /// [`CupelError::PipelineConfig`] names the first that is wrong, and what would be valid.
     pub fn check(self) -> Result<Self, CupelError> {
         let problem = |problem: String| Err(CupelError::PipelineConfig(problem));
-        if !(0.0..=1.0).contains(&self.share) {
-            let share = self.share;
+        if let Some(share) = self.share.filter(|share| !(0.0..=1.0).contains(share)) {
             return problem(format!("summaries.share must be between 0 and 1, got {share}"));
         }
         if let Some(limit) = self.limit.filter(|limit| *limit < 1) {
@@ -132,13 +135,16 @@ impl SummaryRules {
     /// Tokens that one summary has at most.
     #[must_use]
     pub fn limit_tokens(&self, plan: &TurnPlan, window: i64) -> i64 {
-        self.limit.unwrap_or_else(|| (plan.width(window) / 16).max(SHORTEST))
+        self.limit.unwrap_or_else(|| (plan.width(window) / 20).max(SHORTEST))
     }
 
     /// Tokens that all summaries of a request have at most, without their frame.
     #[must_use]
-    pub fn share_tokens(&self, window: i64) -> i64 {
-        (window.max(0) as f64 * self.share).floor() as i64
+    pub fn share_tokens(&self, plan: &TurnPlan, window: i64) -> i64 {
+        let part = |share: f64| (window.max(0) as f64 * share).floor() as i64;
+        // Summaries of more would take the room that recall needs at the end of each step of the grid.
+        let default = || part(Self::DEFAULT_SHARE).min(plan.width(window) / 8);
+        self.share.map_or_else(default, part)
     }
 
     /// Fewest tokens of a cell that is summarised.
@@ -148,7 +154,7 @@ impl SummaryRules {
 
     /// Number of cells before a cut whose summaries are looked up.
     pub(super) fn most_cells(&self, plan: &TurnPlan, window: i64) -> usize {
-        let most = self.share_tokens(window).saturating_mul(2);
+        let most = self.share_tokens(plan, window).saturating_mul(2);
         let most = most / self.limit_tokens(plan, window).max(1);
         usize::try_from(most).unwrap_or_default().clamp(1, 16)
     }
@@ -210,6 +216,9 @@ pub struct CellContent {
     pub messages: Vec<CellMessage>,
     /// Tokens of all of them.
     pub tokens: i64,
+    /// Name of the conversation, where it is known. It is not part of the key: a summary must not depend on
+    /// it.
+    pub conversation: Option<Arc<str>>,
 }
 
 /// A message of a cell, as a compactor gets it.
@@ -231,21 +240,34 @@ impl CellContent {
     #[must_use]
     pub fn new(messages: Vec<CellMessage>) -> Self {
         let tokens = messages.iter().map(|it| it.tokens).fold(0, i64::saturating_add);
-        Self { messages, tokens }
+        Self { messages, tokens, conversation: None }
     }
 
-    /// The cell as a prompt: instructions, in which `{limit}` stands for the limit, and the messages as
-    /// quoted data. No text of the messages can end its quotation.
+    /// Sets the name of the conversation.
+    #[must_use]
+    pub fn conversation(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.conversation = Some(name.into());
+        self
+    }
+
+    /// The cell as a prompt: instructions, in which `{limit}` stands for the limit, and the messages
+    /// [quoted](Self::quoted).
     #[must_use]
     pub fn prompt(&self, instructions: &str, limit: i64) -> String {
+        let instructions = instructions.replace("{limit}", &limit.to_string());
+        format!("{}\n\n{}", instructions.trim_end(), self.quoted())
+    }
+
+    /// The messages as quoted data. No text of them can end its quotation.
+    #[must_use]
+    pub fn quoted(&self) -> String {
         let mut quotation = Quotation::new();
         for (at, message) in self.messages.iter().enumerate() {
             if !message.text.trim().is_empty() {
                 quotation.place(at, message.role, message.has_results, &message.text);
             }
         }
-        let instructions = instructions.replace("{limit}", &limit.to_string());
-        format!("{}\n\n{}", instructions.trim_end(), quotation.finish().trim_end())
+        quotation.finish().trim_end().to_owned()
     }
 }
 

@@ -119,7 +119,8 @@ impl Conversation {
             .collect();
         let place = |number: usize| number.saturating_sub(from).min(made.len());
         let mut looked_up: Vec<SummaryCell> = made.get(..place(next)).unwrap_or_default().to_vec();
-        let fits = usize::try_from(rules.share_tokens(turn.window) / limit.max(1)).unwrap_or(1);
+        let fits =
+            usize::try_from(rules.share_tokens(turn.plan, turn.window) / limit.max(1)).unwrap_or(1);
         let worth = place(left).saturating_sub(fits.max(1));
         made.drain(..worth);
         for list in [&mut looked_up, &mut made] {
@@ -188,7 +189,7 @@ impl Conversation {
                 Some(((*messages.first()?, *messages.last()?), *to))
             })
             .collect();
-        let share = summaries.rules.share_tokens(turn.window);
+        let share = summaries.rules.share_tokens(turn.plan, turn.window);
         let limit = summaries.rules.limit_tokens(turn.plan, turn.window);
         for cut in ends {
             let Some(place) = self.messages_of(cut).first() else { continue };

@@ -30,12 +30,16 @@ impl Store {
         const COUNT: &str = "UPDATE cupel_conversations
                              SET messages = messages - 1, bytes = bytes - $2 WHERE id = $1";
         transaction.run(COUNT, &[&id, &popped.message.size()]).await?;
+        // They may hold what the message said.
+        transaction.erase_summaries(namespace, conversation).await?;
         transaction.commit().await?;
         Ok(Some(popped))
     }
 
     pub(crate) async fn forget(&self, namespace: &str, conversation: &str) -> Result<EraseOutcome> {
         let messages = self.erase(namespace, conversation, i64::MAX).await?;
+        // There may be summaries of messages that are not in the archive.
+        self.forget_summaries(namespace, conversation).await?;
         Ok(EraseOutcome { messages, log_emptied: self.clear().await? })
     }
 
@@ -55,6 +59,7 @@ impl Store {
         let mut transaction = self.begin(ERASE).await?;
         transaction.run(OLD, &[&namespace, &before]).await?;
         transaction.commit().await?;
+        self.expire_summaries(namespace, before).await?;
         Ok(EraseOutcome { messages, log_emptied: self.clear().await? })
     }
 
@@ -74,6 +79,7 @@ impl Store {
             // Some of them may be of texts that are erased, or of parts of them: nobody can tell.
             const TEXTS: &str = "DELETE FROM cupel_text_vectors WHERE namespace = $1";
             transaction.run(TEXTS, &[&namespace]).await?;
+            transaction.erase_summaries(namespace, conversation).await?;
         }
         let left = transaction.one(self.dialect.left, &[&id]).await?;
         let (messages, oldest, bytes): (i64, Option<i64>, i64) =
@@ -104,7 +110,7 @@ impl Store {
             // not own the tables.
             Backend::Postgres(pool) => {
                 let vacuum = "VACUUM (SKIP_LOCKED) cupel_messages, cupel_originals, \
-                              cupel_vectors, cupel_text_vectors, cupel_appends, cupel_conversations";
+                              cupel_vectors, cupel_text_vectors, cupel_appends, cupel_conversations, cupel_summaries";
                 sqlx::query(vacuum).execute(pool).await.during(ERASE)?;
                 Ok(false)
             }
@@ -127,6 +133,7 @@ impl Store {
                     "VACUUM (FULL) cupel_text_vectors",
                     "VACUUM (FULL) cupel_appends",
                     "VACUUM (FULL) cupel_conversations",
+                    "VACUUM (FULL) cupel_summaries",
                 ] {
                     sqlx::query(rewrite).execute(pool).await.during(SCRUB)?;
                 }

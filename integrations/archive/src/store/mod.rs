@@ -11,6 +11,8 @@ mod read;
 mod row;
 mod search;
 mod sqlite;
+mod summaries;
+mod summary_tables;
 mod vectors;
 
 use backend::{Backend, Connection, DatabaseContext as _, Session, Transaction};

@@ -96,13 +96,16 @@ in_both! {
             "DROP TABLE cupel_vectors",
             "DROP TABLE cupel_models",
             "ALTER TABLE cupel_conversations DROP COLUMN bytes",
+            "DROP TABLE cupel_summaries",
+            "DROP TABLE cupel_summary_costs",
             "DELETE FROM cupel_schema WHERE version >= 2",
         ] {
             database.number(back).await;
         }
         let archive = database.open().await;
-        assert_eq!(database.number("SELECT max(version) FROM cupel_schema").await, 3);
+        assert_eq!(database.number("SELECT max(version) FROM cupel_schema").await, 4);
         assert_eq!(database.number("SELECT bytes FROM cupel_conversations").await, 11);
+        assert_eq!(database.number("SELECT count(*) FROM cupel_summaries").await, 0);
         let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
         assert_eq!(conversation.search("ferns").await.unwrap()[0].stored.number, 1);
     }

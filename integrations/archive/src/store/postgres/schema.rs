@@ -1,12 +1,13 @@
 //! The tables in PostgreSQL, version by version.
 
 use crate::store::dialect::Migration;
+use crate::store::summary_tables;
 
 /// A released step never changes; a change is a new step.
 ///
 /// Texts are bytes, since a text of PostgreSQL holds no NUL. Names are compared by their bytes, as in
 /// every other database.
-pub(super) const STEPS: &[Migration] = &[FIRST, SECOND, THIRD];
+pub(super) const STEPS: &[Migration] = &[FIRST, SECOND, THIRD, summary_tables::POSTGRES];
 
 const FIRST: Migration = &[
     r#"CREATE TABLE cupel_conversations (

@@ -1,11 +1,12 @@
 //! The tables in SQLite, version by version.
 
 use crate::store::dialect::Migration;
+use crate::store::summary_tables;
 
 /// A released step never changes; a change is a new step.
 ///
 /// A message's `id` is its conversation's times 2^32 plus its number.
-pub(super) const STEPS: &[Migration] = &[FIRST, SECOND, THIRD];
+pub(super) const STEPS: &[Migration] = &[FIRST, SECOND, THIRD, summary_tables::SQLITE];
 
 const FIRST: Migration = &[
     "CREATE TABLE cupel_conversations (
