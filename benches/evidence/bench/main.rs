@@ -97,7 +97,7 @@ fn planned(sets: &[Set], smoke: bool) {
     }
     let talks = talks(if smoke { 1 } else { 10 });
     for window in WINDOWS {
-        let way = PlannedWay::new(window);
+        let way = PlannedWay::new(window, None);
         for (kind, name) in Needed::ALL {
             let mut all = Vec::new();
             for Talk { items, questions } in &talks {
