@@ -36,6 +36,7 @@ plain! {
     };
     i64, "a whole number", |tree| whole(tree)?.try_into().ok();
     usize, "a whole number of at least 0", |tree| whole(tree)?.try_into().ok();
+    u64, "a whole number of at least 0", |tree| whole(tree)?.try_into().ok();
     bool, "true or false", |tree| match tree.value {
         Value::Flag(flag) => Some(flag),
         _ => None,
