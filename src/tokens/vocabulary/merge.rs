@@ -17,7 +17,7 @@ const OVERLAP: usize = 4 * LONGEST;
 /// Counts the tokens of pieces. Its memory is used again from piece to piece.
 pub(super) struct Merge<'a> {
     ranks: &'a Ranks,
-    /// Where the tokens of a short piece begin.
+    /// Starts of the tokens of a short piece.
     starts: Vec<u32>,
     /// Rank of the union of each of them with the next one.
     unions: Vec<Rank>,
