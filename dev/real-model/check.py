@@ -11,15 +11,22 @@ from processes import gateway, llama, post
 
 WINDOWS = [1536, 3072, 6144]
 
+# What stands before a question: the newest messages, what the gateway's plan keeps, or the fact and nothing else.
+WAYS = ["newest first", "plan", "fact alone"]
+
 # The gateway asks the server for its window, and for the count of requests that are cut or close to it.
 EXACT = "exact_from = 0.8"
 
 
 def recordings(folder):
     for file in sorted(pathlib.Path(folder).glob("*.jsonl")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            run = json.loads(line)
-            yield run["name"], run["messages"]
+        yield from recordings_of(file)
+
+
+def recordings_of(file):
+    for line in file.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        yield run["name"], run["messages"]
 
 
 def call_ends(messages):
@@ -105,13 +112,13 @@ def newest(server, messages, room):
 
 def questions(options, short):
     """Planted facts: newest first, the plan, and the fact alone."""
-    window = 2048
-    number, facts = (2, 2) if short else (options.conversations, 6)
-    right, asked = {"newest first": 0, "plan": 0, "fact alone": 0}, 0
-    with llama(options, window) as server, gateway(options, server, EXACT) as front:
+    window = options.question_window
+    number, facts = (2, 2) if short else (options.conversations, 9)
+    right, asked = dict.fromkeys(options.ways, 0), 0
+    with llama(options, window) as server, gateway(options, server, f"window = {window}\n{EXACT}") as front:
         for index in range(number):
             messages, planted = needles.conversation(index, 72, facts)
-            trimmed = newest(server, messages, window - 100)
+            trimmed = newest(server, messages, window - 100) if "newest first" in right else []
             for way in right:
                 for fact, question, answers in planted:
                     alone = [needles.SYSTEM, {"role": "user", "content": fact}, {"role": "assistant", "content": "I see."}]
@@ -140,7 +147,9 @@ def main():
     parser.add_argument("--windows", type=int, nargs="*")
     parser.add_argument("--threads", type=int, help="of the server; one is fastest on a machine that is busy")
     parser.add_argument("--turns", type=int, help="newest turns of each recording")
-    parser.add_argument("--conversations", type=int, default=8)
+    parser.add_argument("--conversations", type=int, default=8, help="with planted facts")
+    parser.add_argument("--ways", nargs="*", choices=WAYS, default=WAYS, help="of answering the questions")
+    parser.add_argument("--question-window", type=int, default=1500)
     options = parser.parse_args()
     refused = 0
     if options.only != "questions":

@@ -90,11 +90,11 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 @contextlib.contextmanager
-def gateway(options, upstream, settings=""):
-    """A gateway in front of a server, with these top-level settings."""
+def gateway(options, upstream, settings="", rules=""):
+    """A gateway in front of a server, with these top-level settings and these rules for models."""
     port, work = free_port(), pathlib.Path(options.work)
     config, log, token = work / "gateway.toml", work / "gateway.log", work / "token"
-    config.write_text(f'{settings}\n[[upstreams]]\nurl = "{upstream}/v1"\nkey = "none"\n', encoding="utf-8")
+    config.write_text(f'{settings}\n[[upstreams]]\nurl = "{upstream}/v1"\nkey = "none"\n{rules}', encoding="utf-8")
     token.unlink(missing_ok=True)
     command = [options.gateway, "--config", str(config), "--listen", f"127.0.0.1:{port}"]
     with process(command + ["--token-file", str(token)], log) as child:

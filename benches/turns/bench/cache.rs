@@ -49,6 +49,11 @@ impl Rendered {
         both.take_while(|(a, b)| a == b).count()
     }
 
+    /// Tokens at the start that are the same as in another request.
+    pub fn shared_tokens(&self, other: &Self) -> i64 {
+        self.tokens_within(self.common_bytes(other))
+    }
+
     /// The tokens of so many bytes.
     fn tokens_within(&self, bytes: usize) -> i64 {
         let mut start = 0;

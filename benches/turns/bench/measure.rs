@@ -164,12 +164,12 @@ fn unit_of(session: &Session, known: usize, at: usize) -> std::ops::Range<usize>
     session.units(known).into_iter().find(|unit| unit.contains(&at)).unwrap_or(at..at + 1)
 }
 
-fn is_trimmed(session: &Session, known: usize, window: i64) -> bool {
+pub fn is_trimmed(session: &Session, known: usize, window: i64) -> bool {
     sum(session, 0..known) + ANSWER > window
 }
 
 /// Returns true if head, question and the smallest excerpt fit.
-fn is_possible(session: &Session, known: usize, window: i64) -> bool {
+pub fn is_possible(session: &Session, known: usize, window: i64) -> bool {
     const SMALLEST: i64 = 24;
     let question = session.question(known).unwrap_or_default();
     let newest = unit_of(session, known, known - 1);
