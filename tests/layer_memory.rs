@@ -85,6 +85,7 @@ fn calls_that_stand_at_once_share_their_text() {
         }
         assert_eq!(model.calls(), 0);
         let each = grown_since(before) / CALLS;
+        println!("{each} bytes a call");
         assert!(each <= 6 * 1024, "{each} bytes a call");
 
         gate.close();

@@ -25,7 +25,7 @@ pub(super) struct ExchangeAnswers {
 /// Answers about the texts of a plan; none if the judge had none.
 pub(super) type KeptAnswers = Option<Arc<PlanAnswers>>;
 
-/// What the judge answered in an exchange.
+/// Answers of the judge in an exchange.
 #[derive(Clone)]
 struct Exchange {
     /// The texts that it was asked about.
@@ -38,13 +38,13 @@ pub(super) struct OpenPlan {
     pub(super) draft: TurnDraft,
     /// The texts before the cut, and the question.
     pub(super) task: Arc<JudgeTask>,
-    /// The candidates as they came.
+    /// The candidates, before any hint.
     pub(super) own: Vec<ContextItem>,
     pub(super) exchange: ExchangeKey,
 }
 
 impl OpenPlan {
-    /// The plan of a turn, with the candidates as they came.
+    /// The plan of a turn, with the candidates before any hint.
     pub(super) fn new(
         answers: &ExchangeAnswers,
         talk: &Conversation,

@@ -101,19 +101,25 @@ impl<Req: Send + 'static, A: ContextAdapter<Req> + 'static> Selector<Req, A> {
         let mut log = CallLog::begin(&shared.hooks, wants_report);
         let span = log.span().clone();
         let opened = span.in_scope(|| guarded(|| shared.open(&request, &mut log)));
-        Box::pin(run(shared, request, opened, log).instrument(span))
+        let call = Box::new(StartedCall { request, opened });
+        Box::pin(run(shared, call, log).instrument(span))
     }
+}
+
+/// A request, and what was opened for it. The call waits with it, so it is behind one pointer.
+struct StartedCall<Req> {
+    request: Req,
+    opened: Result<OpenedCall, ContextError>,
 }
 
 async fn run<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     shared: Arc<LayerState<Req, A>>,
-    request: Req,
-    opened: Result<OpenedCall, ContextError>,
+    call: Box<StartedCall<Req>>,
     mut log: CallLog,
 ) -> Result<SelectedRequest<Req>, ContextError> {
     log.observe(&shared.hooks);
     let mut selection = Box::new(Selection::empty());
-    match steps(&shared, request, opened, &mut log, &mut selection).await {
+    match steps(&shared, call, &mut log, &mut selection).await {
         Ok(request) => {
             log.selected(&shared.hooks, &mut selection);
             Ok(SelectedRequest { request, selection })
@@ -128,12 +134,12 @@ async fn run<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 /// The call itself.
 async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
     shared: &Arc<LayerState<Req, A>>,
-    request: Req,
-    opened: Result<OpenedCall, ContextError>,
+    call: Box<StartedCall<Req>>,
     log: &mut CallLog,
     selection: &mut Selection,
 ) -> Result<Req, ContextError> {
     // Budget: what the request and the answer may take together.
+    let StartedCall { request, opened } = *call;
     let OpenedCall { reading, budget, origin, gather, scope } = opened?;
     let place = &WorkPlace::new(shared.blocking_threshold, shared.gather_deadline);
 

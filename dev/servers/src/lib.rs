@@ -2,6 +2,8 @@
 
 #[cfg(feature = "collector")]
 pub mod collector;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 #[cfg(all(feature = "postgres", unix))]
 pub mod hanging;
 #[cfg(feature = "models")]

@@ -5,15 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![allow(missing_docs)]
 
-#[path = "../../json/tests/bodies/mutation.rs"]
-mod mutation;
-#[path = "../../json/tests/bodies/protocol.rs"]
-mod protocol;
-#[path = "../../json/tests/bodies/recorded.rs"]
-mod recorded;
-#[path = "../../json/tests/bodies/soundness.rs"]
-mod soundness;
-
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -29,8 +20,8 @@ use cupel_json::Endpoint;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use mutation::{Mutant, Random, mutate};
-use soundness::{OtherTokenizer, check_sent};
+use cupel_dev_servers::fuzz::mutation::{Mutant, Random, mutate};
+use cupel_dev_servers::fuzz::soundness::{OtherTokenizer, check_sent};
 
 const CASES: u64 = 5_000;
 /// Cases at the same time.
@@ -55,7 +46,7 @@ async fn whatever_comes_in_what_goes_upstream_is_sound() {
         gateways.push(gateway(upstream, policy).await);
     }
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let recorded = recorded::requests();
+    let recorded = cupel_dev_servers::fuzz::recorded::requests();
     let fuzz = Arc::new(Fuzz { recorded, gateways, client, arrived, ..Fuzz::default() });
     let task = |task| {
         let fuzz = Arc::clone(&fuzz);

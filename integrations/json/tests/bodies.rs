@@ -6,16 +6,8 @@
 mod fuzz;
 #[path = "bodies/half_characters.rs"]
 mod half_characters;
-#[path = "bodies/mutation.rs"]
-mod mutation;
-#[path = "bodies/protocol.rs"]
-mod protocol;
 #[path = "bodies/quoting.rs"]
 mod quoting;
-#[path = "bodies/recorded.rs"]
-mod recorded;
-#[path = "bodies/soundness.rs"]
-mod soundness;
 #[path = "bodies/strings.rs"]
 mod strings;
 #[path = "bodies/support.rs"]

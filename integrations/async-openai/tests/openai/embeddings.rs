@@ -26,7 +26,7 @@ enum Does {
     NoNumber,
 }
 
-/// What the server was sent: bodies, and values of `authorization`.
+/// Requests that the server got: bodies, and values of `authorization`.
 type Arrived = Arc<Mutex<Vec<(Value, String)>>>;
 
 async fn answer(

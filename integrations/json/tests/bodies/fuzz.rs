@@ -10,10 +10,10 @@ use cupel::layer::ContextError;
 use cupel_json::{Endpoint, JsonBody};
 use serde_json::Value;
 
-use crate::mutation::{Mutant, Random, mutate};
-use crate::recorded::requests;
-use crate::soundness::{OtherTokenizer, check_sent};
 use crate::support::{Fitter, Settings};
+use cupel_dev_servers::fuzz::mutation::{Mutant, Random, mutate};
+use cupel_dev_servers::fuzz::recorded::requests;
+use cupel_dev_servers::fuzz::soundness::{OtherTokenizer, check_sent};
 
 const CASES: u64 = 20_000;
 

@@ -14,7 +14,7 @@ use cupel_json::{
 use futures::executor::block_on;
 use serde_json::{Value, json};
 
-pub(crate) use crate::protocol::{ENDPOINTS, field, request, texts};
+pub(crate) use cupel_dev_servers::fuzz::protocol::{ENDPOINTS, field, request, texts};
 
 /// Settings of a layer whose only model is `test`.
 #[derive(Clone)]

@@ -3,13 +3,13 @@
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::protocol::field;
+use super::protocol::field;
 
 /// A source of numbers that a seed determines.
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -22,11 +22,11 @@ impl Random {
     }
 
     /// A number below `end`; 0 if there is none.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % (end.max(1) as u64)).unwrap()
     }
 
-    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }
@@ -52,14 +52,14 @@ const FRAGMENTS: [&str; 14] = [
 ];
 
 /// A request that was changed.
-pub(crate) struct Mutant {
-    pub(crate) json: String,
+pub struct Mutant {
+    pub json: String,
     /// True if it holds only texts and calls, which another tokenizer can count.
-    pub(crate) is_text: bool,
+    pub is_text: bool,
 }
 
 /// Changes a request at a few places.
-pub(crate) fn mutate(endpoint: Endpoint, mut request: Value, random: &mut Random) -> Mutant {
+pub fn mutate(endpoint: Endpoint, mut request: Value, random: &mut Random) -> Mutant {
     let mut is_text = true;
     for _ in 0..random.below(6) {
         let messages = request[field(endpoint)].as_array_mut().unwrap();

@@ -3,20 +3,19 @@
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-pub(crate) const ENDPOINTS: [Endpoint; 3] =
-    [Endpoint::Chat, Endpoint::Responses, Endpoint::Messages];
+pub const ENDPOINTS: [Endpoint; 3] = [Endpoint::Chat, Endpoint::Responses, Endpoint::Messages];
 
 /// The name of the list of messages.
-pub(crate) fn field(endpoint: Endpoint) -> &'static str {
+pub fn field(endpoint: Endpoint) -> &'static str {
     if endpoint == Endpoint::Responses { "input" } else { "messages" }
 }
 
-pub(crate) fn request(endpoint: Endpoint, messages: &[Value]) -> Value {
+pub fn request(endpoint: Endpoint, messages: &[Value]) -> Value {
     json!({"model": "test", "max_tokens": 100, field(endpoint): messages})
 }
 
 /// All texts of a message, in their order.
-pub(crate) fn texts(message: &Value) -> Vec<&str> {
+pub fn texts(message: &Value) -> Vec<&str> {
     match &message["content"] {
         Value::String(text) => vec![text],
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),

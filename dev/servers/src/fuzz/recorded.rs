@@ -5,7 +5,7 @@ use std::path::Path;
 use cupel_json::Endpoint;
 use serde_json::{Value, json};
 
-use crate::protocol::{ENDPOINTS, request};
+use super::protocol::{ENDPOINTS, request};
 
 /// Messages of a piece.
 const LENGTH: usize = 12;
@@ -13,10 +13,10 @@ const LENGTH: usize = 12;
 const SHORT: usize = 160;
 
 /// Requests of all protocols.
-pub(crate) fn requests() -> Vec<(Endpoint, Value)> {
+pub fn requests() -> Vec<(Endpoint, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/turns/data");
     let mut all = Vec::new();
-    for run in cupel_dev_servers::replay::runs::read(folder).unwrap() {
+    for run in crate::replay::runs::read(folder).unwrap() {
         for piece in run.messages[1..].chunks(LENGTH) {
             let last = piece.iter().rposition(|message| message["role"] != "assistant");
             let start = piece.iter().position(|message| message["role"] == "user");

@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use cupel_json::Endpoint;
 use serde_json::Value;
 
-use crate::protocol::{field, texts};
+use super::protocol::{field, texts};
 
 /// A request as it was sent.
-pub(crate) struct Sent {
-    pub(crate) request: Value,
+pub struct Sent {
+    pub request: Value,
     /// True if the user asked something in plain text.
-    pub(crate) is_asked: bool,
+    pub is_asked: bool,
 }
 
 /// Checks what was sent of a request: it is JSON, nothing but the messages is changed, the user's last words are
 /// there, and calls have their results.
-pub(crate) fn check_sent(endpoint: Endpoint, before: &str, sent: &str) -> Result<Sent, String> {
+pub fn check_sent(endpoint: Endpoint, before: &str, sent: &str) -> Result<Sent, String> {
     let is_whole = before == sent;
     let before = value(before).expect("JSON");
     let after = value(sent).map_err(|error| format!("{error} in {sent}"))?;
@@ -36,18 +36,13 @@ pub(crate) fn check_sent(endpoint: Endpoint, before: &str, sent: &str) -> Result
 
 /// Counts requests of OpenAI's APIs by another tokenizer than the library's.
 #[derive(Default)]
-pub(crate) struct OtherTokenizer {
+pub struct OtherTokenizer {
     counted: HashMap<String, i64>,
 }
 
 impl OtherTokenizer {
     /// Checks a count: it is within 2 % or 8 tokens.
-    pub(crate) fn check(
-        &mut self,
-        endpoint: Endpoint,
-        sent: &Value,
-        ours: i64,
-    ) -> Result<(), String> {
+    pub fn check(&mut self, endpoint: Endpoint, sent: &Value, ours: i64) -> Result<(), String> {
         let messages = list(endpoint, sent).iter();
         let theirs = 3 + messages.map(|message| self.message(message)).sum::<i64>();
         let allowed = 8.max(theirs / 50);
