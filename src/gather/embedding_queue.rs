@@ -1,6 +1,6 @@
 //! Asks an embedding model in batches, each text once, and goes on when nobody waits any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -28,6 +28,9 @@ const QUESTION_BYTES: u64 = 4 << 20;
 /// Longest part of a question that is embedded. A user who pastes more asks before or after it.
 const QUESTION_END: usize = 1_000;
 
+/// Bytes of texts that are looked up before others may run.
+const READ_AT_ONCE: usize = 128 << 10;
+
 /// A vector of a text.
 type Vector = Arc<[f32]>;
 /// Vectors of one batch, which several calls may wait for. Errors are texts, so that all get them.
@@ -46,6 +49,13 @@ pub(super) struct EmbeddingQueue {
     seen_dimensions: Arc<OnceLock<usize>>,
     permits: Arc<Semaphore>,
     waiting: Arc<Mutex<Waiting>>,
+}
+
+/// Text without a vector in memory, by its place among the texts of a call.
+struct MissingText<'a> {
+    at: usize,
+    text: &'a str,
+    hash: TextHash,
 }
 
 /// Texts that the model is being asked about.
@@ -112,15 +122,29 @@ impl EmbeddingQueue {
         texts: &[&str],
         work: &JudgeWork,
     ) -> Result<Vec<Vector>, BoxError> {
-        let mut found: Vec<Option<Vector>> = texts.iter().map(|text| self.known(text)).collect();
-        if self.store.is_some() && found.iter().any(Option::is_none) {
-            self.load(texts, &mut found).await;
+        let mut found: Vec<Option<Vector>> = Vec::with_capacity(texts.len());
+        let mut missing: Vec<MissingText<'_>> = Vec::new();
+        let mut read = 0;
+        for (at, text) in texts.iter().enumerate() {
+            let known = self.known(text);
+            if known.is_none() {
+                missing.push(MissingText { at, text, hash: TextHash::of(text) });
+            }
+            found.push(known);
+            // Much text lets others run in between.
+            read += text.len();
+            if read > READ_AT_ONCE {
+                read = 0;
+                tokio::task::yield_now().await;
+            }
         }
-        let known = found.iter().filter(|vector| vector.is_some()).count();
-        work.add_cached(known);
-        if known < texts.len() {
-            let asked: Vec<(SharedBatch, usize, usize)> = self.ask(texts, &found, work)?;
-            for (batch, place, at) in asked {
+        if !missing.is_empty() {
+            self.load(&missing, &mut found).await;
+            missing.retain(|missing| found.get(missing.at).is_none_or(Option::is_none));
+        }
+        work.add_cached(texts.len() - missing.len());
+        if !missing.is_empty() {
+            for (batch, place, at) in self.ask(&missing, work)? {
                 let vectors = batch.await.map_err(|error| error.to_string())?;
                 let vector = vectors.get(place).cloned();
                 found.get_mut(at).into_iter().for_each(|slot| *slot = vector.clone());
@@ -145,15 +169,9 @@ impl EmbeddingQueue {
     }
 
     /// Takes from the store what is not in memory. A store that fails costs the model's work and no more.
-    async fn load(&self, texts: &[&str], found: &mut [Option<Vector>]) {
+    async fn load(&self, missing: &[MissingText<'_>], found: &mut [Option<Vector>]) {
         let Some(store) = &self.store else { return };
-        let missing: Vec<usize> = found
-            .iter()
-            .enumerate()
-            .filter_map(|(at, vector)| vector.is_none().then_some(at))
-            .collect();
-        let text = |at: &usize| texts.get(*at).copied().unwrap_or_default();
-        let hashes: Vec<TextHash> = missing.iter().map(|at| TextHash::of(text(at))).collect();
+        let hashes: Vec<TextHash> = missing.iter().map(|missing| missing.hash).collect();
         let Ok(loaded) = store.load(self.embedder.model(), &hashes).await else {
             tracing::debug!(target: crate::diagnostics::TARGET, "vectors could not be loaded");
             return;
@@ -161,11 +179,11 @@ impl EmbeddingQueue {
         if loaded.len() != hashes.len() {
             return;
         }
-        for (at, vector) in missing.iter().zip(loaded) {
+        for (missing, vector) in missing.iter().zip(loaded) {
             let vector = vector.filter(|it| self.is_right(it)).and_then(|it| unit(&it));
             let Some(vector) = vector else { continue };
-            self.passages.insert(text(at), Arc::clone(&vector));
-            found.get_mut(*at).into_iter().for_each(|slot| *slot = Some(Arc::clone(&vector)));
+            self.passages.insert(missing.text, Arc::clone(&vector));
+            found.get_mut(missing.at).into_iter().for_each(|slot| *slot = Some(vector.clone()));
         }
     }
 
@@ -173,19 +191,15 @@ impl EmbeddingQueue {
     /// the batch and the place among the texts.
     fn ask(
         &self,
-        texts: &[&str],
-        found: &[Option<Vector>],
+        missing: &[MissingText<'_>],
         work: &JudgeWork,
     ) -> Result<Vec<(SharedBatch, usize, usize)>, BoxError> {
         let runtime = Handle::try_current()
             .map_err(|_| "texts are embedded in the background, and there is no Tokio runtime")?;
-        let missing = texts.iter().zip(found).enumerate().filter(|(_, (_, known))| known.is_none());
-        let missing: Vec<(usize, &str, TextHash)> =
-            missing.map(|(at, (text, _))| (at, *text, TextHash::of(text))).collect();
         let mut waiting = self.waiting();
         let mut new: Vec<(TextHash, &str)> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for (_, text, hash) in &missing {
+        let mut seen = HashSet::new();
+        for MissingText { text, hash, .. } in missing {
             if !waiting.batches.contains_key(hash) && seen.insert(*hash) {
                 new.push((*hash, text));
             }
@@ -206,9 +220,9 @@ impl EmbeddingQueue {
                 waiting.batches.insert(*hash, (batch.clone(), place));
             }
         }
-        let asked = missing.iter().filter_map(|(at, _, hash)| {
-            let (batch, place) = waiting.batches.get(hash)?;
-            Some((batch.clone(), *place, *at))
+        let asked = missing.iter().filter_map(|missing| {
+            let (batch, place) = waiting.batches.get(&missing.hash)?;
+            Some((batch.clone(), *place, missing.at))
         });
         Ok(asked.collect())
     }

@@ -188,6 +188,9 @@ impl AsyncJudge for EmbeddingsJudge {
                 texts.extend(pieces(candidate.text));
             }
             ends.push(texts.len());
+            if ends.len() % COMPARED == 0 {
+                tokio::task::yield_now().await;
+            }
         }
         let vectors = self.queue.passages(&texts, work);
         let (asked, vectors) = try_join(self.queue.question(asked, work), vectors).await?;

@@ -38,13 +38,13 @@ pub(super) struct OpenPlan {
     pub(super) draft: TurnDraft,
     /// The texts before the cut, and the question.
     pub(super) task: Arc<JudgeTask>,
-    /// The candidates, before any hint.
+    /// The candidates before they were planned.
     pub(super) own: Vec<ContextItem>,
     pub(super) exchange: ExchangeKey,
 }
 
 impl OpenPlan {
-    /// The plan of a turn, with the candidates before any hint.
+    /// The plan of a turn, with the candidates before they were planned.
     pub(super) fn new(
         answers: &ExchangeAnswers,
         talk: &Conversation,

@@ -57,10 +57,8 @@ pub struct Relevance {
 /// Model that has to be waited for. A layer knows the type of its settings.
 #[derive(Debug, Clone)]
 pub(crate) struct WaitingModel {
-    #[cfg_attr(not(feature = "layer"), expect(dead_code, reason = "a layer reads it"))]
     pub(crate) settings: Arc<dyn Any + Send + Sync>,
     /// Its share in a hint.
-    #[cfg_attr(not(feature = "layer"), expect(dead_code, reason = "a layer reads it"))]
     pub(crate) weight: f64,
 }
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cupel::gather::{BoxError, EmbedAs, Embedder, EmbeddingsJudge, WaitingJudge};
 use cupel::layer::off_executor;
+use cupel_json::EmbeddingsApi;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Request};
 use http_body_util::{BodyExt, Limited};
 
 use crate::config::Meaning;
+use crate::credentials::Secret;
 use crate::proxy::UpstreamClient;
 
 /// Longest answer that is read, in bytes.
@@ -22,12 +24,14 @@ const STEPS_PER_BYTE: u64 = 5;
 
 /// Makes the judge of all layers. They share its memory.
 pub(crate) fn judge(meaning: &Meaning, client: &UpstreamClient) -> WaitingJudge {
-    let model = EmbeddingModel { meaning: meaning.clone(), client: client.clone() };
+    let (api, url) = (meaning.api(), meaning.url.trim_end_matches('/'));
+    let url = format!("{url}/embeddings");
+    let model = EmbeddingModel { api, url, key: meaning.key.clone(), client: client.clone() };
     let mut judge = EmbeddingsJudge::new(model)
         .named(meaning.model.as_str())
         .range(meaning.range.0, meaning.range.1)
         .batch(meaning.batch)
-        .remember(meaning.bytes);
+        .remember(meaning.bytes as u64);
     if let Some(dimensions) = meaning.dimensions {
         judge = judge.dimensions(dimensions);
     }
@@ -35,41 +39,42 @@ pub(crate) fn judge(meaning: &Meaning, client: &UpstreamClient) -> WaitingJudge 
 }
 
 struct EmbeddingModel {
-    meaning: Meaning,
+    api: EmbeddingsApi,
+    url: String,
+    key: Option<Secret>,
     client: UpstreamClient,
 }
 
 #[async_trait]
 impl Embedder for EmbeddingModel {
     fn model(&self) -> &str {
-        &self.meaning.model
+        self.api.identity()
     }
 
     /// Sends texts, without any of the client's headers.
     async fn embed(&self, what: EmbedAs, texts: &[&str]) -> Result<Vec<Vec<f32>>, BoxError> {
-        let api = self.meaning.api();
-        let url = format!("{}/embeddings", self.meaning.url.trim_end_matches('/'));
-        let mut request = Request::post(url)
+        let mut request = Request::post(&self.url)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json");
-        if let Some(key) = &self.meaning.key {
+        if let Some(key) = &self.key {
             let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }
-        let request = request.body(api.body(what, texts).into())?;
+        let request = request.body(self.api.body(what, texts).into())?;
         let answer = self.client.ask(request, TIMEOUT).await?;
         if !answer.status().is_success() {
             return Err(format!("the server of embeddings answered {}", answer.status()).into());
         }
         let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await?.to_bytes();
-        let (count, steps) = (texts.len(), STEPS_PER_BYTE.saturating_mul(body.len() as u64));
+        let (api, count) = (self.api.clone(), texts.len());
+        let steps = STEPS_PER_BYTE.saturating_mul(body.len() as u64);
         Ok(off_executor(steps, move || api.read(&body, count)).await??)
     }
 }
 
 impl fmt::Debug for EmbeddingModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmbeddingModel").field("model", &self.meaning.model).finish_non_exhaustive()
+        f.debug_struct("EmbeddingModel").field("api", &self.api).finish_non_exhaustive()
     }
 }

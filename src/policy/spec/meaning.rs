@@ -73,6 +73,7 @@ pub struct EmbeddingsSpec {
 
 impl EmbeddingsSpec {
     /// A server with the defaults of all other settings.
+    #[must_use]
     pub fn new(url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -88,6 +89,7 @@ impl EmbeddingsSpec {
     }
 
     /// Time limit of a call for the answers.
+    #[must_use]
     pub fn deadline(&self) -> Duration {
         Duration::try_from_secs_f64(self.deadline_seconds).unwrap_or_default()
     }
@@ -149,6 +151,7 @@ pub struct KeyVariable {
 
 impl KeyVariable {
     /// A variable by its name.
+    #[must_use]
     pub fn new(env: impl Into<String>) -> Self {
         Self { env: env.into() }
     }
@@ -205,6 +208,7 @@ impl FromTree for MeaningSpec {
 
 impl MeaningSpec {
     /// Name of the type in files.
+    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Model2Vec { .. } => "model2vec",
@@ -254,12 +258,12 @@ pub(super) enum OpenedModel {
     /// Judges at once.
     Judge(Arc<dyn Judge>),
     /// Settings of a judge that has to be waited for, which a layer knows.
-    #[cfg_attr(not(feature = "layer"), expect(dead_code, reason = "a layer makes it"))]
     Waiting(Arc<dyn Any + Send + Sync>),
 }
 
 impl MeaningModel {
     /// A model that answers at once.
+    #[must_use]
     pub fn judge(judge: impl Judge + 'static) -> Self {
         Self(OpenedModel::Judge(Arc::new(judge)))
     }

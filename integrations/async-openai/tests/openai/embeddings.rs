@@ -89,10 +89,10 @@ async fn select(judge: Option<EmbeddingsJudge>) -> (Vec<String>, Selection) {
         layer = layer.waiting_judge(judge.waiting().deadline(Duration::from_millis(400)));
     }
     let mut request = ContextRequest::new(());
-    request = request.item(ContextItem::new("We have an automobile for hire.", 10).unwrap());
     for number in 0..20 {
         request = request.item(ContextItem::new(format!("small talk {number}"), 10).unwrap());
     }
+    request = request.item(ContextItem::new("We have an automobile for hire.", 10).unwrap());
     let request = request.question("Where can I rent a car?");
     let selector = layer.build().unwrap().selector();
     let (request, selection) = selector.select(request).await.unwrap().into_parts();

@@ -41,7 +41,7 @@ pub struct Meaning {
     /// Most texts in one request.
     pub batch: usize,
     /// Bytes of vectors that are kept in memory.
-    pub bytes: u64,
+    pub bytes: usize,
 }
 
 impl Meaning {
