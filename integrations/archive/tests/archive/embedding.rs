@@ -185,9 +185,12 @@ async fn warnings_say_that_messages_wait_and_nothing_of_what_they_say() {
     let archive = archive.open().await.unwrap();
     let conversation = archive.namespace("t").unwrap().conversation("c").unwrap();
     conversation.append([ArchiveMessage::user("xyloqar")]).await.unwrap();
-    while archive.embedding_status().await.unwrap().failures == 0 {
-        tokio::task::yield_now().await;
-    }
+    let warned = async {
+        while warnings.lines().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(FOREVER, warned).await.unwrap();
     archive.close().await;
     let lines = warnings.lines();
     assert!(lines.iter().any(|line| line.contains("messages wait for their vectors")), "{lines:?}");
