@@ -272,8 +272,10 @@ mod exact {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir::<std::path::PathBuf>(folder).unwrap() {
                 let path = entry.unwrap().path();
-                // Lists of word forms are no text.
-                if path.ends_with("standing/forms") {
+                // Lists of word forms and vocabularies are no text.
+                if path.ends_with("standing/forms")
+                    || path.extension().is_some_and(|extension| extension == "bin")
+                {
                     continue;
                 }
                 if path.is_dir() {
