@@ -64,8 +64,8 @@ proptest! {
 #[test]
 fn the_grid_is_a_power_of_two_that_follows_from_the_window() {
     let plan = TurnPlan::new();
-    let widths = [4_000, 8_000, 8_192, 12_000, 32_000, 128_000, 200_000].map(|w| plan.width(w));
-    assert_eq!(widths, [512, 2_048, 2_048, 2_048, 8_192, 32_768, 32_768]);
+    let widths = [1_500, 3_000, 4_000, 8_192, 12_000, 32_000, 200_000].map(|w| plan.width(w));
+    assert_eq!(widths, [512, 512, 1_024, 2_048, 2_048, 8_192, 32_768]);
     let plan = plan.grid(Grid::Uncached);
     assert_eq!([4_000, 32_000].map(|window| plan.width(window)), [64, 512]);
     assert!([0, -5, i64::MIN, i64::MAX].iter().all(|window| plan.width(*window) > 0));

@@ -53,6 +53,7 @@ pub struct Rehearsal<'a> {
     refused: Vec<RefusedItem>,
     texts: &'a dyn Texts,
     fixed_tokens: i64,
+    grid_window: Option<i64>,
     remote: bool,
     tools: ToolOffer,
 }
@@ -111,17 +112,42 @@ impl Rehearsal<'static> {
         refused: Vec<RefusedItem>,
     ) -> Self {
         candidates.iter_mut().for_each(|item| item.set_gathered(false));
-        let (texts, fixed_tokens) = (&MessageTexts, 0);
-        let tools = ToolOffer::default();
-        Self { conversation, candidates, refused, texts, fixed_tokens, remote: false, tools }
+        Self {
+            conversation,
+            candidates,
+            refused,
+            texts: &MessageTexts,
+            fixed_tokens: 0,
+            grid_window: None,
+            remote: false,
+            tools: ToolOffer::default(),
+        }
     }
 }
 
 impl<'a> Rehearsal<'a> {
     /// Reads the messages' texts here instead.
     pub fn texts<'b>(self, texts: &'b dyn Texts) -> Rehearsal<'b> {
-        let Self { conversation, candidates, refused, fixed_tokens, remote, tools, .. } = self;
-        Rehearsal { conversation, candidates, refused, texts, fixed_tokens, remote, tools }
+        let Self {
+            conversation,
+            candidates,
+            refused,
+            fixed_tokens,
+            grid_window,
+            remote,
+            tools,
+            ..
+        } = self;
+        Rehearsal {
+            conversation,
+            candidates,
+            refused,
+            texts,
+            fixed_tokens,
+            grid_window,
+            remote,
+            tools,
+        }
     }
 
     /// Sets the tokens that are sent beside the conversation, such as definitions of tools; 0 unless set.
@@ -134,6 +160,13 @@ impl<'a> Rehearsal<'a> {
     /// set.
     pub fn tools(mut self, tools: impl Into<ToolOffer>) -> Self {
         self.tools = tools.into();
+        self
+    }
+
+    /// Sets the window on which the grid of the plan depends, where it is not the budget's. A layer gets it from
+    /// its [budget](crate::conversation::plan::Turn::grid_window).
+    pub fn grid_window(mut self, tokens: impl Into<Option<i64>>) -> Self {
+        self.grid_window = tokens.into();
         self
     }
 
@@ -163,6 +196,7 @@ impl<'a> Rehearsal<'a> {
         relevance.into_iter().try_for_each(Relevance::check)?;
 
         let mut facts = TurnFacts::new(budget.max_tokens(), &left, fixed_tokens);
+        facts.grid_window = self.grid_window;
         facts.remote = self.remote;
         facts.tools_changed = fitted.as_ref().is_some_and(|fitted| fitted.report.changed);
         let judge = relevance.map(|relevance| &**relevance.judge());

@@ -47,8 +47,8 @@ pub trait BudgetProvider<Req>: Send + Sync {
     }
 }
 
-/// Labels of the window and of the output reserve, for error messages. They complete "the … of 8192
-/// tokens" and "set by …".
+/// Labels of the window and of the output reserve, for error messages, and the window on which a plan's grid
+/// depends. The labels complete "the … of 8192 tokens" and "set by …".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BudgetOrigin {
@@ -56,13 +56,16 @@ pub struct BudgetOrigin {
     pub window: &'static str,
     /// Label of the setting that reserves tokens for the answer: `"the request"`.
     pub answer: &'static str,
+    /// Tokens of the window before a correction of the count made it another one. The grid of a
+    /// [plan](crate::conversation::plan) depends on it, so that a correction does not move the cut.
+    pub grid_window: Option<i64>,
 }
 
 impl BudgetOrigin {
     /// Labels of the window and of the output reserve.
     #[must_use]
     pub const fn new(window: &'static str, answer: &'static str) -> Self {
-        Self { window, answer }
+        Self { window, answer, grid_window: None }
     }
 }
 

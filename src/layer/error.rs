@@ -206,7 +206,7 @@ impl BudgetLimits {
 impl fmt::Display for BudgetLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { max_tokens, answer_tokens, origin } = self;
-        let BudgetOrigin { window, answer } = origin;
+        let BudgetOrigin { window, answer, .. } = origin;
         write!(
             f,
             "the {window} of {max_tokens} tokens, {answer_tokens} of them kept for the answer \

@@ -24,6 +24,11 @@ impl CallRoom {
         self.whole.max_tokens()
     }
 
+    /// The window on which the grid depends, if it is another one.
+    pub(super) fn grid_window(&self) -> Option<i64> {
+        self.limits.origin.grid_window
+    }
+
     pub(super) fn fixed_tokens(&self) -> i64 {
         self.fixed_tokens
     }

@@ -185,6 +185,7 @@ async fn steps<Req: Send + 'static, A: ContextAdapter<Req> + 'static>(
 
     // Plan: for a conversation, what is sent whatever is recalled.
     let mut facts = TurnFacts::new(room.window(), &selection.budget, fixed_tokens);
+    facts.grid_window = room.grid_window();
     facts.has_sources = !shared.sources.is_empty();
     facts.remote = !selection.uncounted.is_empty();
     facts.tools_changed = tools.as_ref().is_some_and(|tools| tools.report.changed);

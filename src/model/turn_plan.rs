@@ -37,9 +37,8 @@ pub struct TurnPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Grid {
-    /// For providers that charge less for a prefix they have seen: about a quarter of the window,
-    /// and less where the window is below 8,192 tokens and what is in view is worth more than what
-    /// is saved.
+    /// For providers and servers that read a prefix they have seen from a cache: the largest power of two
+    /// that is at most 30 % of the window, and 512 tokens for windows from 1,500 tokens on.
     #[default]
     Cached,
     /// For servers without a prompt cache: about a thirtieth of the window, so that it is full.
@@ -193,7 +192,8 @@ impl TurnPlan {
         let window = window.max(1) as f64;
         let most = match self.grid {
             Grid::Tokens(tokens) => return tokens.max(1),
-            Grid::Cached => (window * 0.3).min(window * window / 30_000.0),
+            // A narrower grid than 512 costs more in moves than it keeps in view.
+            Grid::Cached => (window * 0.3).max((window * 0.35).min(512.0)),
             Grid::Uncached => window / 32.0,
         };
         // `as` saturates.

@@ -29,6 +29,7 @@ use cupel_json::{
 pub struct Planner {
     openai: OpenAiAdapter,
     messages: MessagesAdapter,
+    grid_window: Option<i64>,
 }
 
 /// A request as it would be sent.
@@ -74,6 +75,7 @@ impl Planner {
         Self {
             openai: OpenAiAdapter::new().models(models),
             messages: MessagesAdapter::new().models(claude),
+            grid_window: None,
         }
     }
 
@@ -96,6 +98,12 @@ impl Planner {
         self
     }
 
+    /// Sets the window on which the grid of plans depends, if it is not the budget's.
+    pub fn grid_window(mut self, tokens: impl Into<Option<i64>>) -> Self {
+        self.grid_window = tokens.into();
+        self
+    }
+
     /// Plans a request.
     ///
     /// # Errors
@@ -108,8 +116,8 @@ impl Planner {
         budget: &ContextBudget,
     ) -> Result<PlannedRequest<T>, String> {
         match body.endpoint() {
-            Endpoint::Messages => plan(&self.messages, body, policy, budget),
-            _ => plan(&self.openai, body, policy, budget),
+            Endpoint::Messages => plan(&self.messages, body, policy, (budget, self.grid_window)),
+            _ => plan(&self.openai, body, policy, (budget, self.grid_window)),
         }
     }
 
@@ -126,7 +134,7 @@ fn plan<T: Clone + Send + 'static, A: ContextAdapter<JsonBody<T>>>(
     adapter: &A,
     body: JsonBody<T>,
     policy: &Policy,
-    budget: &ContextBudget,
+    (budget, grid_window): (&ContextBudget, Option<i64>),
 ) -> Result<PlannedRequest<T>, String> {
     let count = body.message_count();
     let strategy = match policy.plan() {
@@ -137,7 +145,10 @@ fn plan<T: Clone + Send + 'static, A: ContextAdapter<JsonBody<T>>>(
     let turn = {
         let texts = adapter.texts(&split.rest);
         let rehearsal = split.rehearsal(&*texts).ok_or("the request has no conversation")?;
-        rehearsal.dry_run(policy, budget).map_err(|error| error.to_string())?
+        rehearsal
+            .grid_window(grid_window)
+            .dry_run(policy, budget)
+            .map_err(|error| error.to_string())?
     };
     let forms: Vec<RehearsedMessage> = (0..count).map(|at| turn.view_of(at)).collect();
     let is_cut = turn.edits.changes_messages();

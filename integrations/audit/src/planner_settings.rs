@@ -30,6 +30,9 @@ pub struct PlannerSettings {
     pub count: Option<String>,
     /// Rule of the prompt cache: `prefix` or `breakpoints`. By default each model has its own.
     pub cache: Option<String>,
+    /// Set if a request that is cut begins with the user in Chat Completions and Responses, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub user_first: bool,
     /// Counting of a local server, instead of `count`. By default each model is counted by its vendor's rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<LocalCountSettings>,
@@ -53,7 +56,7 @@ impl PlannerSettings {
             models = models.otherwise(Model::new(window, Encoding::O200k));
             claude = claude.otherwise(ClaudeModel::new(window));
         }
-        let mut openai = OpenAiAdapter::new().models(models);
+        let mut openai = OpenAiAdapter::new().models(models).user_first(self.user_first);
         let mut messages = MessagesAdapter::new().models(claude);
         match self.count.as_deref() {
             None => {}

@@ -34,6 +34,9 @@ pub struct Receipt {
     pub planner: PlannerSettings,
     /// Budget of the request, in our tokens.
     pub budget: ContextBudget,
+    /// Window on which the grid of the plan depended, if it was not that of the budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid_window: Option<i64>,
     /// Number of the model's tokens that one of ours stands for.
     pub factor: f64,
     /// Number of items from sources.
@@ -115,6 +118,8 @@ pub struct ReceiptCall<'a> {
     pub planner: &'a PlannerSettings,
     /// Budget of the request.
     pub budget: &'a ContextBudget,
+    /// Window on which the grid of the plan depends, if it is not that of the budget.
+    pub grid_window: Option<i64>,
     /// Number of the model's tokens that one of ours stands for.
     pub factor: f64,
     /// Number of items from sources.
@@ -130,7 +135,7 @@ impl Receipt {
     ///
     /// Says why the policy is no data, or the request cannot be planned.
     pub fn new(call: &ReceiptCall<'_>, request: &JsonBody, sent: &str) -> Result<Self, String> {
-        let planner = call.planner.planner()?;
+        let planner = call.planner.planner()?.grid_window(call.grid_window);
         let planned = planner.plan(request.clone(), call.policy, call.budget)?;
         Self::of_planned(call, request, &planned, sent)
     }
@@ -161,6 +166,7 @@ impl Receipt {
             policy,
             planner: call.planner.clone(),
             budget: call.budget.clone(),
+            grid_window: call.grid_window,
             factor: call.factor,
             sources: call.sources,
             reproducible: call.sources == 0 && !call.planner.files && planned.body.json() == sent,

@@ -41,6 +41,7 @@ impl Receipt {
     ///     policy: &Policy::chat(),
     ///     planner: &PlannerSettings::default(),
     ///     budget: &ContextBudget::builder(8_000).build()?,
+    ///     grid_window: None,
     ///     factor: 1.0,
     ///     sources: 0,
     ///     secret: None,
@@ -154,12 +155,14 @@ impl Receipt {
     ) -> Result<Verification, String> {
         let registry = ScorerRegistry::new(SystemTimeProvider);
         let policy = self.policy.to_policy(&registry).map_err(|error| error.to_string())?;
-        let planned = self.planner.planner()?.plan(body.clone(), &policy, &self.budget)?;
+        let planner = self.planner.planner()?.grid_window(self.grid_window);
+        let planned = planner.plan(body.clone(), &policy, &self.budget)?;
         let sent = planned.body.json();
         let call = ReceiptCall {
             policy: &policy,
             planner: &self.planner,
             budget: &self.budget,
+            grid_window: self.grid_window,
             factor: self.factor,
             sources: self.sources,
             secret: secret.filter(|_| self.hash != "sha256"),

@@ -30,6 +30,7 @@ fn receipt(request: &str, sources: u64, secret: Option<&[u8]>) -> (String, Strin
         policy: &policy,
         planner: &settings,
         budget: &budget,
+        grid_window: None,
         factor: 1.0,
         sources,
         secret,

@@ -104,13 +104,14 @@ fn write(
     let ReceiptRequest { endpoint, path, request, sent, caller, sources, .. } = call;
     let known = selector.dry_planner(endpoint, &path, &request, caller);
     let (planner, factor, body) = known.ok_or("the request cannot be read")?;
-    let budget = planner.budget(&body).map_err(|error| error.to_string())?;
+    let (budget, grid_window) = planner.budget(&body).map_err(|error| error.to_string())?;
     let planned = planner.plan(body.clone())?;
     let sent = std::str::from_utf8(&sent).map_err(|error| error.to_string())?;
     let call = ReceiptCall {
         policy: planner.policy(),
         planner: planner.settings(),
         budget: &budget,
+        grid_window,
         factor,
         sources,
         secret: config.secret.as_ref().map(|secret| secret.expose().as_bytes()),

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use cupel::Policy;
+use cupel::model::Grid;
 use cupel_gateway::{Config, Gateway};
 
 const WHOLE: &str = r#"
@@ -361,4 +363,32 @@ fn every_mistake_of_a_meaning_is_listed() {
                  [meaning]\nurl = \"http://a.example/v1\"\nmodel = \"m\"";
     let wrong = read(table).unwrap_err();
     assert!(wrong.starts_with("meaning: policy has no relevance"), "{wrong}");
+}
+
+#[test]
+fn a_plan_beside_the_name_of_a_policy_changes_single_settings() {
+    let upstream = "[[upstreams]]\nurl = \"http://127.0.0.1:8000/v1\"\n";
+    let read = |text: &str| Config::from_toml(&format!("{text}\n{upstream}"), &|_| None);
+    let plan = |text: &str| read(text).unwrap().policy.plan().cloned().unwrap();
+    let uncached = "[plan]\nprompt_cache = false\n";
+    for (policy, preset) in [("", Policy::chat()), ("policy = \"tool_use\"\n", Policy::tool_use())]
+    {
+        let own = preset.plan().unwrap();
+        let set = plan(&format!("{policy}{uncached}"));
+        assert_eq!(set, own.clone().grid(Grid::Uncached), "{policy}");
+        assert_eq!(plan(&format!("{policy}[plan]\n")), *own);
+        assert_eq!(
+            plan(&format!("{policy}[plan]\nrecall = 0.2\n")).recall_tokens(1_000, false),
+            200
+        );
+    }
+    for (text, expected) in [
+        ("[plan]\nrecall = 2\n", "plan.recall: must be between 0 and 1, got 2"),
+        ("[plan]\nrecal = 0.1\n", "plan.recal: unknown key"),
+        ("policy = \"rag\"\n[plan]\nhash = true\n", "plan: \"rag\" plans nothing"),
+        ("plan = 5\n", "plan: must be a table"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -49,6 +49,9 @@ impl<P> JsonAdapter<P> {
 
     /// Counts the format of messages and definitions of tools as a local server does, instead of the vendor's.
     pub fn local(mut self, rules: LocalRules) -> Self {
+        if rules.has_template() {
+            self.rules = self.rules.user_first(true);
+        }
         self.counts.local = Some(rules);
         self
     }

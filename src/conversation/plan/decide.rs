@@ -104,7 +104,7 @@ impl Conversation {
             share: recall.saturating_add(frame).min(turn.room.max(0)),
             frame,
             has_sources: turn.has_sources,
-            width: turn.plan.width(turn.window),
+            width: turn.width(),
             user_first: self.user_first,
             excerpt: turn.excerpt_limits().0,
         };

@@ -15,8 +15,10 @@ use crate::scorer::ReflexiveScorer;
 pub struct Turn<'a> {
     /// The settings.
     pub plan: &'a TurnPlan,
-    /// The model's window, on which the grid, the shares and the lengths of excerpts depend.
+    /// The model's window, on which the shares and the lengths of excerpts depend, and the grid.
     pub window: i64,
+    /// Window on which the grid depends instead, if a correction of the count made `window` smaller or larger.
+    pub grid_window: Option<i64>,
     /// Tokens of the window for the conversation and what is recalled.
     pub room: i64,
     /// Tokens that are sent beside the conversation: tools and formats.
@@ -37,6 +39,7 @@ impl<'a> Turn<'a> {
         Self {
             plan,
             window,
+            grid_window: None,
             room: window,
             fixed_tokens: 0,
             has_sources: false,
@@ -49,6 +52,15 @@ impl<'a> Turn<'a> {
     /// Longest results that are sent whole, in tokens: of the newer part, and of the faded one.
     pub(super) fn excerpt_limits(&self) -> (i64, i64) {
         (self.plan.excerpt_tokens(self.window), self.plan.faded_tokens(self.window))
+    }
+
+    /// Width of the grid. It is at most half of the window.
+    pub(super) fn width(&self) -> i64 {
+        let most = self.plan.width(self.grid_window.unwrap_or(self.window));
+        match self.grid_window {
+            Some(_) => most.min(1 << (self.window / 2).max(1).ilog2()),
+            None => most,
+        }
     }
 
     /// Sets what of the window the conversation may take.
@@ -80,6 +92,7 @@ impl<'a> Turn<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct TurnFacts {
     pub(crate) window: i64,
+    pub(crate) grid_window: Option<i64>,
     pub(crate) room: i64,
     pub(crate) fixed_tokens: i64,
     pub(crate) has_sources: bool,
@@ -91,14 +104,32 @@ impl TurnFacts {
     /// Numbers of a request whose fixed tokens leave this budget of a window.
     pub(crate) fn new(window: i64, left: &ContextBudget, fixed_tokens: i64) -> Self {
         let room = left.effective(0).target_tokens();
-        Self { window, room, fixed_tokens, has_sources: false, remote: false, tools_changed: false }
+        Self {
+            window,
+            grid_window: None,
+            room,
+            fixed_tokens,
+            has_sources: false,
+            remote: false,
+            tools_changed: false,
+        }
     }
 
     /// The turn with these settings.
     pub(crate) fn turn<'a>(&self, plan: &'a TurnPlan) -> Turn<'a> {
-        let Self { window, room, fixed_tokens, has_sources, remote, tools_changed } = *self;
-        let summaries = None;
-        Turn { plan, window, room, fixed_tokens, has_sources, remote, tools_changed, summaries }
+        let Self { window, grid_window, room, fixed_tokens, has_sources, remote, tools_changed } =
+            *self;
+        Turn {
+            plan,
+            window,
+            grid_window,
+            room,
+            fixed_tokens,
+            has_sources,
+            remote,
+            tools_changed,
+            summaries: None,
+        }
     }
 }
 

@@ -33,6 +33,12 @@ const STEPS: f64 = 16.0;
 /// Most counts of one request. Each count corrects the last, so the last one is close.
 const COUNTS: usize = 4;
 
+/// Ratio for a request whose fixed parts are too long by our count.
+const WIDE: f32 = 0.25;
+
+/// Reasons why a request does not fit, whatever is dropped.
+const NO_ROOM: [&str; 2] = ["FixedTokens", "PinnedExceedsBudget"];
+
 /// Share of the room below which a request from which something was dropped is fitted again, with more.
 const FULL: f64 = 0.9;
 
@@ -87,6 +93,9 @@ impl ChatRequest<'_> {
     /// Selects again while the upstream's own count is larger than the window, or clearly smaller although
     /// messages were dropped.
     ///
+    /// A request whose fixed parts are too long by our count is fitted to a wider room first: the upstream may count
+    /// them as shorter, definitions of tools above all.
+    ///
     /// The upstream is asked only if the configuration says so, and if the request is close to the window by
     /// our count or was cut. If it gives no count in time, the request stays as it was fitted.
     pub(super) async fn fit_by_model_count(
@@ -97,12 +106,22 @@ impl ChatRequest<'_> {
     ) -> Result<SelectedBody, Refusal> {
         let Some(from) = self.shared.config.exact_from else { return Ok(selected) };
         let until = Instant::now() + self.shared.config.limits.count_time;
+        let (mut unfitted, first) = (None, caller.counted);
+        if selected.outcome.as_ref().is_err_and(|why| NO_ROOM.contains(&why.code)) {
+            let wide = Caller { counted: Some(WIDE), ..caller.clone() };
+            let again = self.select(wide.clone()).await?;
+            if again.outcome.is_err() {
+                return Ok(selected);
+            }
+            unfitted = Some(std::mem::replace(&mut selected, again));
+            *caller = wide;
+        }
         // The largest selection that fits by the upstream's count.
         let mut counted: Option<SelectedBody> = None;
         for _ in 0..COUNTS {
             let known = caller.counted.map_or(1.0, f64::from);
             let Some(size) = self.size(&selected, caller) else { break };
-            if !size.is_cut && size.ours < from * size.room {
+            if unfitted.is_none() && !size.is_cut && size.ours < from * size.room {
                 break;
             }
             let (counts, body) = (&self.shared.counts, &selected.body);
@@ -122,6 +141,9 @@ impl ChatRequest<'_> {
             let again = self.select(next.clone()).await?;
             // What cannot be fitted to the smaller room is sent as it was fitted to the larger one.
             if again.outcome.is_err() || again.body == selected.body {
+                if is_over && unfitted.is_some() {
+                    break;
+                }
                 return Ok(selected);
             }
             *caller = next;
@@ -129,6 +151,10 @@ impl ChatRequest<'_> {
                 counted = Some(selected);
             }
             selected = again;
+        }
+        if let (None, Some(unfitted)) = (&counted, unfitted) {
+            caller.counted = first;
+            return Ok(unfitted);
         }
         Ok(counted.unwrap_or(selected))
     }

@@ -22,16 +22,20 @@ pub(crate) struct DryPlanner {
 }
 
 impl DryPlanner {
-    /// Returns the budget of a request.
+    /// Returns the budget of a request, and the window on which its grid depends if it is another one.
     ///
     /// # Errors
     ///
     /// Returns why there is none.
-    pub(crate) fn budget(&self, body: &CallerBody) -> Result<ContextBudget, BoxError> {
-        match body.endpoint() {
-            Endpoint::Messages => self.messages.budget(body),
-            _ => self.openai.budget(body),
-        }
+    pub(crate) fn budget(
+        &self,
+        body: &CallerBody,
+    ) -> Result<(ContextBudget, Option<i64>), BoxError> {
+        let (budget, origin) = match body.endpoint() {
+            Endpoint::Messages => self.messages.budget_and_origin(body),
+            _ => self.openai.budget_and_origin(body),
+        }?;
+        Ok((budget, origin.grid_window))
     }
 
     /// Plans a request.
@@ -40,8 +44,8 @@ impl DryPlanner {
     ///
     /// Returns why it cannot be fitted.
     pub(crate) fn plan(&self, body: CallerBody) -> Result<PlannedRequest<Caller>, String> {
-        let budget = self.budget(&body).map_err(|error| error.to_string())?;
-        self.planner.plan(body, &self.policy, &budget)
+        let (budget, grid_window) = self.budget(&body).map_err(|error| error.to_string())?;
+        self.planner.clone().grid_window(grid_window).plan(body, &self.policy, &budget)
     }
 
     pub(crate) fn policy(&self) -> &Policy {

@@ -190,6 +190,7 @@ impl ProfileBuilder<'_> {
         if let Some(counting) = counting {
             adapter = counting.apply(adapter);
         }
+        adapter = adapter.user_first(has_templates(self.config));
         if let Some(cache) = self.cache() {
             adapter = adapter.cache(cache);
         }
@@ -227,7 +228,8 @@ impl ProfileBuilder<'_> {
             _ => "prefix",
         });
         let (unknown_window, cache) = (Some(NOT_KNOWN), cache.map(str::to_owned));
-        PlannerSettings { unknown_window, count: None, cache, local, files }
+        let user_first = has_templates(self.config);
+        PlannerSettings { unknown_window, count: None, cache, user_first, local, files }
     }
 
     fn budget<M>(&self, mut window: ModelWindow<M>) -> CallerBudget
@@ -330,7 +332,7 @@ where
     ) -> Result<(ContextBudget, BudgetOrigin), BoxError> {
         let Caller { counted, window: told, .. } = *request.companion();
         let told = told.filter(|told| self.at_most.is_none_or(|most| *told < most));
-        let (budget, origin) = match told {
+        let (budget, mut origin) = match told {
             None => self.window.budget_and_origin(request)?,
             Some(told) => {
                 let (budget, mut origin) =
@@ -343,9 +345,11 @@ where
         };
         let factor = self.factor * counted.map_or(1.0, f64::from);
         let is_counted = counted.is_some();
-        let budget =
-            if factor == 1.0 { budget } else { in_our_tokens(factor, is_counted, &budget)? };
-        Ok((budget, origin))
+        if factor == 1.0 {
+            return Ok((budget, origin));
+        }
+        origin.grid_window = Some(budget.max_tokens());
+        Ok((in_our_tokens(factor, is_counted, &budget)?, origin))
     }
 }
 
@@ -356,6 +360,12 @@ fn other_server(config: &Config) -> Option<CacheRule> {
     let asked = config.upstreams.iter().filter(|upstream| claims(upstream).is_some());
     let asked = asked.max_by_key(claims)?;
     (!asked.url().starts_with("https://api.openai.com/")).then_some(CacheRule::Prefix)
+}
+
+/// Returns whether chat templates may write the requests. Many refuse a conversation that begins with the
+/// assistant, or print its words as the user's.
+fn has_templates(config: &Config) -> bool {
+    config.upstreams.iter().any(|upstream| !upstream.is_vendors())
 }
 
 /// First model of OpenAI's whose cache matches only at breakpoints.

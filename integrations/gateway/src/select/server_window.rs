@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
+use http::{Method, StatusCode};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
@@ -58,7 +58,8 @@ impl ServerWindows {
         Self { client, time, known: Mutex::default() }
     }
 
-    /// Returns the window of a model, if the upstream tells one. It is asked at most once a minute.
+    /// Returns the window of a model, if the upstream tells one. It is asked at most once a minute; with each
+    /// request while it refuses everything, because it loads its model.
     pub(super) async fn window(
         &self,
         upstream: &Upstream,
@@ -75,7 +76,12 @@ impl ServerWindows {
         }
         let asked = timeout(self.time, self.ask(upstream, model, client)).await;
         // A server that is busy has the window that it had.
-        let window = asked.ok().flatten().or(before.and_then(|told| told.window));
+        let had = before.and_then(|told| told.window);
+        let window = match asked {
+            Ok(Ok(window)) => window.or(had),
+            Ok(Err(NotReady)) => return had,
+            Err(_) => had,
+        };
         if before.is_none_or(|told| told.window != window) {
             log(upstream, model, window);
         }
@@ -86,33 +92,47 @@ impl ServerWindows {
         window
     }
 
-    async fn ask(&self, upstream: &Upstream, model: &str, client: &Parts) -> Option<i64> {
+    async fn ask(
+        &self,
+        upstream: &Upstream,
+        model: &str,
+        client: &Parts,
+    ) -> Result<Option<i64>, NotReady> {
         let mut client = client.clone();
         client.method = Method::GET;
         client.headers.remove(CONTENT_TYPE);
         client.headers.remove(CONTENT_ENCODING);
-        let get = async |upstream: &Upstream, path| -> Option<Value> {
-            self.client.read((upstream, path), &client, Bytes::new(), ANSWER_BYTES).await.ok()
+        let get = async |upstream: &Upstream, path| -> Result<Value, Option<StatusCode>> {
+            self.client.read((upstream, path), &client, Bytes::new(), ANSWER_BYTES).await
         };
-        let list = get(upstream, "/models").await;
-        if let Some(window) = list.and_then(|list| in_list(&list, model)) {
-            return Some(window);
+        match get(upstream, "/models").await {
+            Ok(list) => {
+                if let Some(window) = in_list(&list, model) {
+                    return Ok(Some(window));
+                }
+            }
+            Err(Some(status)) if status.is_client_error() => {}
+            Err(_) => return Err(NotReady),
         }
         let root = upstream.without_version();
-        let props = get(&root, "/props").await;
+        let props = get(&root, "/props").await.ok();
         if let Some(window) =
             props.and_then(|props| positive(&props, "/default_generation_settings/n_ctx"))
         {
-            return Some(window);
+            return Ok(Some(window));
         }
         // Ollama tells the context length of models that are loaded.
-        in_loaded(&get(&root, "/api/ps").await?, model)
+        Ok(get(&root, "/api/ps").await.ok().and_then(|list| in_loaded(&list, model)))
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, String), Told>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// The upstream cannot be reached, or reports an error of its own.
+#[derive(Debug, Clone, Copy)]
+struct NotReady;
 
 fn log(upstream: &Upstream, model: &str, window: Option<i64>) {
     let model = visible(model, MODEL_CHARACTERS);

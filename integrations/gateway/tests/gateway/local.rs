@@ -1,7 +1,7 @@
 //! Servers of local models: windows that they tell, counts that they give, and requests that they refuse.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cupel::tokens::Encoding;
 use cupel_gateway::{Config, CountMethod, ModelRule, Secret, Upstream};
@@ -209,6 +209,82 @@ async fn the_window_of_an_unknown_model_comes_from_its_server() {
             assert_eq!(others, expected, "{kind:?}, turn {turn}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_server_that_was_not_ready_is_asked_again_with_the_next_request() {
+    let is_loaded = Arc::new(AtomicBool::new(false));
+    let state = Arc::clone(&is_loaded);
+    let server = RawUpstream::start(move |mut stream| {
+        let state = Arc::clone(&state);
+        async move {
+            read_request(&mut stream).await;
+            let (status, body) = match state.load(Ordering::SeqCst) {
+                false => (503, json!({"error": {"message": "Loading model"}})),
+                true => (200, json!({"data": [{"id": "m.gguf", "meta": {"n_ctx": 1500}}]})),
+            };
+            let body = body.to_string();
+            let head = format!("HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length:");
+            let answer = format!("{head} {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    })
+    .await;
+    let gateway = Running::start(Config::new(Upstream::new(&*server.url).unwrap())).await;
+    let answer = post(&gateway, "/v1/chat/completions", &chat("qwen3")).await;
+    assert!(answer.headers().contains_key("x-cupel-passed"), "{answer:?}");
+    is_loaded.store(true, Ordering::SeqCst);
+    let answer = post(&gateway, "/v1/chat/completions", &chat("qwen3")).await;
+    let tokens: i64 = answer.headers()["x-cupel-tokens"].to_str().unwrap().parse().unwrap();
+    assert!(tokens <= 1_500, "{tokens}");
+}
+
+/// A server that counts next to nothing for tools, as those whose template does not show them.
+#[tokio::test]
+async fn tools_that_are_too_long_by_our_count_alone_do_not_keep_a_request_from_being_fitted() {
+    let server = StandIn::start(Kind::LlamaCpp, 1_500).await;
+    let mut config = config(&server);
+    config.exact_from = Some(0.8);
+    let rule = ModelRule::new("m").window(1_500).count(CountMethod::Exactly(Encoding::O200k));
+    // Three tokens of ours for one of the server's: instructions and tools alone are too long.
+    config.models = vec![rule.factor(3.0)];
+    let mut body = chat("m");
+    let system = json!({"role": "system", "content": "Answer in one sentence. ".repeat(110)});
+    body["messages"].as_array_mut().unwrap().insert(0, system);
+    let gateway = Running::start(config.clone()).await;
+    let answer = post(&gateway, "/v1/chat/completions", &body).await;
+    assert_eq!(answer.status(), 200, "{:?}", answer.headers());
+    assert!(answer.headers().contains_key("x-cupel-tokens"), "{:?}", answer.headers());
+    let sent = server.take_arrived().into_iter().rfind(|(path, _)| !path.contains("input_tokens"));
+    assert!(sent.is_some_and(|(_, tokens)| tokens <= 1_450));
+    // What is too long by the server's count as well is passed with the reason.
+    let system = json!({"role": "system", "content": "Answer in one sentence. ".repeat(400)});
+    body["messages"][0] = system;
+    let answer = post(&gateway, "/v1/chat/completions", &body).await;
+    let why = answer.headers()["x-cupel-passed"].to_str().unwrap();
+    assert!(why.starts_with("FixedTokens") || why.starts_with("Pinned"), "{why}");
+}
+
+#[tokio::test]
+async fn what_is_cut_begins_with_the_user() {
+    let server = StandIn::start(Kind::LlamaCpp, 1_500).await;
+    let gateway = Running::start(config(&server)).await;
+    let full = chat("m");
+    let messages = full["messages"].as_array().unwrap();
+    let mut cut = 0;
+    for known in (3..messages.len()).filter(|at| messages[*at]["role"] == "assistant") {
+        let mut body = full.clone();
+        body["messages"] = json!(messages[..known]);
+        let answer = post(&gateway, "/v1/chat/completions", &body).await;
+        assert_eq!(answer.status(), 200);
+        let sent = server.last_body();
+        let sent = sent["messages"].as_array().unwrap();
+        cut += usize::from(sent.len() < known);
+        let first = sent.iter().find(|message| message["role"] != "system").unwrap();
+        assert_eq!(first["role"], "user", "{known} messages");
+        assert!(sent.iter().all(|message| !message["content"].is_array()), "strings stay strings");
+    }
+    assert!(cut > 0);
 }
 
 #[tokio::test]

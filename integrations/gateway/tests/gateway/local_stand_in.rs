@@ -33,21 +33,24 @@ pub(crate) struct StandIn {
     pub(crate) url: String,
     /// Paths of requests, and the tokens of those that are counted or refused.
     arrived: Arc<Mutex<Vec<(String, i64)>>>,
+    last: Arc<Mutex<Value>>,
     _server: RawUpstream,
 }
 
 impl StandIn {
     pub(crate) async fn start(kind: Kind, window: i64) -> Self {
         let arrived = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&arrived);
+        let last = Arc::new(Mutex::new(Value::Null));
+        let (log, latest) = (Arc::clone(&arrived), Arc::clone(&last));
         let server = RawUpstream::start(move |mut stream| {
-            let log = Arc::clone(&log);
+            let (log, latest) = (Arc::clone(&log), Arc::clone(&latest));
             async move {
                 let (head, body) = read_request(&mut stream).await;
                 let path = head.split(' ').nth(1).unwrap().to_owned();
                 let body: Value = serde_json::from_slice(&body).unwrap_or_default();
                 log.lock().unwrap().push((path.clone(), tokens(&body)));
                 let (status, answer) = reply(kind, window, &path, &body);
+                *latest.lock().unwrap() = body;
                 let answer = answer.to_string();
                 // In chunks, as some servers send their errors.
                 let answer = format!(
@@ -59,11 +62,16 @@ impl StandIn {
             }
         })
         .await;
-        Self { url: server.url.clone(), arrived, _server: server }
+        Self { url: server.url.clone(), arrived, last, _server: server }
     }
 
     pub(crate) fn take_arrived(&self) -> Vec<(String, i64)> {
         std::mem::take(&mut self.arrived.lock().unwrap())
+    }
+
+    /// Body of the last request.
+    pub(crate) fn last_body(&self) -> Value {
+        self.last.lock().unwrap().clone()
     }
 
     /// Paths of the requests since the last time.

@@ -2,6 +2,7 @@
 
 mod keys;
 mod meaning;
+mod policy;
 mod secrets;
 mod sources;
 mod upstreams;
@@ -10,9 +11,6 @@ use std::fmt::Display;
 use std::path::Path as FilePath;
 
 use cupel::config::{Fields, Finding, Format, Path, Report, Tree, Value, meant, read_file};
-use cupel::policy::spec::ScorerRegistry;
-use cupel::scorer::SystemTimeProvider;
-use cupel::{Policy, PolicySpec};
 
 use super::{Config, GatewayConfigError, GatewayLimits, GatewayMode, PORT, PageConfig};
 
@@ -92,8 +90,6 @@ fn without_lines(message: &str) -> String {
     said.join(": ")
 }
 
-type Preset = (&'static str, fn() -> Policy);
-
 /// Reads a configuration and lists every mistake in it.
 struct ConfigReader<'e> {
     /// Looks up a variable.
@@ -123,6 +119,7 @@ impl ConfigReader<'_> {
         let upstreams = fields.take("upstreams");
         let models = fields.take("models");
         let policy = fields.take("policy");
+        let plan = fields.take("plan");
         let limits = fields.take("limits");
         let keys = fields.take("keys");
         let page = fields.take("page");
@@ -173,7 +170,7 @@ impl ConfigReader<'_> {
         config.memory = archive.and_then(|tree| self.memory(tree, &root.key("archive")));
         config.tenant_secret =
             tenant_secret.and_then(|tree| self.secret(tree, &root.key("tenant_secret")));
-        if let Some(policy) = policy.and_then(|tree| self.policy(tree, &root.key("policy"))) {
+        if let Some(policy) = self.policy_and_plan(policy, plan, &root) {
             config.policy = policy;
         }
         Some(config)
@@ -228,32 +225,6 @@ impl ConfigReader<'_> {
             fields.close();
         }
         page
-    }
-
-    /// Reads a preset's name, or a table as in policy files.
-    fn policy(&mut self, tree: Tree, path: &Path<'_>) -> Option<Policy> {
-        if let Some(name) = tree.text() {
-            let presets: [Preset; 4] = [
-                ("chat", Policy::chat),
-                ("document_qa", Policy::document_qa),
-                ("rag", Policy::rag),
-                ("tool_use", Policy::tool_use),
-            ];
-            let preset = self.choice(Some(name), &presets, path, ", or a table");
-            return preset.map(|preset| preset());
-        }
-        let registry = ScorerRegistry::new(SystemTimeProvider);
-        let error = match PolicySpec::read(tree).and_then(|spec| spec.to_policy(&registry)) {
-            Ok(policy) => return Some(policy),
-            Err(error) => error,
-        };
-        if error.problems().is_empty() {
-            self.add(path, error.to_string());
-        }
-        for problem in error.problems() {
-            self.mistakes.push(format!("{}: {}", path.join(&problem.path), problem.message));
-        }
-        None
     }
 
     /// Returns the entries of a list. The list may be missing.
