@@ -46,9 +46,7 @@ pub(crate) use judge::is_said;
 pub use judge::{Candidate, Judge, JudgeFn, JudgeTask, Question, Verdict, judge_fn};
 pub use lexical::{Corpus, Language, Lexical};
 pub(crate) use lexical::{DefinitionIndex, is_informative};
-#[cfg(feature = "layer")]
 pub(crate) use neighbours::lend_hints;
 pub use pieces::pieces;
-#[cfg(feature = "layer")]
 pub(crate) use vectors::dot;
 pub use vectors::{Vectors, cosine};

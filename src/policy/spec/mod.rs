@@ -69,6 +69,7 @@ mod conversion;
 #[cfg(feature = "config")]
 mod file;
 mod meaning;
+mod meaning_rules;
 mod nested;
 mod parts;
 mod policy;
