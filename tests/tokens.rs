@@ -273,9 +273,7 @@ mod exact {
             for entry in std::fs::read_dir::<std::path::PathBuf>(folder).unwrap() {
                 let path = entry.unwrap().path();
                 // Lists of word forms and vocabularies are no text.
-                if path.ends_with("standing/forms")
-                    || path.extension().is_some_and(|extension| extension == "bin")
-                {
+                if path.ends_with("standing/forms") || path.ends_with("tokens/vocabulary") {
                     continue;
                 }
                 if path.is_dir() {
