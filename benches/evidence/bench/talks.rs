@@ -39,7 +39,7 @@ pub struct Talk {
     pub questions: Vec<(Needed, Question, String)>,
 }
 
-/// Words of the user, and a question that they matter for.
+/// A message of the user, and a question that it matters for.
 type Planted = (&'static str, &'static str);
 
 const INSTRUCTIONS: [Planted; 30] = [
@@ -207,7 +207,7 @@ const SUBJECTS: [&str; 12] = [
     "job search",
 ];
 
-/// Words of a user between them. Some look like instructions and are none.
+/// Messages of a user between those. Some look like instructions but give none.
 const SAID: [&str; 26] = [
     "I'm trying to get the {} going again after two weeks off, and I have about six hours a week for it.",
     "The {} is further along than I thought, but the part with the numbers still confuses me.",

@@ -318,7 +318,7 @@ fn gives_and_gets(words: &[&str]) -> bool {
         && behind.is_some_and(|rest| rest.len() >= 2 && rest.first().is_some_and(|it| is_verb(it)))
 }
 
-/// Tests if a word may be an imperative: it is none of the words that statements begin with.
+/// Tests if a word may be an imperative: statements do not begin with it.
 fn is_verb(word: &str) -> bool {
     const OTHERS: [&str; 28] = [
         "i",
