@@ -111,6 +111,11 @@ fn a_file_that_is_no_tokenizer_is_an_error_that_says_what_it_is() {
     fs::File::options().write(true).open(&huge).unwrap().set_len(100 << 20).unwrap();
     let error = TokenizerFile::open(&huge).unwrap_err().to_string();
     assert!(error.ends_with("it has 104857600 bytes, expected at most 67108864"), "{error}");
+    // Weights are as large, and the likeliest file to be taken for a tokenizer.
+    fs::write(&huge, "GGUF\u{3}").unwrap();
+    fs::File::options().write(true).open(&huge).unwrap().set_len(100 << 20).unwrap();
+    let error = TokenizerFile::open(&huge).unwrap_err().to_string();
+    assert!(error.contains("it is a GGUF file, expected the tokenizer.json"), "{error}");
 }
 
 #[test]
@@ -209,6 +214,36 @@ fn tools_cost_what_the_template_writes_and_json_where_it_writes_none() {
     assert_eq!(shown, counter.count(&format!("# Tools {written}")));
     let hidden = template("{% for m in messages %}{{ m.content }}{% endfor %}").tools(tools);
     assert!(hidden >= counter.count(tools), "{hidden}");
+}
+
+#[test]
+fn results_that_a_template_escapes_count_as_json_strings() {
+    let folder = Folder::new("escaped");
+    folder.write("tokenizer.json", tokenizer_json().to_string());
+    let escaping = "{% for m in messages %}<|im_start|>{% if m.role == 'tool' %}{{ m.content | tojson }}\
+        {% else %}{{ m.content }}{% endif %}<|im_end|>{% endfor %}";
+    let text = "{\"a\": \"b\"}\n".repeat(30);
+    folder.write("chat_template.jinja", CHATML);
+    let plain = ModelFiles::open(&folder.0).unwrap();
+    assert!(!plain.template().unwrap().escapes_results());
+    folder.write("chat_template.jinja", escaping);
+    let files = ModelFiles::open(&folder.0).unwrap();
+    let template = files.template().unwrap();
+    assert!(template.escapes_results());
+    assert_eq!(files.counter().count("the end"), plain.counter().count("the end"));
+    let messages = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": "" },
+        { "role": "tool", "tool_call_id": "1", "content": text },
+    ]);
+    let rendered = template.count(&messages.to_string(), None).unwrap();
+    let sum = |files: &ModelFiles| {
+        let counter = files.counter();
+        let texts = counter.count("go") + counter.count(&text);
+        let overhead = template.overhead();
+        texts + 3 * overhead.per_message + overhead.per_result + overhead.answer
+    };
+    assert!(sum(&plain) < rendered && sum(&files) >= rendered, "{rendered}");
 }
 
 #[test]

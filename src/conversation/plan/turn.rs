@@ -143,3 +143,21 @@ pub(crate) fn recall_pipeline(plan: &TurnPlan, own: &Pipeline) -> Pipeline {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_a_factor_made_smaller_keeps_its_grid() {
+        let plan = TurnPlan::new();
+        let turn = |window, grid_window| Turn { grid_window, ..Turn::new(&plan, window) };
+        assert_eq!(turn(3_500, None).width(), 1_024);
+        for factor in [0.8, 1.0, 1.1, 1.4, 1.7] {
+            let window = (3_500.0 / factor) as i64;
+            assert_eq!(turn(window, Some(3_500)).width(), 1_024, "{factor}");
+        }
+        // Half of the window at most.
+        assert_eq!(turn(1_000, Some(3_500)).width(), 256);
+    }
+}

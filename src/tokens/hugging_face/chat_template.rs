@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minijinja::Value;
 use serde_json::Value as Json;
 
-use super::derive::derive;
+use super::derive::{derive, escapes_results};
 use super::render::{Renderer, SpecialTokens};
 use super::{TokenizerError, read};
 use crate::text_cache::TextCache;
@@ -43,6 +43,7 @@ pub struct ChatTemplate {
     renderer: Renderer,
     overhead: FormatOverhead,
     shows_tools: bool,
+    escapes_results: bool,
     tools: TextCache<i64>,
 }
 
@@ -117,7 +118,9 @@ impl ChatTemplate {
             failed(format!("its chat template cannot render a user's message: {problem}"))
         })?;
         let tools = TextCache::new(CACHE_BYTES, 256, |_| 0);
-        let mut template = Self { name, renderer, overhead, shows_tools: false, tools };
+        let escapes_results = escapes_results(&renderer);
+        let mut template =
+            Self { name, renderer, overhead, shows_tools: false, escapes_results, tools };
         template.shows_tools = template.tools_tokens(PROBE_TOOLS).is_some_and(|tokens| tokens > 0);
         Ok(template)
     }
@@ -125,6 +128,13 @@ impl ChatTemplate {
     /// Tokens that the template adds to the texts of a request.
     pub fn overhead(&self) -> FormatOverhead {
         self.overhead
+    }
+
+    /// Returns true if the template writes results of tools as JSON strings, as those of Llama 3 do. Then a result
+    /// has more tokens than its text.
+    #[must_use]
+    pub fn escapes_results(&self) -> bool {
+        self.escapes_results
     }
 
     /// Tokens of definitions of tools, in the format of Chat Completions. Each set is rendered once.

@@ -35,6 +35,12 @@ pub(super) fn derive(renderer: &Renderer) -> Result<FormatOverhead, String> {
     Probe { renderer }.overhead()
 }
 
+/// Returns true if a template writes results as JSON strings, so that each quote and line break is escaped.
+pub(super) fn escapes_results(renderer: &Renderer) -> bool {
+    let messages = [user("probe"), calls(1), result(0, "say \"no\"\n")];
+    Probe { renderer }.shows(&messages, r#"say \"no\"\n"#)
+}
+
 fn user(text: &str) -> Json {
     json!({ "role": "user", "content": text })
 }

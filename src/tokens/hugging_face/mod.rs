@@ -54,6 +54,10 @@ fn read(path: &Path, limit: u64) -> Result<Vec<u8>, TokenizerError> {
         return Err(failed("it is no regular file, expected a tokenizer.json".to_owned()));
     }
     if bytes.len() as u64 > limit {
+        // Weights are larger than any tokenizer, so that is said first.
+        if let Some(problem) = tokenizer_file::other_format(&bytes) {
+            return Err(failed(problem));
+        }
         let size = metadata.len().max(bytes.len() as u64);
         return Err(failed(format!("it has {size} bytes, expected at most {limit}")));
     }

@@ -21,6 +21,8 @@ use crate::tokens::{CachedCounter, TokenCounter};
 #[must_use]
 pub struct ModelFiles {
     counter: Arc<CachedCounter<TokenizerFile>>,
+    /// Set if the template writes results as JSON strings.
+    escaped: Option<Arc<CachedCounter<EscapedCounter>>>,
     template: Option<Arc<ChatTemplate>>,
 }
 
@@ -48,15 +50,16 @@ impl ModelFiles {
         if config.is_some() || source.is_some() {
             let config = config.unwrap_or_else(|| b"{}".to_vec());
             let counter = Arc::<CachedCounter<_>>::clone(&files.counter);
-            let template = ChatTemplate::read(name, &config, source.as_deref(), counter)?;
-            files.template = template.map(Arc::new);
+            if let Some(template) = ChatTemplate::read(name, &config, source.as_deref(), counter)? {
+                files = files.templated(template);
+            }
         }
         Ok(files)
     }
 
     /// Counts with a tokenizer that was read otherwise, without a template.
     pub fn of(tokenizer: TokenizerFile) -> Self {
-        Self { counter: Arc::new(CachedCounter::new(tokenizer)), template: None }
+        Self { counter: Arc::new(CachedCounter::new(tokenizer)), escaped: None, template: None }
     }
 
     /// Sets the chat template: one that a server was given instead of the model's own.
@@ -65,24 +68,66 @@ impl ModelFiles {
     ///
     /// Returns why the template cannot be used.
     pub fn with_template(
-        mut self,
+        self,
         name: impl Into<String>,
         source: &str,
     ) -> Result<Self, TokenizerError> {
-        let template = ChatTemplate::new(name, source, self.counter())?;
+        let counter = Arc::<CachedCounter<_>>::clone(&self.counter);
+        let template = ChatTemplate::new(name, source, counter)?;
+        Ok(self.templated(template))
+    }
+
+    fn templated(mut self, template: ChatTemplate) -> Self {
+        let plain = Arc::clone(&self.counter);
+        self.escaped = template
+            .escapes_results()
+            .then(|| Arc::new(CachedCounter::new(EscapedCounter { plain })));
         self.template = Some(Arc::new(template));
-        Ok(self)
+        self
     }
 
     /// Counter that remembers what it has counted.
+    ///
+    /// If the template [escapes results](ChatTemplate::escapes_results), every text counts as a JSON string where that
+    /// has more tokens: the counter does not know which texts are results.
     #[must_use]
     pub fn counter(&self) -> Arc<dyn TokenCounter> {
-        Arc::<CachedCounter<_>>::clone(&self.counter)
+        match &self.escaped {
+            Some(escaped) => Arc::<CachedCounter<_>>::clone(escaped),
+            None => Arc::<CachedCounter<_>>::clone(&self.counter),
+        }
     }
 
     /// The chat template, if there is one.
     #[must_use]
     pub fn template(&self) -> Option<&Arc<ChatTemplate>> {
         self.template.as_ref()
+    }
+}
+
+/// Counts a text as a JSON string, if that has more tokens than the text.
+#[derive(Debug)]
+struct EscapedCounter {
+    plain: Arc<CachedCounter<TokenizerFile>>,
+}
+
+impl TokenCounter for EscapedCounter {
+    fn count(&self, text: &str) -> i64 {
+        let plain = self.plain.inner().count(text);
+        let needs_escape = |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\');
+        if !text.bytes().any(needs_escape) {
+            return plain;
+        }
+        let json = serde_json::to_string(text).unwrap_or_default();
+        let inner = json.get(1..json.len().saturating_sub(1)).unwrap_or_default();
+        plain.max(self.plain.inner().count(inner))
+    }
+
+    fn nanoseconds_per_byte(&self) -> u64 {
+        self.plain.nanoseconds_per_byte().saturating_mul(2)
+    }
+
+    fn name(&self) -> &str {
+        self.plain.name()
     }
 }

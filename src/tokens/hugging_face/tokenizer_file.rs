@@ -78,11 +78,22 @@ impl TokenizerFile {
     }
 }
 
-/// Says what kind of file it is, if it is known to be another one.
-fn foreign(bytes: &[u8]) -> Option<String> {
+/// Says that a file is of another format, by its first bytes.
+pub(super) fn other_format(bytes: &[u8]) -> Option<String> {
     let kind = match bytes {
         [b'G', b'G', b'U', b'F', ..] => "it is a GGUF file",
         [b'P', b'K', ..] => "it is an archive",
+        _ => return None,
+    };
+    Some(format!("{kind}, expected the tokenizer.json of the same model"))
+}
+
+/// Says what kind of file it is, if it is known to be another one.
+fn foreign(bytes: &[u8]) -> Option<String> {
+    if let Some(problem) = other_format(bytes) {
+        return Some(problem);
+    }
+    let kind = match bytes {
         [b'\n', ..] if !bytes.trim_ascii_start().starts_with(b"{") => "it is a SentencePiece model",
         _ if bytes.trim_ascii().is_empty() => "it is empty",
         _ if !bytes.trim_ascii_start().starts_with(b"{") => "it is no JSON object",
