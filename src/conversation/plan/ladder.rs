@@ -162,10 +162,9 @@ impl Ladder<'_> {
         let (share, question) = (base.share, base.question);
         for (line, cut) in self.cuts(0, self.last_cut(question)) {
             let summaries = if summarised { self.summaries.tokens(cut) } else { 0 };
-            // Recall can pay for summaries, so that they do not move the cut.
-            let is_payable = share.saturating_sub(summaries) >= share / 2;
-            let all_room = room;
-            let room = room.saturating_sub(if is_payable { 0 } else { summaries });
+            // Recall pays for summaries, so that they neither move the cut nor add to the request.
+            let paid = if share.saturating_sub(summaries) >= share / 2 { summaries } else { 0 };
+            let room = room.saturating_sub(summaries - paid);
             let faded_to = self.faded_to(line, cut, room.saturating_sub(share));
             let tokens = self.size(cut, faded_to).saturating_add(share);
             if tokens > room {
@@ -177,9 +176,6 @@ impl Ladder<'_> {
             if tokens <= room {
                 // Without a question the whole history is one exchange.
                 let step = if question.is_some() { Step::Tail } else { Step::Steps };
-                // It pays when the tail has grown into their room. All at once, so that it changes seldom.
-                let is_short = tokens.saturating_add(summaries) > all_room;
-                let paid = if is_short { summaries } else { 0 };
                 let full_share = base.full_share.saturating_sub(paid);
                 let base = Decision { share: share - paid, full_share, ..base.clone() };
                 return Some(Decision { step, cut, faded_to, beside, summaries, ..base });

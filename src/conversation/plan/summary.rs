@@ -97,10 +97,9 @@ impl SummaryRules {
     }
 
     /// Sets the share of the window that summaries take at most. Unless set, it is
-    /// [4 %](Self::DEFAULT_SHARE), and no more than an eighth of the grid's width. The frame around them comes on top. When
-    /// the tail has grown into their room, both come out of the share for what is
-    /// [recalled](crate::model::TurnPlan::recall), up to half of it. Larger summaries, or those of a plan that
-    /// recalls nothing, come out of the tail.
+    /// [4 %](Self::DEFAULT_SHARE), and no more than a sixteenth of the grid's width. The frame around them comes on top. Both
+    /// come out of the share for what is [recalled](crate::model::TurnPlan::recall), up to half of it. Larger
+    /// summaries, or those of a plan that recalls nothing, come out of the tail.
     pub const fn share(mut self, share: f64) -> Self {
         self.share = Some(share);
         self
@@ -142,8 +141,8 @@ impl SummaryRules {
     #[must_use]
     pub fn share_tokens(&self, plan: &TurnPlan, window: i64) -> i64 {
         let part = |share: f64| (window.max(0) as f64 * share).floor() as i64;
-        // Summaries of more would take the room that recall needs at the end of each step of the grid.
-        let default = || part(Self::DEFAULT_SHARE).min(plan.width(window) / 8);
+        // With twice as much, replays of recorded runs lost values that recall had found.
+        let default = || part(Self::DEFAULT_SHARE).min(plan.width(window) / 16);
         self.share.map_or_else(default, part)
     }
 
