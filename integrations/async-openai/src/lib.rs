@@ -30,10 +30,12 @@
 //!
 //! [`EmbeddingsClient`] asks a server for vectors, so that recall goes by meaning as well.
 
+mod compactor;
 mod embeddings;
 mod http;
 mod service;
 
+pub use compactor::ChatCompactor;
 pub use cupel_json::{
     CacheRule, ContextPosition, ContextRole, ContextTemplate, Detail, EmbeddingsApi, Endpoint,
     ImageRule, JsonBody, JsonWindow, MessageView, Model, Models, OpenAiAdapter, Request, Streaming,

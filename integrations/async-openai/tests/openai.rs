@@ -10,6 +10,8 @@ mod auto_traits;
 mod bodies;
 #[path = "openai/chat_properties.rs"]
 mod chat_properties;
+#[path = "openai/compactor.rs"]
+mod compactor;
 #[path = "openai/concurrency.rs"]
 mod concurrency;
 #[path = "openai/context.rs"]

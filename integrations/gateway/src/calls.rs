@@ -66,6 +66,26 @@ impl Calls {
         call
     }
 
+    /// Adds a call of the gateway's own. It counts as no client's.
+    pub(crate) fn own(&self, call: Call, end: CallEnd) {
+        let mut history = self.history();
+        history.totals.summaries += 1;
+        if let Some(usage) = end.usage {
+            let totals = &mut history.totals;
+            totals.summary_input = totals.summary_input.saturating_add(usage.input);
+            totals.summary_output = totals.summary_output.saturating_add(usage.output);
+        }
+        let _ = call.end.set(end);
+        history.bytes = history.bytes.saturating_add(call.bytes);
+        history.recent.push_back(Arc::new(call));
+        while history.bytes > self.most_bytes {
+            let Some(oldest) = history.recent.pop_front() else { break };
+            history.bytes = history.bytes.saturating_sub(oldest.bytes);
+        }
+        drop(history);
+        self.changed();
+    }
+
     /// Returns the latest call of a conversation to a model, which its prompt cache has seen last.
     pub(crate) fn latest(&self, conversation: ConversationHash, model: &str) -> Option<Arc<Call>> {
         let same = |call: &&Arc<Call>| call.conversation == conversation && call.model == model;
@@ -181,6 +201,10 @@ pub(crate) struct CallTotals {
     pub(crate) cost: f64,
     /// Cost of the same calls with newest-first trimming.
     pub(crate) newest_first_cost: f64,
+    /// Calls of the gateway's own, for summaries, with the tokens that upstreams reported.
+    pub(crate) summaries: u64,
+    pub(crate) summary_input: i64,
+    pub(crate) summary_output: i64,
 }
 
 impl CallTotals {
@@ -429,6 +453,20 @@ mod tests {
         assert!(!kept.is_empty() && kept.len() < 10, "{}", kept.len());
         assert!(calls.find(&first.id).is_none());
         assert_eq!(calls.totals().calls, 101);
+    }
+
+    #[test]
+    fn a_call_of_the_gateways_own_is_no_clients() {
+        let calls = Calls::new(1_000_000);
+        calls.begin(draft("a"));
+        let before = calls.totals();
+        let usage = Some(Usage { input: 100, cached: 0, output: 7 });
+        let end = CallEnd { status: 200, reason: "complete", usage, elapsed: Duration::ZERO };
+        calls.own(draft("summary"), end);
+        let totals = calls.totals();
+        let (summaries, summary_input, summary_output) = (1, 100, 7);
+        assert_eq!(totals, CallTotals { summaries, summary_input, summary_output, ..before });
+        assert_eq!(calls.newest(10).len(), 2);
     }
 
     #[test]

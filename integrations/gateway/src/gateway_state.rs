@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use cupel::gather::{MemorySummaries, SummaryStore};
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, HeaderValue};
 use http_body_util::BodyExt;
 use tokio::sync::{Semaphore, watch};
 
 use crate::answer::Body;
-use crate::calls::Calls;
+use crate::calls::{Call, CallEnd, Calls, ConversationHash};
 use crate::config::{Config, GatewayConfigError};
 use crate::credentials::{NO_RANDOMNESS, Tenants};
 use crate::guard::Hosts;
@@ -20,8 +21,9 @@ use crate::proxy::{AnswerEnd, ReadAhead, Tap, UpstreamClient};
 use crate::receipts::{self, Receipts};
 use crate::repeat_watch::RepeatWatch;
 use crate::request_record::RecordSinks;
-use crate::select::BodySelector;
+use crate::select::{BodySelector, PassReason};
 use crate::shadow::ShadowPlanner;
+use crate::summaries::{OwnCall, SummaryParts};
 use crate::upstream_count::UpstreamCounts;
 
 /// State that all requests share.
@@ -40,6 +42,8 @@ pub(crate) struct GatewayState {
     pub(crate) stopping: watch::Sender<bool>,
     #[cfg(feature = "archive")]
     pub(crate) memory: Option<crate::memory::ArchiveMemory>,
+    /// Parts of summaries that a reload keeps.
+    summaries: SummaryParts,
     pub(crate) calls: Arc<Calls>,
     pub(crate) metrics: Arc<GatewayMetrics>,
     pub(crate) limits: Arc<KeyLimits>,
@@ -58,7 +62,15 @@ impl GatewayState {
         #[cfg(feature = "archive")]
         config.code_sources.extend(memory.as_ref().map(crate::memory::ArchiveMemory::source));
         let mut problems = Vec::new();
-        let parts = parts(&config).map_err(|mut why| problems.append(&mut why));
+        // Without a page nobody could look at them.
+        let bytes = config.page.token.as_ref().map_or(0, |_| config.page.bytes);
+        let calls = Arc::new(Calls::new(bytes));
+        #[cfg(feature = "archive")]
+        let store = memory.as_ref().map(crate::memory::ArchiveMemory::summaries);
+        #[cfg(not(feature = "archive"))]
+        let store = None;
+        let summaries = summary_parts(store, &calls);
+        let parts = parts(&config, &summaries).map_err(|mut why| problems.append(&mut why));
         let tenants = Tenants::new(config.tenant_secret.as_ref(), config.anonymous_memory);
         if tenants.is_none() {
             problems.push(NO_RANDOMNESS.to_owned());
@@ -77,10 +89,8 @@ impl GatewayState {
             stopping: watch::Sender::new(false),
             #[cfg(feature = "archive")]
             memory,
-            // Without a page nobody could look at them.
-            calls: Arc::new(Calls::new(
-                config.page.token.as_ref().map_or(0, |_| config.page.bytes),
-            )),
+            summaries,
+            calls,
             metrics: Arc::new(GatewayMetrics::new()),
             limits: Arc::default(),
             repeats: Arc::new(RepeatWatch::new()),
@@ -116,7 +126,8 @@ impl GatewayState {
         config.metrics_listen = old.metrics_listen;
         #[cfg(feature = "archive")]
         config.code_sources.extend(self.memory.as_ref().map(crate::memory::ArchiveMemory::source));
-        let (client, selector, shadow) = parts(&config).map_err(GatewayConfigError)?;
+        let (client, selector, shadow) =
+            parts(&config, &self.summaries).map_err(GatewayConfigError)?;
         let same_room = config.limits.waiting_bytes == old.limits.waiting_bytes;
         let secret = match config.tenant_secret == old.tenant_secret {
             true => None,
@@ -133,6 +144,7 @@ impl GatewayState {
             stopping: self.stopping.clone(),
             #[cfg(feature = "archive")]
             memory: self.memory.clone(),
+            summaries: self.summaries.clone(),
             calls: Arc::clone(&self.calls),
             metrics: Arc::clone(&self.metrics),
             limits: Arc::clone(&self.limits),
@@ -181,20 +193,42 @@ impl GatewayState {
 type ConfiguredParts = (UpstreamClient, Arc<BodySelector>, Option<Arc<ShadowPlanner>>);
 
 /// Makes what a configuration describes: connections to upstreams, and selectors.
-fn parts(config: &Config) -> Result<ConfiguredParts, Vec<String>> {
+fn parts(config: &Config, summaries: &SummaryParts) -> Result<ConfiguredParts, Vec<String>> {
     let mut problems = config.problems();
     let folder = config.receipts.as_ref().map(|receipts| &receipts.folder);
     problems.extend(folder.and_then(receipts::problem));
     let client = UpstreamClient::new(config).map_err(|mut why| problems.append(&mut why));
     let parts = client.and_then(|client| {
         let made = || {
-            let selector = Arc::new(BodySelector::new(config, &client)?);
+            let selector = BodySelector::new(config, &client, Some(summaries))?;
+            let selector = Arc::new(selector);
             Ok((selector, ShadowPlanner::new(config, &client)?))
         };
         let made = made().map_err(|why| problems.push(why));
         made.map(|(selector, shadow)| (client, selector, shadow))
     });
     parts.ok().filter(|_| problems.is_empty()).ok_or(problems)
+}
+
+/// Summaries in memory that are kept without an archive.
+const SUMMARIES: usize = 10_000;
+
+/// Makes the parts of summaries: where they are kept, and the page that shows the calls for them.
+fn summary_parts(store: Option<Arc<dyn SummaryStore>>, calls: &Arc<Calls>) -> SummaryParts {
+    let calls = Arc::clone(calls);
+    let report = move |call: OwnCall| {
+        let OwnCall { model, conversation, status, usage, elapsed } = call;
+        let name = conversation.as_deref().unwrap_or_default();
+        let hash = ConversationHash::new(&[b"summary", name.as_bytes()]);
+        let (input, output) = usage.map_or((0, 0), |usage| (usage.input, usage.output));
+        let why = format!("of the gateway's own: {input} tokens read, {output} written");
+        let outcome = Err(PassReason { code: "summary", why });
+        let reason = if (200..300).contains(&status) { "complete" } else { "failed" };
+        let end = CallEnd { status, reason, usage, elapsed };
+        calls.own(Call::new("summary", model.to_string(), hash, outcome), end);
+    };
+    let store = store.unwrap_or_else(|| Arc::new(MemorySummaries::new(SUMMARIES)));
+    SummaryParts { store, report: Arc::new(report) }
 }
 
 fn room(config: &Config) -> Arc<Semaphore> {
@@ -250,10 +284,8 @@ impl CurrentState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::{Call, ConversationHash};
     use crate::config::Upstream;
     use crate::credentials::Secret;
-    use crate::select::PassReason;
 
     #[test]
     fn without_a_page_no_call_is_kept() {

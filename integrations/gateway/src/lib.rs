@@ -44,12 +44,13 @@ mod retriever;
 mod select;
 mod shadow;
 mod sides;
+mod summaries;
 mod upstream_count;
 
 pub use config::{
     AccessLog, ClientKey, Config, CountMethod, GatewayConfigError, GatewayLimits, GatewayMode,
     Meaning, Memory, ModelRule, PORT, PageConfig, Protocol, ReceiptConfig, Retriever, Rollout,
-    TlsRoots, ToolCount, Upstream, UpstreamConnection, UpstreamKey,
+    SummaryModel, TlsRoots, ToolCount, Upstream, UpstreamConnection, UpstreamKey,
 };
 pub use credentials::{Caller, CallerBody, Secret, random_token};
 pub use gateway::{Gateway, GatewayHandle};

@@ -5,11 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
-use cupel::gather::{GatherReport, Source};
+use cupel::conversation::plan::SummaryKey;
+use cupel::gather::{
+    BoxError, ClaimOutcome, FoundSummaries, GatherReport, LeaseHolder, Source, SummaryClaim,
+    SummaryScope, SummaryStore,
+};
 use cupel_archive::record::{Recorder, Wire};
 use cupel_archive::source::Recall;
-use cupel_archive::{Archive, ConversationHandle};
+use cupel_archive::{Archive, ArchiveSummaries, ConversationHandle};
 use cupel_json::{Endpoint, Request as _};
 use tokio::task::JoinSet;
 
@@ -139,6 +144,11 @@ impl ArchiveMemory {
         }
     }
 
+    /// Returns the store of summaries in the archive. It fails while the archive is not open.
+    pub(crate) fn summaries(&self) -> Arc<dyn SummaryStore> {
+        Arc::new(LateSummaries(Arc::clone(&self.archive)))
+    }
+
     /// Returns the source that searches other conversations of the same tenant.
     pub(crate) fn source(&self) -> Source<CallerBody> {
         let archive = Arc::clone(&self.archive);
@@ -186,6 +196,51 @@ impl ArchiveMemory {
 
 fn is_no_folder(path: &Path) -> bool {
     !path.as_os_str().is_empty() && !path.is_dir()
+}
+
+/// Summaries in an archive that may not be open yet.
+#[derive(Debug)]
+struct LateSummaries(Arc<OnceLock<Archive>>);
+
+impl LateSummaries {
+    fn open(&self) -> Result<ArchiveSummaries, BoxError> {
+        let archive = self.0.get().ok_or("the archive is not open")?;
+        Ok(archive.summaries())
+    }
+}
+
+#[async_trait]
+impl SummaryStore for LateSummaries {
+    async fn find(
+        &self,
+        scope: &SummaryScope,
+        keys: &[SummaryKey],
+    ) -> Result<FoundSummaries, BoxError> {
+        self.open()?.find(scope, keys).await
+    }
+
+    async fn claim(
+        &self,
+        scope: &SummaryScope,
+        input_cost: f64,
+        claims: &[SummaryClaim],
+    ) -> Result<Vec<ClaimOutcome>, BoxError> {
+        self.open()?.claim(scope, input_cost, claims).await
+    }
+
+    async fn finish(
+        &self,
+        scope: &SummaryScope,
+        key: &SummaryKey,
+        holder: LeaseHolder,
+        text: &str,
+    ) -> Result<bool, BoxError> {
+        self.open()?.finish(scope, key, holder, text).await
+    }
+
+    async fn forget(&self, scope: &SummaryScope) -> Result<(), BoxError> {
+        self.open()?.forget(scope).await
+    }
 }
 
 /// Finds the conversation that a caller has named.

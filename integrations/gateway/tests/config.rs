@@ -392,3 +392,39 @@ fn a_plan_beside_the_name_of_a_policy_changes_single_settings() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn a_model_for_summaries_is_read_with_its_prompt() {
+    let folder = tempfile::tempdir().unwrap();
+    let prompt = folder.path().join("prompt.txt");
+    std::fs::write(&prompt, "Be brief: {limit} tokens.").unwrap();
+    let text = |rest: &str| {
+        format!(
+            "[[upstreams]]\nname = \"openai\"\nurl = \"https://api.openai.com/v1\"\n\
+             [compaction]\nupstream = \"openai\"\nmodel = \"small\"\n{rest}"
+        )
+    };
+    let key = "key = { env = \"OPENAI_API_KEY\" }\n";
+    let whole = format!(
+        "{key}share = 0.1\nlimit = 300\nprompt_file = {:?}\n",
+        prompt.display().to_string()
+    );
+    let model = Config::from_toml(&text(&whole), &environment).unwrap().compaction.unwrap();
+    assert_eq!((model.share, model.limit, model.model.as_str()), (Some(0.1), Some(300), "small"));
+    assert_eq!(model.prompt.as_deref(), Some("Be brief: {limit} tokens."));
+    assert!(!format!("{model:?}").contains("value of"));
+    let wrong = |rest: &str| Config::from_toml(&text(rest), &environment).unwrap_err().to_string();
+    for (rest, part) in [
+        ("", "compaction.key: missing"),
+        (&format!("{key}share = 2.0"), "compaction.share: 2, expected a share from 0 to 1"),
+        (&format!("{key}at_once = 0"), "compaction.at_once: must be at least 1"),
+        (&format!("{key}prompt_file = \"/no/such/file\""), "compaction.prompt_file"),
+        ("key = \"sk-1\"", "compaction.key: must be a table with env or file"),
+    ] {
+        let error = wrong(rest);
+        assert!(error.contains(part) && !error.contains("sk-1"), "{error}");
+    }
+    let elsewhere = text(key).replace("upstream = \"openai\"", "upstream = \"other\"");
+    let error = Config::from_toml(&elsewhere, &environment).unwrap_err().to_string();
+    assert!(error.contains("compaction.upstream: there is no upstream \"other\""), "{error}");
+}

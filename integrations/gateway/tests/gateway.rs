@@ -44,6 +44,8 @@ mod shadow;
 mod sources;
 #[path = "gateway/streams.rs"]
 mod streams;
+#[path = "gateway/summaries.rs"]
+mod summaries;
 #[path = "gateway/support.rs"]
 mod support;
 #[path = "gateway/tls.rs"]

@@ -18,6 +18,7 @@
 mod adapter;
 mod agent;
 mod call;
+pub mod compactor;
 mod document;
 mod error;
 mod hook;

@@ -1,6 +1,7 @@
 //! Configuration of a gateway: addresses, upstreams, models, limits, sources and the page.
 
 mod client_key;
+mod compaction;
 mod connection;
 mod meaning;
 mod read;
@@ -19,6 +20,7 @@ use ipnet::IpNet;
 use crate::credentials::{CallerBody, Secret};
 pub use client_key::ClientKey;
 use client_key::is_route;
+pub use compaction::SummaryModel;
 pub use connection::{TlsRoots, UpstreamConnection};
 pub use meaning::Meaning;
 pub use receipts::ReceiptConfig;
@@ -91,6 +93,8 @@ pub struct Config {
     pub meaning: Option<Meaning>,
     /// Memory across conversations.
     pub memory: Option<Memory>,
+    /// Model that summarises what left the window of conversations that have a name; none by default.
+    pub compaction: Option<SummaryModel>,
     /// Key of the hash that tells tenants apart. Gateways with the same key know the same tenants.
     pub tenant_secret: Option<Secret>,
     /// Page of recent calls.
@@ -135,6 +139,7 @@ impl Config {
             code_sources: Vec::new(),
             meaning: None,
             memory: None,
+            compaction: None,
             tenant_secret: None,
             page: PageConfig::default(),
             access_log: AccessLog::default(),
@@ -239,6 +244,7 @@ impl Config {
                 }
             }
         }
+        problems.extend(self.compaction.iter().flat_map(|it| it.problems(&self.upstreams)));
         if self.memory.is_some() {
             if cfg!(not(feature = "archive")) {
                 let message = "archive: this binary was built without the feature `archive`";

@@ -45,7 +45,7 @@ function row(call) {
   link.title = "messages that were sent and dropped, and why";
   tr.append(time, cell(call.conversation), cell(call.route), cell(call.model), cell(status(call)),
     cell(duration(call.milliseconds), true),
-    cell(call.passed ? "unchanged: " + call.passed : "fitted"),
+    cell(call.passed === "summary" ? "the gateway's own" : call.passed ? "unchanged: " + call.passed : "fitted"),
     cell(shown(call.tokens), true), cell(shown(call.dropped), true), share(call),
     cell(shown(call.cached), true), cell(shown(call.counted), true));
   return tr;
@@ -80,6 +80,11 @@ function show(data) {
     ["repeats without a cut", repeated(fitted.whole_repeats, fitted.whole_turns),
       "turns that repeat a tool call or a question although everything was in view: the rate to compare with"],
   );
+  if (sum.summaries > 0) {
+    totals.push(["summaries", number.format(sum.summaries), "calls of the gateway's own"],
+      ["tokens for summaries", number.format(sum.summary_input) + " + " + number.format(sum.summary_output),
+        "read and written, as the upstream reported them; no call of a client counts them"]);
+  }
   byId("totals").replaceChildren(...totals.map(([name, value, title]) => {
     const div = document.createElement("div");
     const dt = document.createElement("dt");

@@ -130,11 +130,12 @@ fn explained(call: &Call, nonce: &str) -> String {
             .home("/cupel/", "all calls")
             .to_string(),
         Err((passed, None)) => {
+            let title = if passed.code == "summary" { "A summary" } else { "Sent unchanged" };
             let why = escape(&format!("{}: {}", passed.code, passed.why));
             let body = format!(
-                "<nav><a href=\"/cupel/\">all calls</a></nav>\n<h1>Sent unchanged</h1>\n<p>{why}</p>\n"
+                "<nav><a href=\"/cupel/\">all calls</a></nav>\n<h1>{title}</h1>\n<p>{why}</p>\n"
             );
-            document("Sent unchanged", nonce, &body)
+            document(title, nonce, &body)
         }
     }
 }

@@ -22,8 +22,9 @@ use crate::credentials::{Caller, CallerBody};
 use crate::guard::decoded;
 use crate::meaning;
 use crate::proxy::UpstreamClient;
+use crate::summaries::{self, SummaryParts};
 pub(crate) use dry_planner::DryPlanner;
-use profile::Profile;
+use profile::{Profile, ProfileParts};
 use server_window::ServerWindows;
 
 /// Nanoseconds for reading a byte of a JSON body.
@@ -87,20 +88,28 @@ impl BodySelector {
     /// # Errors
     ///
     /// Returns why a layer cannot be built.
-    pub(crate) fn new(config: &Config, client: &UpstreamClient) -> Result<Self, String> {
+    pub(crate) fn new(
+        config: &Config,
+        client: &UpstreamClient,
+        summaries: Option<&SummaryParts>,
+    ) -> Result<Self, String> {
         let meaning = config.meaning.as_ref().map(|meaning| meaning::judge(meaning, client));
+        let compaction = config.compaction.as_ref().zip(summaries).and_then(|(settings, parts)| {
+            summaries::compaction(settings, &config.upstreams, client, parts)
+        });
+        let shared = ProfileParts { meaning, compaction };
         let profile = |(index, rule)| {
-            let profile = Profile::new(config, Some(rule), client, meaning.as_ref());
+            let profile = Profile::new(config, Some(rule), client, &shared);
             profile.map_err(|error| format!("models[{index}]: {error}"))
         };
         let profiles = config.models.iter().enumerate().map(profile).collect::<Result<_, _>>()?;
-        let others = Profile::new(config, None, client, meaning.as_ref())?;
+        let others = Profile::new(config, None, client, &shared)?;
         let (limits, upstreams) = (config.limits.clone(), config.upstreams.clone());
         let windows = ServerWindows::new(client.clone(), limits.count_time);
         Ok(Self { profiles, others, limits, upstreams, windows, is_silent: false })
     }
 
-    /// Makes a selector that asks nobody: no source, no archive, no upstream.
+    /// Makes a selector that asks nobody: no source, no archive, no upstream, no model for summaries.
     ///
     /// # Errors
     ///
@@ -108,7 +117,7 @@ impl BodySelector {
     pub(crate) fn silent(config: &Config, client: &UpstreamClient) -> Result<Self, String> {
         let (sources, code_sources) = (Vec::new(), Vec::new());
         let config = Config { sources, code_sources, meaning: None, ..config.clone() };
-        Ok(Self { is_silent: true, ..Self::new(&config, client)? })
+        Ok(Self { is_silent: true, ..Self::new(&config, client, None)? })
     }
 
     /// Selects in a body, as far as it can be read and fitted.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cupel::gather::BoxError;
 use cupel::layer::{
-    BudgetOrigin, BudgetProvider, ContextAdapter, ContextError, CupelLayer, ModelWindow,
-    SelectedRequest, Selector, WaitingJudge,
+    BudgetOrigin, BudgetProvider, Compaction, ContextAdapter, ContextError, CupelLayer,
+    ModelWindow, SelectedRequest, Selector, WaitingJudge,
 };
 use cupel::tokens::{ClaudeTokenizer, Encoding, LocalFamily};
 use cupel::{ContextBudget, Policy};
@@ -45,15 +45,24 @@ pub(super) struct Profile {
     pub(super) factor: f64,
 }
 
+/// Parts that all profiles share.
+pub(super) struct ProfileParts {
+    /// Judge by meaning.
+    pub(super) meaning: Option<WaitingJudge>,
+    /// Summaries of what left the window.
+    pub(super) compaction: Option<Compaction<CallerBody>>,
+}
+
 impl Profile {
     pub(super) fn new(
         config: &Config,
         rule: Option<&ModelRule>,
         client: &UpstreamClient,
-        meaning: Option<&WaitingJudge>,
+        shared: &ProfileParts,
     ) -> Result<Self, String> {
         let default = ModelRule::new("");
-        let build = ProfileBuilder { config, rule: rule.unwrap_or(&default), client, meaning };
+        let rule = rule.unwrap_or(&default);
+        let build = ProfileBuilder { config, rule, client, shared };
         let rule = build.rule;
         let built = || -> Result<Self, BoxError> {
             let counting = Counting::of_rule(rule)?;
@@ -161,8 +170,7 @@ struct ProfileBuilder<'a> {
     config: &'a Config,
     rule: &'a ModelRule,
     client: &'a UpstreamClient,
-    /// Judge by meaning, which all layers share.
-    meaning: Option<&'a WaitingJudge>,
+    shared: &'a ProfileParts,
 }
 
 impl ProfileBuilder<'_> {
@@ -256,7 +264,7 @@ impl ProfileBuilder<'_> {
     where
         A: ContextAdapter<CallerBody> + 'static,
     {
-        let Self { config, client, meaning, .. } = self;
+        let Self { config, client, shared, .. } = self;
         let mut policy = self.policy();
         // The page shows the savings against newest-first trimming.
         if let (Some(plan), true) = (policy.plan(), config.page.token.is_some()) {
@@ -268,14 +276,17 @@ impl ProfileBuilder<'_> {
             .policy(policy)
             .budget(budget)
             .hook(CupelOtel::new(CupelVerbosity::StageOnly).metrics(CupelMetrics::global()));
-        if let Some(meaning) = meaning {
-            builder = builder.waiting_judge((*meaning).clone());
+        if let Some(meaning) = &shared.meaning {
+            builder = builder.waiting_judge(meaning.clone());
         }
         for retriever in &config.sources {
             builder = builder.source(retriever::source(retriever, client));
         }
         for source in &config.code_sources {
             builder = builder.source(source.clone());
+        }
+        if let Some(compaction) = &shared.compaction {
+            builder = builder.compaction(compaction.clone());
         }
         Ok(builder.build()?.selector())
     }

@@ -395,3 +395,15 @@ impl fmt::Debug for RigAdapter {
             .finish_non_exhaustive()
     }
 }
+
+/// All of a message's text.
+pub(crate) fn text_of(message: &Message) -> String {
+    let mut text = String::new();
+    texts::write(message, usize::MAX, &mut text);
+    text
+}
+
+/// Returns true if results of tools are in a message.
+pub(crate) fn has_results(message: &Message) -> bool {
+    results::of(message).next().is_some()
+}

@@ -1,5 +1,6 @@
 //! Configuration files. Every mistake in a file is listed, with its path.
 
+mod compaction;
 mod keys;
 mod meaning;
 mod policy;
@@ -126,6 +127,7 @@ impl ConfigReader<'_> {
         let sources = fields.take("sources");
         let archive = fields.take("archive");
         let meaning = fields.take("meaning");
+        let compaction = fields.take("compaction");
         let tenant_secret = fields.take("tenant_secret");
         let access_log = fields.take("access_log");
         let metrics = fields.take("metrics");
@@ -168,6 +170,8 @@ impl ConfigReader<'_> {
         config.sources = self.list(sources, &root.key("sources"), Self::source, |one| &one.name);
         config.meaning = meaning.and_then(|tree| self.meaning(tree, &root.key("meaning")));
         config.memory = archive.and_then(|tree| self.memory(tree, &root.key("archive")));
+        config.compaction =
+            compaction.and_then(|tree| self.compaction(tree, &root.key("compaction")));
         config.tenant_secret =
             tenant_secret.and_then(|tree| self.secret(tree, &root.key("tenant_secret")));
         if let Some(policy) = self.policy_and_plan(policy, plan, &root) {
