@@ -460,7 +460,7 @@ mod tests {
         let calls = Calls::new(1_000_000);
         calls.begin(draft("a"));
         let before = calls.totals();
-        let usage = Some(Usage { input: 100, cached: 0, output: 7 });
+        let usage = Some(Usage { input: 100, cached: 0, written: 0, output: 7 });
         let end = CallEnd { status: 200, reason: "complete", usage, elapsed: Duration::ZERO };
         calls.own(draft("summary"), end);
         let totals = calls.totals();

@@ -191,7 +191,8 @@ impl JudgeSpec {
         let at = path.key("words");
         let words = words.open(&at, convert);
         if matches!(words, Self::Blend { .. }) {
-            convert.add(&at, "is a blend, expected a judge of words, such as lexical");
+            convert
+                .add(path.key("words"), "is a blend, expected a judge of words, such as lexical");
         }
         let (judge, _) = words.build(&at, convert);
         let at = path.key("meaning");
