@@ -99,7 +99,8 @@ async fn calls(
     }
     let selector = builder.build()?.selector();
     for call in calls {
-        let body = JsonBody::parse(Endpoint::Chat, conversation(call).to_string())?;
+        let body = JsonBody::parse(Endpoint::Chat, conversation(call).to_string());
+        let body = body.ok_or("not a chat")?;
         let (_, selection) = selector.select(body).await?.into_parts();
         let plan = selection.plan.as_ref().ok_or("no plan")?;
         let kept = plan.parts().filter(|(_, part)| part.is_sent()).count();

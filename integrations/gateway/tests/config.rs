@@ -285,6 +285,7 @@ fn every_key_is_in_an_example_of_the_guide() {
         ("[[sources]]", upstream),
         ("[archive]", upstream),
         ("[meaning]", upstream),
+        ("[compaction]", upstream),
         ("[limits]", upstream),
         ("[page]", upstream),
         ("[[keys]]", upstream),
@@ -406,7 +407,7 @@ fn a_model_for_summaries_is_read_with_its_prompt() {
     };
     let key = "key = { env = \"OPENAI_API_KEY\" }\n";
     let whole = format!(
-        "{key}share = 0.1\nlimit = 300\nprompt_file = {:?}\n",
+        "{key}share = 0.1\nlimit = 300\nprompt = {{ file = {:?} }}\n",
         prompt.display().to_string()
     );
     let model = Config::from_toml(&text(&whole), &environment).unwrap().compaction.unwrap();
@@ -418,7 +419,7 @@ fn a_model_for_summaries_is_read_with_its_prompt() {
         ("", "compaction.key: missing"),
         (&format!("{key}share = 2.0"), "compaction.share: 2, expected a share from 0 to 1"),
         (&format!("{key}at_once = 0"), "compaction.at_once: must be at least 1"),
-        (&format!("{key}prompt_file = \"/no/such/file\""), "compaction.prompt_file"),
+        (&format!("{key}prompt = {{ file = \"/no/such/file\" }}"), "compaction.prompt.file"),
         ("key = \"sk-1\"", "compaction.key: must be a table with env or file"),
     ] {
         let error = wrong(rest);

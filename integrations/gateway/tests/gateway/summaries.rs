@@ -96,7 +96,7 @@ async fn a_named_conversation_gets_summaries_by_the_operators_model() {
         assert!(!head.contains(private), "{head}");
     }
     assert!(head.starts_with("post /") && head.contains("/chat/completions"), "{head}");
-    assert!(body.contains("Where is order 0?") && body.contains("at most 24 tokens"), "{body}");
+    assert!(body.contains("user: Where is order ") && body.contains("at most 24 tokens"), "{body}");
 }
 
 #[tokio::test]
