@@ -23,7 +23,7 @@ const WINDOWS: [i64; 12] =
 
 /// Tokens of the trimmed requests of one way.
 #[derive(Debug, Default, Clone, Copy)]
-struct Tokens {
+struct WindowTokens {
     calls: i64,
     sent: i64,
     cached: i64,
@@ -31,7 +31,7 @@ struct Tokens {
     window: i64,
 }
 
-impl Tokens {
+impl WindowTokens {
     fn share(self) -> f64 {
         self.cached as f64 / self.sent.max(1) as f64
     }
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         "| window | runs | calls | newest: cached | plan: cached | newest: new tokens a call | plan: new tokens a call | plan: full |"
     );
     println!("| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-    let (mut lower, mut all) = (Vec::new(), vec![[Tokens::default(); 2]; windows.len()]);
+    let (mut lower, mut all) = (Vec::new(), vec![[WindowTokens::default(); 2]; windows.len()]);
     for (file, runs) in files(&folder.map_or(own, PathBuf::from)) {
         let runs: Vec<Vec<Value>> =
             runs.iter().map(|run| run["messages"].as_array().unwrap().clone()).collect();
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         // One long session of the first runs: 20,000 tokens and more.
         sessions.push(Session::joined(&runs[..runs.len().min(6)]));
         for (index, window) in windows.iter().copied().enumerate() {
-            let mut sums = [Tokens::default(); 2];
+            let mut sums = [WindowTokens::default(); 2];
             for session in &sessions {
                 for (sum, of_session) in sums.iter_mut().zip(follow(session, window, grid)) {
                     add(sum, of_session);
@@ -81,18 +81,18 @@ fn main() -> ExitCode {
     if lower.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn add(sum: &mut Tokens, other: Tokens) {
+fn add(sum: &mut WindowTokens, other: WindowTokens) {
     sum.calls += other.calls;
     sum.sent += other.sent;
     sum.cached += other.cached;
     sum.window += other.window;
 }
 
-fn print(name: &str, window: i64, [newest, plan]: [Tokens; 2], lower: &mut Vec<String>) {
+fn print(name: &str, window: i64, [newest, plan]: [WindowTokens; 2], lower: &mut Vec<String>) {
     if plan.calls == 0 {
         return;
     }
-    let fresh = |tokens: Tokens| (tokens.sent - tokens.cached) / tokens.calls;
+    let fresh = |tokens: WindowTokens| (tokens.sent - tokens.cached) / tokens.calls;
     println!(
         "| {window} | {name} | {} | {:.3} | {:.3} | {} | {} | {:.2} |",
         plan.calls,
@@ -108,10 +108,10 @@ fn print(name: &str, window: i64, [newest, plan]: [Tokens; 2], lower: &mut Vec<S
 }
 
 /// Sends a session call by call: newest first, and by the plan.
-fn follow(session: &Session, window: i64, grid: Grid) -> [Tokens; 2] {
+fn follow(session: &Session, window: i64, grid: Grid) -> [WindowTokens; 2] {
     let policy = Policy::chat().with_plan(TurnPlan::new().grid(grid));
     let mut planned = Layered::new(Protocol::Chat, policy, window, "gpt-4o");
-    let (mut tokens, mut before) = ([Tokens::default(); 2], [const { None::<Rendered> }; 2]);
+    let (mut tokens, mut before) = ([WindowTokens::default(); 2], [const { None::<Rendered> }; 2]);
     for known in session.calls() {
         let ways: [Sent; 2] =
             [newest(Protocol::Chat, session, known, window), planned.call(session, known)];

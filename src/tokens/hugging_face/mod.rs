@@ -55,11 +55,21 @@ fn read(path: &Path, limit: u64) -> Result<Vec<u8>, TokenizerError> {
     }
     if bytes.len() as u64 > limit {
         // Weights are larger than any tokenizer, so that is said first.
-        if let Some(problem) = tokenizer_file::other_format(&bytes) {
+        if let Some(problem) = other_format(&bytes) {
             return Err(failed(problem));
         }
         let size = metadata.len().max(bytes.len() as u64);
         return Err(failed(format!("it has {size} bytes, expected at most {limit}")));
     }
     Ok(bytes)
+}
+
+/// Says that a file is of another format, by its first bytes.
+fn other_format(bytes: &[u8]) -> Option<String> {
+    let kind = match bytes {
+        [b'G', b'G', b'U', b'F', ..] => "it is a GGUF file",
+        [b'P', b'K', ..] => "it is an archive",
+        _ => return None,
+    };
+    Some(format!("{kind}, expected the tokenizer.json of the same model"))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tokenizers::Tokenizer;
 
-use super::{TokenizerError, read};
+use super::{TokenizerError, other_format, read};
 use crate::caught::caught;
 use crate::tokens::TokenCounter;
 
@@ -76,16 +76,6 @@ impl TokenizerFile {
         let encoded = caught(|| self.tokenizer.encode_fast(text, false))?;
         encoded.map(|encoding| encoding.len()).map_err(|error| error.to_string())
     }
-}
-
-/// Says that a file is of another format, by its first bytes.
-pub(super) fn other_format(bytes: &[u8]) -> Option<String> {
-    let kind = match bytes {
-        [b'G', b'G', b'U', b'F', ..] => "it is a GGUF file",
-        [b'P', b'K', ..] => "it is an archive",
-        _ => return None,
-    };
-    Some(format!("{kind}, expected the tokenizer.json of the same model"))
 }
 
 /// Says what kind of file it is, if it is known to be another one.
