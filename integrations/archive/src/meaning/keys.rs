@@ -1,9 +1,8 @@
 //! Keys of texts: the hash of a text in a namespace.
 
 use cupel::gather::TextHash;
+use cupel::relevance::pieces;
 use sha2::{Digest as _, Sha256};
-
-use super::pieces::pieces;
 
 /// The hash of a text in one namespace. Nobody finds another tenant's vector by a text, and nobody can
 /// tell from two keys of two tenants if they have the same text.

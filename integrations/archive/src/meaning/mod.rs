@@ -8,7 +8,6 @@ mod closeness;
 mod embed;
 mod embedder;
 mod keys;
-mod pieces;
 mod progress;
 mod queue;
 mod rounds;

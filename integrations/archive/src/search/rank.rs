@@ -1,6 +1,6 @@
 //! Ranks what was read: by the core's judge, and by vectors where there are some.
 
-use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Verdict};
+use cupel::relevance::{Candidate, Corpus, Hint, Judge as _, Lexical, Question, Verdict};
 
 use super::hits::{Hits, MessagePlace};
 use super::query::{NEIGHBOURS, Search, SearchHit};
@@ -35,14 +35,16 @@ impl Meaning {
         ((cosine - self.floor) / (self.ceiling - self.floor)).clamp(0.0, 1.0)
     }
 
-    /// Mixes the hints of words, of so many texts, with the cosines of messages.
+    /// Mixes the hints of words with the cosines of messages, text by text; then neighbours lend each other
+    /// of both. `words` has judged the candidates without their places.
     fn mixed(
         &self,
         words: Option<&Verdict>,
-        texts: usize,
+        question: &Question,
+        candidates: &[Candidate<'_>],
         place_of: impl Fn(usize) -> Option<MessagePlace>,
     ) -> Verdict {
-        let hints = (0..texts).map(|at| {
+        let hints = (0..candidates.len()).map(|at| {
             let words = words.and_then(|words| words.hints.get(at)).cloned();
             let words = words.unwrap_or_else(|| Hint::new(0.0));
             match place_of(at).and_then(|place| self.closeness.of(place)) {
@@ -55,8 +57,14 @@ impl Meaning {
                 None => words,
             }
         });
-        Verdict::new(hints.collect(), |_| Hint::new(0.0))
+        let verdict = Verdict::new(hints.collect(), |_| Hint::new(0.0));
+        verdict.with_neighbours(question, candidates)
     }
+}
+
+/// Candidates without their places: nobody lends to them.
+fn apart<'a>(candidates: &[Candidate<'a>]) -> Vec<Candidate<'a>> {
+    candidates.iter().map(|candidate| Candidate::new(candidate.text, candidate.tokens)).collect()
 }
 
 /// The best messages of a conversation that was read whole, in order.
@@ -74,12 +82,12 @@ pub(super) fn whole(
         places.push(MessagePlace { conversation: id, number: row.number()? });
     }
     let question = search.question.clone().alone();
-    let words = judge.judge(&question, &candidates);
     let verdict = match meaning {
-        None => words,
+        None => judge.judge(&question, &candidates),
         Some(meaning) => {
+            let words = judge.judge(&question, &apart(&candidates));
             let place_of = |at: usize| places.get(at).copied();
-            Some(meaning.mixed(words.as_ref(), candidates.len(), place_of))
+            Some(meaning.mixed(words.as_ref(), &question, &candidates, place_of))
         }
     };
     let Some(verdict) = verdict else { return Ok(Vec::new()) };
@@ -141,12 +149,12 @@ pub(super) fn hits(
         before = Some(place);
     }
     let corpus = Corpus::new(hits.searched, hits.with.clone());
-    let words = judge.judge_among(&search.question, &candidates, &corpus);
     let verdict = match meaning {
-        None => words,
+        None => judge.judge_among(&search.question, &candidates, &corpus),
         Some(meaning) => {
+            let words = judge.judge_among(&search.question, &apart(&candidates), &corpus);
             let place_of = |at: usize| places.get(at).copied().flatten();
-            Some(meaning.mixed(words.as_ref(), candidates.len(), place_of))
+            Some(meaning.mixed(words.as_ref(), &search.question, &candidates, place_of))
         }
     };
     let Some(verdict) = verdict else { return Ok(Vec::new()) };
