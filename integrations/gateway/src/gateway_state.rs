@@ -78,6 +78,10 @@ impl GatewayState {
         let (Ok((client, selector, shadow)), Some(tenants)) = (parts, tenants) else {
             return Err(GatewayConfigError(problems));
         };
+        #[cfg(feature = "archive")]
+        if let (Some(memory), Some(meaning)) = (&memory, &config.meaning) {
+            memory.set_embedder(crate::meaning::archive_embedder(meaning, &client));
+        }
         Ok(Self {
             configured_listen: config.listen,
             hosts: Hosts::new(config.listen, &config.hosts),
@@ -112,6 +116,8 @@ impl GatewayState {
         let kept: Vec<&'static str> = [
             ("listen", config.listen != self.configured_listen),
             ("archive", config.memory != old.memory),
+            // The judge has the new model; the archive keeps its own.
+            ("meaning", config.meaning != old.meaning && old.memory.is_some()),
             ("page", config.page.bytes != old.page.bytes),
             ("page", config.page.token_file != old.page.token_file),
             ("metrics", config.metrics_listen != old.metrics_listen),

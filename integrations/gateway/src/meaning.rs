@@ -6,6 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cupel::gather::{BoxError, EmbedAs, Embedder, EmbeddingsJudge, WaitingJudge};
 use cupel::layer::off_executor;
+#[cfg(feature = "archive")]
+use cupel_archive::ArchiveEmbedder;
 use cupel_json::EmbeddingsApi;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Request};
@@ -22,11 +24,26 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Nanoseconds that reading a byte of an answer takes, about.
 const STEPS_PER_BYTE: u64 = 5;
 
-/// Makes the judge of all layers. They share its memory.
-pub(crate) fn judge(meaning: &Meaning, client: &UpstreamClient) -> WaitingJudge {
+fn model(meaning: &Meaning, client: &UpstreamClient) -> EmbeddingModel {
     let (api, url) = (meaning.api(), meaning.url.trim_end_matches('/'));
     let url = format!("{url}/embeddings");
-    let model = EmbeddingModel { api, url, key: meaning.key.clone(), client: client.clone() };
+    EmbeddingModel { api, url, key: meaning.key.clone(), client: client.clone() }
+}
+
+/// Makes the embedder of the archive: messages get vectors, and memory is searched by words and by vectors.
+#[cfg(feature = "archive")]
+pub(crate) fn archive_embedder(meaning: &Meaning, client: &UpstreamClient) -> ArchiveEmbedder {
+    ArchiveEmbedder::new(model(meaning, client))
+        .deadline(meaning.deadline)
+        .timeout(TIMEOUT)
+        .weight(meaning.weight)
+        .batch(meaning.batch)
+        .range(meaning.range.0, meaning.range.1)
+}
+
+/// Makes the judge of all layers. They share its memory.
+pub(crate) fn judge(meaning: &Meaning, client: &UpstreamClient) -> WaitingJudge {
+    let model = model(meaning, client);
     let mut judge = EmbeddingsJudge::new(model)
         .named(meaning.model.as_str())
         .range(meaning.range.0, meaning.range.1)

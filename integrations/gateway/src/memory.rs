@@ -14,7 +14,7 @@ use cupel::gather::{
 };
 use cupel_archive::record::{Recorder, Wire};
 use cupel_archive::source::Recall;
-use cupel_archive::{Archive, ArchiveSummaries, ConversationHandle};
+use cupel_archive::{Archive, ArchiveEmbedder, ArchiveSummaries, ConversationHandle};
 use cupel_json::{Endpoint, Request as _};
 use tokio::task::JoinSet;
 
@@ -37,6 +37,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub(crate) struct ArchiveMemory {
     settings: Memory,
     archive: Arc<OnceLock<Archive>>,
+    /// Model of the archive, if there is one.
+    embedder: Arc<OnceLock<ArchiveEmbedder>>,
     recorder: Recorder,
     failed_recalls: Arc<AtomicU64>,
 }
@@ -54,9 +56,15 @@ impl ArchiveMemory {
         Self {
             settings: settings.clone(),
             archive: Arc::default(),
+            embedder: Arc::default(),
             recorder: Recorder::new().with_max_bytes(settings.waiting_bytes),
             failed_recalls: Arc::default(),
         }
+    }
+
+    /// Sets the model that embeds messages, before the archive is opened.
+    pub(crate) fn set_embedder(&self, embedder: ArchiveEmbedder) {
+        let _ = self.embedder.set(embedder);
     }
 
     /// Opens the archive, unless it is open.
@@ -68,11 +76,19 @@ impl ArchiveMemory {
         if self.archive.get().is_some() {
             return Ok(());
         }
-        let opened = tokio::time::timeout(OPEN, Archive::open(self.settings.url.expose())).await;
-        let opened = opened.map_err(|_| format!("the archive gave no answer within {OPEN:?}"))?;
-        let archive = opened.map_err(|error| format!("the archive cannot be opened: {error}"))?;
+        let archive = self.opened(self.embedder.get()).await?;
         let _ = self.archive.set(archive);
         Ok(())
+    }
+
+    async fn opened(&self, embedder: Option<&ArchiveEmbedder>) -> Result<Archive, String> {
+        let mut builder = Archive::builder(self.settings.url.expose());
+        if let Some(embedder) = embedder {
+            builder = builder.embedder(embedder.clone());
+        }
+        let opened = tokio::time::timeout(OPEN, builder.open()).await;
+        let opened = opened.map_err(|_| format!("the archive gave no answer within {OPEN:?}"))?;
+        opened.map_err(|error| format!("the archive cannot be opened: {error}"))
     }
 
     /// Opens the archive. If its file does not exist yet, only looks for the folder.
@@ -88,7 +104,12 @@ impl ArchiveMemory {
                     .to_owned())
             }
             Some(_) => Ok(()),
-            None => self.open().await,
+            None if self.archive.get().is_some() => Ok(()),
+            None => {
+                // Without the model: a check sends nothing.
+                self.opened(None).await?.close().await;
+                Ok(())
+            }
         }
     }
 

@@ -9,6 +9,9 @@
     missing_docs
 )]
 
+#[path = "gateway/raw.rs"]
+#[allow(dead_code)]
+mod raw;
 #[path = "gateway/support.rs"]
 #[allow(dead_code)]
 mod support;
@@ -314,4 +317,68 @@ fn an_archive_needs_a_secret_that_outlives_the_process() {
     let mut config = Config::new(cupel_gateway::Upstream::new("http://127.0.0.1:1").unwrap());
     config.memory = Some(Memory::new(Secret::new("sqlite::memory:")));
     assert!(config.problems()[0].starts_with("tenant_secret: missing"));
+}
+
+/// A server of embeddings that knows that an automobile is a car. Shows the texts that it is sent.
+async fn embeddings() -> (raw::RawUpstream, tokio::sync::mpsc::UnboundedReceiver<Vec<String>>) {
+    use tokio::io::AsyncWriteExt as _;
+    let (arrived, arrivals) = tokio::sync::mpsc::unbounded_channel();
+    let server = raw::RawUpstream::start(move |mut stream| {
+        let arrived = arrived.clone();
+        async move {
+            let (_, body) = raw::read_request(&mut stream).await;
+            let asked: Value = serde_json::from_slice(&body).unwrap();
+            let texts = asked["input"].as_array().unwrap().iter();
+            let texts: Vec<String> = texts.map(|text| text.as_str().unwrap().to_owned()).collect();
+            let is_car = |text: &str| text.contains("automobile") || text.contains("car ");
+            let vector =
+                |text: &String| if is_car(text) { json!([1.0, 0.0]) } else { json!([0.0, 1.0]) };
+            let data = texts.iter().map(|text| json!({"embedding": vector(text)}));
+            let answer = json!({"data": data.collect::<Vec<_>>()}).to_string();
+            let _ = arrived.send(texts);
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                answer.len()
+            );
+            let _ = stream.write_all((head + &answer).as_bytes()).await;
+        }
+    })
+    .await;
+    (server, arrivals)
+}
+
+#[tokio::test]
+async fn what_was_said_in_other_words_comes_back_with_an_embedding_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = format!("sqlite://{}/archive.db", folder.path().display());
+    let (model, mut arrivals) = embeddings().await;
+    let server = ok_server().await;
+    let question = "Is there a car somewhere?";
+    // Archived without a model: it is embedded after the restart.
+    let gateway = Running::start(remembering(&server, &archive)).await;
+    ask(&server, &gateway, "sk-1", "a", "We keep an automobile in the barn.").await;
+    assert!(!ask(&server, &gateway, "sk-1", "b", question).await.contains("barn"));
+    gateway.stop().await.unwrap();
+    let with_model = || {
+        let mut config = remembering(&server, &archive);
+        let mut meaning = cupel_gateway::Meaning::new(model.url.as_str(), "minilm");
+        meaning.deadline = Duration::from_secs(5);
+        config.meaning = Some(meaning);
+        config
+    };
+    let gateway = Running::start(with_model()).await;
+    while !arrivals.recv().await.unwrap().iter().any(|text| text.contains("automobile")) {}
+    // The vector is kept a moment after it has arrived.
+    let until = tokio::time::Instant::now() + Duration::from_secs(60);
+    let mut conversation = 0;
+    loop {
+        conversation += 1;
+        let sent = ask(&server, &gateway, "sk-1", &format!("c{conversation}"), question).await;
+        if sent.contains("barn") {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < until, "{sent}");
+    }
+    assert!(!ask(&server, &gateway, "sk-2", "c", question).await.contains("barn"));
+    gateway.stop().await.unwrap();
 }
