@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cupel::gather::{TextHash, VectorStore};
+use cupel::gather::{AsyncJudge as _, EmbeddingsJudge, TextHash, VectorStore};
+use cupel::relevance::{Candidate, Question};
 use cupel_archive::{Append, ArchiveMessage, Namespace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -104,6 +105,32 @@ in_both! {
         assert_eq!(load(&tenant, "m", "said already").await, Some(Synonyms::vector("said already")));
         conversation.pop().await.unwrap();
         assert_eq!(load(&tenant, "m", "said already").await, None);
+    }
+
+    async fn a_judge_that_embeds_finds_the_archives_vectors_and_keeps_its_own(database) {
+        let model = Arc::new(Synonyms::new("m"));
+        let archive = database.open_with(&model).await;
+        let tenant = archive.namespace("t").unwrap();
+        let said = ArchiveMessage::user("I sold my automobile.");
+        tenant.conversation("c").unwrap().append([said]).await.unwrap();
+        assert_eq!(archive.embed_within(FOREVER).await.unwrap(), 0);
+        let asked = || model.passages.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(asked(), 1);
+        let question = Question::new("Is the car there?");
+        let texts = ["I sold my automobile.", "Nice weather."];
+        let candidates = texts.map(|text| Candidate::new(text, 6));
+        // Another process each time.
+        let judge = || EmbeddingsJudge::new(Arc::clone(&model)).store(tenant.clone());
+        let hints = judge().judge(&question, &candidates).await.unwrap();
+        assert!(hints[0] > hints[1], "{hints:?}");
+        assert_eq!(asked(), 2, "the archived text is known");
+        // It is kept behind the answer.
+        while load(&tenant, "m", "Nice weather.").await.is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let again = judge().judge(&question, &candidates).await.unwrap();
+        assert!(hints.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-6), "{hints:?} {again:?}");
+        assert_eq!(asked(), 2, "and so is the other one");
     }
 
     async fn of_texts_without_a_message_those_kept_last_stay(database) {
