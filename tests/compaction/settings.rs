@@ -52,15 +52,15 @@ fn a_key_depends_on_everything_that_a_summary_is_made_of() {
         let cells = conversation(chat).summary_cells(&turn, rules, &MessageTexts);
         cells.looked_up.into_iter().map(|cell| cell.key).collect::<Vec<_>>()
     };
-    let (chat, rules) = (talk(30), SummaryRules::new("a", "1").limit(64));
+    let (chat, rules) = (talk(30), SummaryRules::new("a", "1").limit(64).share(0.06));
     let base = keys(&chat, &rules);
     assert!(base.len() > 2);
     assert_eq!(keys(&chat, &rules), base);
     for other in [
         rules.clone().tenant("t"),
         rules.clone().limit(65),
-        SummaryRules::new("b", "1").limit(64),
-        SummaryRules::new("a", "2").limit(64),
+        SummaryRules::new("b", "1").limit(64).share(0.06),
+        SummaryRules::new("a", "2").limit(64).share(0.06),
     ] {
         let other = keys(&chat, &other);
         assert!(base.iter().all(|key| !other.contains(key)));

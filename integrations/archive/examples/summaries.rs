@@ -95,7 +95,8 @@ async fn calls(
         let compaction = Compaction::new(compactor, archive.summaries(), |_: &JsonBody| {
             Some(SummaryScope::new("acme", "support"))
         });
-        builder = builder.compaction(compaction.lookup_deadline(Duration::from_secs(1)));
+        builder = builder
+            .compaction(compaction.share(0.06).limit(60).lookup_deadline(Duration::from_secs(1)));
     }
     let selector = builder.build()?.selector();
     for call in calls {

@@ -65,7 +65,7 @@ impl Conversation {
     /// messages.push(Message::new(Role::User, "And what was answer 3?", 10));
     /// let conversation = Conversation::new(messages, &Rules::new())?;
     ///
-    /// let (plan, rules) = (TurnPlan::new(), SummaryRules::new("by hand", "1"));
+    /// let (plan, rules) = (TurnPlan::new(), SummaryRules::new("by hand", "1").share(0.05));
     /// let turn = Turn::new(&plan, 4_000);
     /// let cells = conversation.summary_cells(&turn, &rules, &MessageTexts);
     /// let newest = cells.looked_up.iter().find(|cell| cells.is_before_cut(cell)).unwrap();
@@ -84,6 +84,11 @@ impl Conversation {
         rules: &SummaryRules,
         texts: &dyn Texts,
     ) -> SummaryCells {
+        // One that could not be sent is not worth its price.
+        if rules.share_tokens(turn.plan, turn.window) <= rules.limit_tokens(turn.plan, turn.window)
+        {
+            return SummaryCells::default();
+        }
         let units = self.plan_units(turn, texts);
         let Some(choice) = self.choose(&units, turn) else { return SummaryCells::default() };
         let Choice { decision, .. } = &choice;
