@@ -23,8 +23,8 @@ use crate::gather::{BoxError, Compactor, CompactorPrice};
 /// let compactor = ServiceCompactor::new(
 ///     "small-model",
 ///     model,
-///     |cell: &CellContent, limit| Ok(cell.prompt(SUMMARY_PROMPT, limit)),
-///     |answer: String| Ok(answer),
+///     |cell: &CellContent, limit| Ok::<_, BoxError>(cell.prompt(SUMMARY_PROMPT, limit)),
+///     |answer: String| Ok::<_, BoxError>(answer),
 /// )
 /// .version("2026-11")
 /// .price(CompactorPrice { input: 0.1, output: 0.4 });

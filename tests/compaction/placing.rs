@@ -29,8 +29,8 @@ async fn a_summary_stands_for_what_has_left_the_window() {
         assert_eq!(pair[0].last + 1, pair[1].first, "{placed:?}");
     }
     // It names the questions of its cell.
-    let exchange = (placed[0].first - 1) / 2;
-    assert!(all.contains(&format!("user: Question {}?", exchange)), "{all}");
+    let mut exchanges = (placed[0].first - 1) / 2..=(placed[0].last - 1) / 2;
+    assert!(exchanges.any(|it| all.contains(&format!("> user: Question {it}?"))), "{all}");
     // Each cell was summarised once.
     let cells = compactor.made();
     assert!((2..CALLS).contains(&cells), "{cells}");
@@ -165,7 +165,7 @@ async fn a_conversation_without_a_name_and_a_layer_without_a_compactor_send_the_
 async fn a_conversation_far_from_its_window_is_not_summarised() {
     let compactor = Counted::new(Behaviour::Outline);
     let replica = Replica::new(compaction(compactor.clone(), MemorySummaries::new(1_000)));
-    replica.follow(5).await;
+    replica.follow(3).await;
     assert_eq!(compactor.made(), 0);
 }
 

@@ -60,7 +60,7 @@ fn a_range_that_never_shows_the_message_has_no_answer() {
 #[test]
 fn more_tokens_bring_messages_into_view_and_let_excerpts_grow() {
     let (rehearsal, chat) = (rehearsal(), Policy::chat());
-    let gain = rehearsal.gained_by(&chat, &window(2_000), 1_000).unwrap();
+    let gain = rehearsal.gained_by(&chat, &window(2_000), 800).unwrap();
     assert_eq!(gain.before.view_of(LOG), RehearsedMessage::Excerpt);
     for message in &gain.into_view {
         assert_eq!(gain.before.view_of(*message), RehearsedMessage::Dropped);

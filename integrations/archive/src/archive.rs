@@ -9,7 +9,7 @@ use cupel::relevance::Language;
 
 use crate::address::{Address, redacted};
 use crate::error::ArchiveError;
-use crate::meaning::{ArchiveEmbedder, MeaningState};
+use crate::meaning::{ArchiveEmbedder, MeaningState, embed_in_background};
 use crate::options::Options;
 use crate::shared::ArchiveState;
 use crate::store::Store;
@@ -156,7 +156,8 @@ impl ArchiveBuilder {
         let shared = ArchiveState { store, language, address, timeout, failed_recalls, meaning };
         let shared = Arc::new(shared);
         if let Some(meaning) = &shared.meaning {
-            meaning.start(Arc::downgrade(&shared));
+            let archive = Arc::downgrade(&shared);
+            meaning.start(|new_messages| embed_in_background(archive, new_messages));
         }
         Ok(Archive { shared })
     }

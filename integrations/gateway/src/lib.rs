@@ -24,6 +24,7 @@ mod api_path;
 mod calls;
 mod client_stream;
 mod config;
+mod count_ratios;
 mod credentials;
 mod gateway;
 mod gateway_state;

@@ -51,7 +51,7 @@
 //! assert_eq!(planned.parts.last(), Some(&Part::Question));
 //! assert_eq!(planned.share - planned.frame, 400);
 //! let sent: i64 = planned.pinned_tokens();
-//! assert!(sent + planned.share <= 4_000 && sent > 3_000);
+//! assert!(sent + planned.share <= 4_000 && sent > 2_500);
 //! # Ok::<(), cupel::CupelError>(())
 //! ```
 

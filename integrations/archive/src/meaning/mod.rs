@@ -23,3 +23,4 @@ pub(crate) use keys::{VectorKey, keys_of};
 pub(crate) use state::MeaningState;
 pub use status::EmbeddingStatus;
 pub(crate) use vector::{from_bytes, to_bytes};
+pub(crate) use worker::embed_in_background;

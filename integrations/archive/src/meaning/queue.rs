@@ -14,7 +14,7 @@ const MOST: usize = 1_024;
 
 /// Conversations with new messages.
 #[derive(Debug)]
-pub(super) struct NewMessages {
+pub(crate) struct NewMessages {
     waiting: Mutex<Waiting>,
     pub(super) notify: Notify,
 }

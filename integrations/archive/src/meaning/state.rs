@@ -1,7 +1,8 @@
 //! The embedder of an open archive, with what was counted.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cupel::gather::EmbedAs;
@@ -11,11 +12,9 @@ use tokio::task::JoinHandle;
 use super::closeness::Closeness;
 use super::embed::{EmbedFailure, embed};
 use super::queue::NewMessages;
-use super::worker;
 use super::{ArchiveEmbedder, EmbeddingStatus};
 use crate::error::Result;
 use crate::search::Search;
-use crate::shared::ArchiveState;
 use crate::store::Store;
 
 /// Bytes of questions' vectors that are remembered: the same question is often asked again at once.
@@ -49,10 +48,12 @@ impl MeaningState {
         }
     }
 
-    /// Starts to embed in the background.
-    pub(crate) fn start(&self, archive: Weak<ArchiveState>) {
-        let new_messages = Arc::clone(&self.new_messages);
-        let task = tokio::spawn(worker::work(archive, new_messages));
+    /// Starts the task that embeds in the background. It is told of new messages.
+    pub(crate) fn start<F>(&self, work: impl FnOnce(Arc<NewMessages>) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let task = tokio::spawn(work(Arc::clone(&self.new_messages)));
         *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
     }
 

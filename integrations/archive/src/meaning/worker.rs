@@ -15,7 +15,10 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Embeds until the archive is gone.
-pub(super) async fn work(archive: Weak<ArchiveState>, new_messages: Arc<NewMessages>) {
+pub(crate) async fn embed_in_background(
+    archive: Weak<ArchiveState>,
+    new_messages: Arc<NewMessages>,
+) {
     let mut looked: Option<Instant> = None;
     let mut wait = FIRST_WAIT;
     loop {

@@ -1,6 +1,7 @@
 //! Vectors in the databases: of messages, of other texts, and the number up to which a conversation has them.
 
 mod closest;
+mod extension;
 mod missing;
 mod models;
 mod pgvector;
@@ -8,9 +9,9 @@ mod save;
 mod statements;
 mod texts;
 
+pub(crate) use extension::PgVector;
 pub(crate) use missing::Unembedded;
 pub(crate) use models::VectorModel;
-pub(crate) use pgvector::PgVector;
 pub(crate) use save::{MessageVector, NewVectors};
 
 use super::Store;

@@ -1,7 +1,5 @@
 //! PostgreSQL's extension `pgvector`: a column of its type beside the bytes, compared by the server.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use sqlx::postgres::PgPool;
 
 use super::Store;
@@ -12,13 +10,6 @@ use crate::store::backend::{Arguments, Backend, DatabaseContext as _, List};
 
 const PREPARE: &str = "use pgvector";
 
-/// Parts of the extension that are there and in use.
-#[derive(Debug, Default)]
-pub(crate) struct PgVector {
-    /// The column is there.
-    column: AtomicBool,
-}
-
 /// Vectors whose columns are filled by one statement.
 const CONVERTED_AT_ONCE: i64 = 256;
 
@@ -26,12 +17,6 @@ const CONVERTED_AT_ONCE: i64 = 256;
 /// several.
 const LEAST_ASKED: usize = 2_000;
 const ASKED_EACH: usize = 4;
-
-impl PgVector {
-    pub(super) fn is_used(&self) -> bool {
-        self.column.load(Ordering::Relaxed)
-    }
-}
 
 impl Store {
     /// Looks for the extension in the database, and adds its column where there is none. Without it, or
@@ -45,7 +30,7 @@ impl Store {
                 false
             }
         };
-        self.pgvector.column.store(used, Ordering::Relaxed);
+        self.pgvector.set_used(used);
         if used { self.fill_column().await } else { Ok(()) }
     }
 
