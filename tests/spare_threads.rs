@@ -51,9 +51,11 @@ fn with_no_thread_free<T>(call: impl Future<Output = T>) -> T {
     outcome
 }
 
+type WordCounter = CachedCounter<CounterFn<fn(&str) -> i64>>;
+
 /// Counts words, says that reading takes long, and notes in which threads it reads.
 struct Words {
-    counter: Arc<CachedCounter<CounterFn<fn(&str) -> i64>>>,
+    counter: Arc<WordCounter>,
     threads: Arc<Mutex<Vec<ThreadId>>>,
 }
 

@@ -43,9 +43,12 @@ use crate::gather::{Compactor, SummaryScope, SummaryStore};
 /// ```
 #[must_use]
 pub struct Compaction<Req> {
-    pub(super) scope: Arc<dyn Fn(&Req) -> Option<SummaryScope> + Send + Sync>,
+    pub(super) scope: Arc<ScopeOf<Req>>,
     pub(super) settings: Arc<CompactionSettings>,
 }
+
+/// Names the conversation of a request, if it has one.
+type ScopeOf<Req> = dyn Fn(&Req) -> Option<SummaryScope> + Send + Sync;
 
 /// Everything but the scope, shared with the work in the background.
 pub(super) struct CompactionSettings {

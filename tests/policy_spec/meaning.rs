@@ -7,7 +7,7 @@ use cupel::scorer::SystemTimeProvider;
 use cupel::{ContextBudget, ContextItem, Policy};
 use serde_json::{Value, json};
 
-fn spec(relevance: Value) -> String {
+fn spec(relevance: &Value) -> String {
     json!({"scorer": "reflexive", "slicer": "best_first", "placer": "age", "overflow": "truncate",
            "relevance": relevance})
     .to_string()
@@ -27,7 +27,7 @@ fn registry() -> ScorerRegistry {
     })
 }
 
-fn problems(relevance: Value) -> Vec<String> {
+fn problems(relevance: &Value) -> Vec<String> {
     let error = match PolicySpec::from_json_str(&spec(relevance)) {
         Ok(spec) => spec.to_policy(&registry()).unwrap_err(),
         Err(error) => error,
@@ -39,7 +39,7 @@ fn problems(relevance: Value) -> Vec<String> {
 fn a_blend_with_a_model_selects_by_both() {
     let blend = json!({"type": "blend", "words": {"type": "lexical"}, "weight": 0.5,
                        "meaning": {"type": "model2vec", "path": "models/potion"}});
-    let policy = PolicySpec::from_json_str(&spec(blend)).unwrap().to_policy(&registry()).unwrap();
+    let policy = PolicySpec::from_json_str(&spec(&blend)).unwrap().to_policy(&registry()).unwrap();
     let items = ["An automobile for hire.", "Nice weather.", "Thank you!"]
         .map(|text| ContextItem::new(text, 8).unwrap());
     let budget = ContextBudget::builder(8).build().unwrap();
@@ -65,7 +65,7 @@ fn a_blend_comes_back_as_it_was_written() {
     for model in models {
         let blend = json!({"type": "blend", "words": {"type": "lexical", "language": "german"},
                            "weight": 0.4, "meaning": model, "blend": 0.0});
-        let read = PolicySpec::from_json_str(&spec(blend.clone())).unwrap();
+        let read = PolicySpec::from_json_str(&spec(&blend)).unwrap();
         let written: Value = serde_json::from_str(&read.to_json_string().unwrap()).unwrap();
         assert_eq!(written["relevance"], blend);
         let policy = read.to_policy(&registry).unwrap();
@@ -77,7 +77,7 @@ fn a_blend_comes_back_as_it_was_written() {
 fn what_is_left_out_has_defaults() {
     let short = json!({"type": "blend",
         "meaning": {"type": "embeddings", "url": "http://127.0.0.1:8080/v1", "model": "minilm"}});
-    let read = PolicySpec::from_json_str(&spec(short)).unwrap();
+    let read = PolicySpec::from_json_str(&spec(&short)).unwrap();
     let written: Value = serde_json::from_str(&read.to_json_string().unwrap()).unwrap();
     let expected = json!({"type": "blend", "words": {"type": "lexical", "language": "english"},
         "weight": 0.5, "blend": 0.0,
@@ -93,7 +93,7 @@ fn every_mistake_is_listed() {
         "meaning": {"type": "embeddings", "url": "ftp://user:secret@host", "model": " ",
             "key": {"env": "sk-secret"}, "deadline_seconds": 0, "dimensions": 0, "range": [0.9, 0.2],
             "batch": 0}});
-    let listed = problems(wrong);
+    let listed = problems(&wrong);
     let expected = [
         "relevance.words: is a blend, expected a judge of words, such as lexical",
         "relevance.meaning.url: is no address, expected http:// or https:// and a host, without a user; \
@@ -140,14 +140,14 @@ fn unknown_keys_and_models_are_named() {
         ),
     ];
     for (relevance, expected) in cases {
-        assert_eq!(problems(relevance), [expected]);
+        assert_eq!(problems(&relevance), [expected]);
     }
 }
 
 #[test]
 fn another_judge_takes_the_place_of_a_blend() {
     let blend = json!({"type": "blend", "meaning": {"type": "model2vec", "path": "m"}});
-    let policy = PolicySpec::from_json_str(&spec(blend)).unwrap().to_policy(&registry()).unwrap();
+    let policy = PolicySpec::from_json_str(&spec(&blend)).unwrap().to_policy(&registry()).unwrap();
     let lexical = policy.relevance().unwrap().clone().with_judge(cupel::relevance::Lexical::new());
     let policy: Policy = policy.with_relevance(lexical);
     let written = PolicySpec::from_policy(&policy, &registry()).unwrap().to_json_string().unwrap();

@@ -23,11 +23,14 @@ enum Does {
     Nothing,
 }
 
+/// Texts of one request to a model.
+type Asked = (EmbedAs, Vec<String>);
+
 /// Knows that an automobile is a car, and keeps what it is asked.
 #[derive(Clone)]
 struct Model {
     does: Arc<Mutex<Does>>,
-    asked: Arc<Mutex<Vec<(EmbedAs, Vec<String>)>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Model {
@@ -75,10 +78,13 @@ impl Embedder for Model {
     }
 }
 
+/// A model and a text.
+type StoredKey = (String, TextHash);
+
 /// Keeps vectors, and says how often it was asked.
 #[derive(Default)]
 struct Store {
-    vectors: Mutex<HashMap<(String, TextHash), Arc<[f32]>>>,
+    vectors: Mutex<HashMap<StoredKey, Arc<[f32]>>>,
     loads: Mutex<usize>,
     fails: bool,
 }

@@ -120,7 +120,9 @@ in_both! {
             "DROP TABLE cupel_text_vectors",
             "DROP TABLE cupel_vectors",
             "DROP TABLE cupel_models",
-            "DELETE FROM cupel_schema WHERE version = 3",
+            "DROP TABLE cupel_summaries",
+            "DROP TABLE cupel_summary_costs",
+            "DELETE FROM cupel_schema WHERE version >= 3",
         ] {
             database.number(back).await;
         }

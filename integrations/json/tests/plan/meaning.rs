@@ -47,7 +47,7 @@ struct Talk {
 
 impl Talk {
     /// A long conversation whose beginning is about an automobile.
-    fn new(takes: Duration, opening: [Value; 2]) -> Self {
+    fn new(takes: Duration, opening: &[Value; 2]) -> Self {
         let model = Model { takes: Arc::new(Mutex::new(takes)), requests: Arc::default() };
         let layer = || {
             CupelLayer::<JsonBody, _>::builder()
@@ -103,7 +103,7 @@ const SOON: Duration = Duration::from_millis(5);
 #[tokio::test(start_paused = true)]
 async fn a_fact_in_other_words_is_recalled_and_so_is_its_neighbour() {
     let opening = [user("How about our automobile?"), assistant("It is in the barn of Ines.")];
-    let mut talk = Talk::new(SOON, opening);
+    let mut talk = Talk::new(SOON, &opening);
     talk.messages.push(user("Is there a car somewhere?"));
     let (recalled, report) = talk.send().await;
     assert_eq!(report.outcome, SourceOutcome::Completed);
@@ -116,7 +116,7 @@ async fn a_passage_of_a_long_reply_is_found_by_meaning() {
     let sentence = |number: usize| format!("{}.\n", filler(&format!("s{number}x"), 30));
     let mut reply: Vec<String> = (0..20).map(sentence).collect();
     reply.insert(10, "The automobile is in the barn.\n".to_owned());
-    let mut talk = Talk::new(SOON, [user("Tell me all."), assistant(&reply.concat())]);
+    let mut talk = Talk::new(SOON, &[user("Tell me all."), assistant(&reply.concat())]);
     talk.messages.push(user("Is there a car somewhere?"));
     let (recalled, _) = talk.send().await;
     assert!(recalled.contains("The automobile is in the barn."), "{recalled}");
@@ -125,7 +125,7 @@ async fn a_passage_of_a_long_reply_is_found_by_meaning() {
 
 #[tokio::test(start_paused = true)]
 async fn the_recalled_part_stays_during_an_exchange_although_the_judge_was_late() {
-    let mut talk = Talk::new(LATE, fact());
+    let mut talk = Talk::new(LATE, &fact());
     talk.messages.push(user("Is there a car somewhere?"));
     let (first, report) = talk.send().await;
     assert_eq!(report.outcome, SourceOutcome::TimedOut);
@@ -156,7 +156,7 @@ async fn the_recalled_part_stays_during_an_exchange_although_the_judge_was_late(
 
 #[tokio::test(start_paused = true)]
 async fn answers_stay_during_an_exchange_although_the_model_is_gone() {
-    let mut talk = Talk::new(SOON, fact());
+    let mut talk = Talk::new(SOON, &fact());
     talk.messages.push(user("Is there a car somewhere?"));
     let (first, report) = talk.send().await;
     assert!(first.contains("automobile"), "{first}");
@@ -170,7 +170,7 @@ async fn answers_stay_during_an_exchange_although_the_model_is_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_sent_again_is_judged_again() {
-    let mut talk = Talk::new(LATE, fact());
+    let mut talk = Talk::new(LATE, &fact());
     talk.messages.push(user("Is there a car somewhere?"));
     let (first, _) = talk.send().await;
     assert!(!first.contains("automobile"), "{first}");
@@ -183,7 +183,7 @@ async fn a_question_that_is_sent_again_is_judged_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_model_delays_a_call_by_the_deadline_at_most() {
-    let mut talk = Talk::new(Duration::from_secs(3_600), fact());
+    let mut talk = Talk::new(Duration::from_secs(3_600), &fact());
     talk.messages.push(user("Is there a car somewhere?"));
     let begun = tokio::time::Instant::now();
     talk.send().await;

@@ -310,7 +310,7 @@ async fn only_where_the_api_takes_it_does_a_history_begin_with_the_model() {
         .counter(crate::support::words());
     let (sent, _) = plan(&history, openai.clone(), WINDOW).await;
     validate_canonical(&sent).unwrap();
-    assert!(!first_of(&sent) && sent.len() > 40, "{}", sent.len());
+    assert!(!first_of(&sent) && sent.len() > 36, "{}", sent.len());
     for strict in [claude, adapter(), openai.user_first(true)] {
         let (sent, _) = plan(&history, strict, WINDOW).await;
         validate_canonical(&sent).unwrap();
