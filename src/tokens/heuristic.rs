@@ -58,7 +58,7 @@ impl TokenCounter for HeuristicCounter {
 
 impl HeuristicCounter {
     /// An estimate that is not below the exact count on texts within the documented bounds.
-    #[cfg(feature = "tiktoken")]
+    #[cfg(any(feature = "cl100k", feature = "o200k"))]
     pub(super) fn generous(self, text: &str) -> i64 {
         let bytes = i64::try_from(text.len()).unwrap_or(i64::MAX);
         let estimate = self.count(text);
