@@ -22,7 +22,7 @@ const COMPARED: usize = 512;
 /// [store](Self::store), beyond the process. On the next turn only the question and what is new go to the
 /// model. Long texts are embedded in [pieces](crate::relevance::pieces), and count by the closest one.
 ///
-/// What is missing is embedded in the background: a call waits for it until the
+/// Texts without a vector are embedded in the background: a call waits for it until the
 /// [deadline](WaitingJudge::deadline), and a later call finds what came too late for this one. At most
 /// [64 MiB](Self::MOST_WAITING) of texts wait for the model; beyond that the judge fails at once.
 ///

@@ -14,7 +14,7 @@ use crate::error::{ConfigError, CupelError};
 /// second judge that has nothing to say of a question changes nothing; one that gives a wrong number
 /// of hints, or a hint that is no number from 0 to 1, is reported as any judge is.
 ///
-/// What the two say of a text alone is mixed. After that, neighbours in a conversation
+/// The hints of both for a text alone are mixed. After that, neighbours in a conversation
 /// [lend](Verdict::with_neighbours) each other of the mixed hints.
 ///
 /// ```

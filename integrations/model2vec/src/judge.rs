@@ -15,7 +15,7 @@ use crate::{LoadError, files};
 /// Judges texts by the vectors of a [model2vec](https://github.com/MinishLab/model2vec) model.
 ///
 /// A hint is the cosine between the question and the text's closest piece; what is negative is 0.
-/// That is a fixed map, and equal texts and questions have equal hints on every machine. In a conversation
+/// This map is fixed, and equal texts and questions have equal hints on every machine. In a conversation
 /// neighbours then [lend](Verdict::with_neighbours) each other part of their hints. Each text's vectors are computed once and [remembered](Vectors) by content.
 /// The question itself, where it is among the candidates, has the hint 0.
 ///
